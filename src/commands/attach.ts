@@ -15,7 +15,7 @@ import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
 /** How many of the latest records a person is shown of the past. */
 const PAST_SHOWN = 30;
 
-/** `bosun attach`: shows a session that another process runs, as `run` shows it, and asks what it asks. */
+/** `bosun attach`: shows a session that another process runs, and asks its questions, as `run` does. */
 export function register(command: Command, run: Run): void {
   command.argument(...ANY_SESSION);
   addReporterOptions(command, "never ask at this terminal");

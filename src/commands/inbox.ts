@@ -8,7 +8,7 @@ import { type ChildWaiting, showHolds, showKept, showWaiting } from "../ui/waiti
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { readHome, withHome } from "./context/home.ts";
-import { cancelFor, keptCommands, keptFor, type KeptWord, settledBy } from "./interaction/kept.ts";
+import { cancelFor, keptCommands, keptFor, type KeptMessage, settledBy } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
 
 interface InboxOptions {
@@ -18,7 +18,7 @@ interface InboxOptions {
 /** What one session needs a person for, and the messages that wait until it is resumed. */
 interface Waits extends Omit<ChildWaiting, "session_id"> {
   readonly row: SessionRow;
-  readonly kept: readonly KeptWord[];
+  readonly kept: readonly KeptMessage[];
 }
 
 /** `bosun inbox`: everything in this home that needs a person. */

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { JsonObject } from "../lib/json.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { Holder, SessionRow, Store } from "../store/store.ts";
+import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
@@ -12,14 +13,13 @@ import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/
 import { lostWorkspace } from "./options/reach.ts";
 import { ignoredWhenClosed, onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
-import { checkRelease } from "./interaction/release.ts";
-import { tellingUnused } from "./interaction/unused-answers.ts";
+import { withUnusedAnswers } from "./interaction/unused-answers.ts";
 import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { endHolder } from "./driver/take-over.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { OPEN_SESSION, resolveSession, RESUME } from "./lookup/resolve.ts";
-import { killGraceOf } from "./lookup/state.ts";
+import { killGraceOf, openedWith, valuesOf } from "./lookup/state.ts";
 
 interface ResumeOptions extends RunFlags, LimitOptions {
   readonly release?: readonly string[];
@@ -86,8 +86,29 @@ async function resume(
     const facts = row.session_id === chosen.value.session_id ? releases : [];
     const change = { ...(limits ? { limits } : {}), facts };
     const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
-    return tellingUnused(context, store, row.session_id, runOptions.value, left);
+    return withUnusedAnswers(context, store, row.session_id, runOptions.value, left);
   });
+}
+
+/** Checks that a role is held and can be released. Failure `usage` if the session does not have the role, or it is not held. */
+async function checkRelease(
+  reader: StoreReader,
+  { session_id }: SessionRow,
+  role_id: string,
+): Promise<Result<void, Failure>> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  const holds = valuesOf(stored.value, "hold");
+  // A rate limit ends by itself.
+  const held = new Set(holds.filter(({ limit }) => limit?.limit !== "turns_per_minute").map((hold) => hold.role_id));
+  if (held.has(role_id)) return ok(undefined);
+  const roles = (openedWith(reader, session_id)?.roles ?? []).map((role) => role.role_id);
+  const quoted = JSON.stringify(role_id);
+  const what = roles.includes(role_id)
+    ? `The role ${quoted} of ${session_id} is not held.`
+    : `The session ${session_id} has no role ${quoted}.${didYouMean(role_id, held.size > 0 ? held : roles)}`;
+  const hint = held.size === 0 ? "No role is held." : `Held: ${[...held].join(", ")}.`;
+  return err(failure("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` }));
 }
 
 /** Sends the messages to the session's owner; refused with options that only apply on resume. */

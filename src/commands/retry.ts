@@ -8,7 +8,7 @@ import { openExistingHome, withHome } from "./context/home.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
-import { tellingUnused } from "./interaction/unused-answers.ts";
+import { withUnusedAnswers } from "./interaction/unused-answers.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
@@ -50,7 +50,7 @@ async function retry(
     }
     const change = { reopen: `retry of ${ticket_id}`, facts: [message] };
     const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
-    return tellingUnused(context, store, row.session_id, runOptions.value, left);
+    return withUnusedAnswers(context, store, row.session_id, runOptions.value, left);
   });
 }
 

@@ -7,10 +7,10 @@ import { openHome, withHome } from "./context/home.ts";
 import { addRunOptions, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { addRegistryOptions } from "./options/registry.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
-import { tellingUnused } from "./interaction/unused-answers.ts";
+import { withUnusedAnswers } from "./interaction/unused-answers.ts";
 import { begin } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
-import { goOn } from "./driver/same-inputs.ts";
+import { resumeSame } from "./driver/same-inputs.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
@@ -76,9 +76,9 @@ async function runSession(
     if (!existing.ok) return existing;
     const session_id = options.session ?? newSessionId("schedule");
     const left = existing.value
-      ? goOn(context, runtime, existing.value, input.value, runOptions.value)
+      ? resumeSame(context, runtime, existing.value, input.value, runOptions.value)
       : begin(context, runtime, session_id, input.value, runOptions.value);
-    return tellingUnused(context, store, session_id, runOptions.value, left);
+    return withUnusedAnswers(context, store, session_id, runOptions.value, left);
   });
 }
 

@@ -13,16 +13,16 @@ import { firstLine } from "./driver/scheduler-log.ts";
 import { takeUp } from "./driver/take-up.ts";
 import type { Patience } from "./driver/patience.ts";
 
-/** `bosun scheduler`: what `run` and `resume` start to have a session live on without their terminal. Nobody types it. */
+/** `bosun scheduler`: started by `run` and `resume` for a session that outlives their terminal. Not for people. */
 export function register(command: Command, run: Run): void {
-  command.argument("<session>", "for whoever lists processes").action(() => run((context) => carryOutOrder(context)));
+  command.argument("<session>", "for lists of processes").action(() => run((context) => carryOutOrder(context)));
 }
 
 async function carryOutOrder(context: CommandContext): Promise<Result<number, Failure>> {
   const given = await order();
   if (given === undefined) {
     return err(
-      failure("usage", "This command is started by others: nobody has told it what to run.", {
+      failure("usage", "This command got no order: other commands start it.", {
         hint: "Use bosun run --detach, or bosun resume --detach.",
       }),
     );
@@ -57,7 +57,7 @@ async function carryOut(
   return takeUp(context, runtime, row.value, runOptions, order.change, patience);
 }
 
-/** The order, over the channel to the process that asked; undefined if there is none, or it went before it gave one. */
+/** The order from the launching process; undefined if there is none, or it exited before it gave one. */
 function order(): Promise<Given | undefined> {
   if (!process.connected) return Promise.resolve(undefined);
   return new Promise((resolve) => {
@@ -70,9 +70,9 @@ function order(): Promise<Given | undefined> {
   });
 }
 
-/** False if nobody is there to hear it. */
+/** False if the launching process is gone. */
 function say(word: SchedulerMessage): boolean {
   if (!process.connected) return false;
-  // Whoever asked may go at any moment, and is then told nothing.
+  // The launching process may exit at any moment.
   return process.send?.(word, undefined, {}, () => {}) ?? false;
 }

@@ -184,13 +184,15 @@ function optionLines(question: OpenQuestion, output: Output): string[] {
   });
 }
 
-/** Asks for one of the choices by its number. Undefined if the person left. */
+/** Asks below a heading for one of the choices, by its number. Undefined if the person left. */
 export async function promptChoice<K extends string>(
   terminal: Terminal,
+  heading: string,
   choices: readonly Choice<K>[],
   signal: AbortSignal,
 ): Promise<K | undefined> {
-  let label = [...choices.map((choice, index) => `  ${index + 1}  ${choice.label}`), "> "].join("\n");
+  const title = ["", terminal.err.style("bold", heading)];
+  let label = [...title, ...choices.map((choice, index) => `  ${index + 1}  ${choice.label}`), "> "].join("\n");
   for (;;) {
     const typed = await promptLine(terminal, label, signal);
     label = "> ";

@@ -26,7 +26,7 @@ const shows = (viewer: Running, text: string) => until(`"${text}"`, () => viewer
 const stateOf = async (here: Rig, session_id: string) => (await statusOf(here, session_id)).state;
 
 describe("bosun attach", () => {
-  it("shows a session that is at work from its beginning to its end, and exits with its code", async () => {
+  it("shows a running session to its end and exits with its code", async () => {
     const here = rig();
     const session_id = await atWork(here);
     const viewer = here.start(["attach"]);
@@ -46,7 +46,7 @@ describe("bosun attach", () => {
       expect(left.stdout).toContain(told);
   });
 
-  it("shows the turns of a session and what their agents print, as its owner does", async () => {
+  it("shows turns and what agents print, as the owner does", async () => {
     const here = rig();
     const shell = `${WAITING_TASK.shell}; seq 1 50; echo '\u001b[31mred'`;
     const plan = here.write(
@@ -79,7 +79,7 @@ describe("bosun attach", () => {
     }
   });
 
-  it("shows programs the whole record, in order, as `run --json` does", async () => {
+  it("writes the whole record with --json, as `run` does", async () => {
     const here = rig();
     const session_id = await atWork(here);
     const viewer = here.start(["attach", "--json"]);
@@ -99,22 +99,19 @@ describe("bosun attach", () => {
     expect(Object.keys(shown[0] ?? {})).not.toContain("integrity");
   });
 
-  it.each(["SIGTERM", "SIGHUP"] as const)(
-    "exits with the session's code when its scheduler got %s: 143",
-    async (signal) => {
-      const here = rig();
-      const session_id = await atWork(here);
-      const { owner } = await taskRuns(here);
-      const viewer = here.start(["attach"]);
-      await shows(viewer, "pending -> in_progress");
-      process.kill(owner, signal);
-      expect((await viewer.done).code).toBe(143);
-      const [stopped] = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n").slice(-1);
-      expect(JSON.parse(stopped ?? "")).toMatchObject({ payload_type: "session_stopped", payload: { signal } });
-    },
-  );
+  it.each(["SIGTERM", "SIGHUP"] as const)("exits with 143 when the scheduler gets %s", async (signal) => {
+    const here = rig();
+    const session_id = await atWork(here);
+    const { owner } = await taskRuns(here);
+    const viewer = here.start(["attach"]);
+    await shows(viewer, "pending -> in_progress");
+    process.kill(owner, signal);
+    expect((await viewer.done).code).toBe(143);
+    const [stopped] = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n").slice(-1);
+    expect(JSON.parse(stopped ?? "")).toMatchObject({ payload_type: "session_stopped", payload: { signal } });
+  });
 
-  it("leaves out what is long past, and says how much and where it is", async () => {
+  it("leaves old records out and says where they are", async () => {
     const here = endAfterwards(rig());
     const early = Array.from({ length: 12 }, (_, index) => ({ task_id: `early-${index}`, shell: "true" }));
     const wait = { ...WAITING_TASK, dependencies: early.map(({ task_id }) => task_id) };
@@ -129,7 +126,7 @@ describe("bosun attach", () => {
     expect((await viewer.done).code).toBe(0);
   });
 
-  it("asks the questions and shows the plan for approval, and its answers count like anybody's", async () => {
+  it("asks questions and for approval of the plan", async () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, ASK, ["--config", here.write("config.json", GATED)]);
     const pane = open(here, ["attach", session_id]);
@@ -144,7 +141,7 @@ describe("bosun attach", () => {
     expect(JSON.parse(answers.stdout)).toMatchObject({ source: "user", record: { actor: { via: "cli" } } });
   });
 
-  it("asks what else is open where one answer is not taken for long, and that one not again", async () => {
+  it("asks the next thing while an answer is late, and that one not again", async () => {
     const here = endAfterwards(rig());
     const tasks = ["one", "two"].map((task_id) => ({ task_id, shell: "true", more: { review: "user" } }));
     const session_id = await detached(here, tinyPlan(tasks));
@@ -163,7 +160,7 @@ describe("bosun attach", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("is told why an answer does not stand, and asks again", async () => {
+  it("shows why an answer was refused, and asks again", async () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, tinyPlan([{ task_id: "write", shell: "true" }]), [
       "--config",
@@ -182,7 +179,7 @@ describe("bosun attach", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("lets several watch at once: whoever answers first has answered, and all see the end", async () => {
+  it("lets several viewers watch, and the first answer counts", async () => {
     const here = rig();
     const owner = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
     await owner.shows("Question 1 of 1");
@@ -197,7 +194,7 @@ describe("bosun attach", () => {
     }
   });
 
-  it("leaves the session at work with Ctrl-C, and says how to come back and how to end it: 130", async () => {
+  it("detaches on Ctrl-C with 130 and says how to come back", async () => {
     const here = rig();
     const session_id = await atWork(here);
     const pane = open(here, ["attach"]);
@@ -213,7 +210,7 @@ describe("bosun attach", () => {
     await until("every process to be gone", () => strays(here).length === 0);
   });
 
-  it("leaves a question open with Ctrl-D, and the session at work: 4, and the command that answers", async () => {
+  it("leaves a question open on Ctrl-D with 4 and names the command", async () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, ASK);
     const pane = open(here, ["attach"]);
@@ -225,7 +222,7 @@ describe("bosun attach", () => {
     await until("the session to close", async () => (await stateOf(here, session_id)) === "closed");
   });
 
-  it("shows how a session ended that is over, and exits with its code", async () => {
+  it("shows how a closed session ended and exits with its code", async () => {
     const here = rig();
     expect(
       (await here.run(["run", "--plan", here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]))]))
@@ -245,7 +242,7 @@ describe("bosun attach", () => {
     expect((await typed(failing, ["attach"])).code).toBe(1);
   });
 
-  it("says that nobody runs a session, shows what it waits for, and how it goes on: 4, or 5 at a limit", async () => {
+  it("shows what a stopped session waits for: 4, or 5 at a limit", async () => {
     const here = rig();
     const plan = here.write("plan.json", ASK);
     expect((await here.run(["run", "--plan", plan, "--session", "asks"])).code).toBe(4);

@@ -36,7 +36,7 @@ async function taskIsWatched(here: Rig, pane: Pane): Promise<{ session_id: strin
 const nobodyIsLeft = (here: Rig) => until("every process to be gone", () => strays(here).length === 0);
 
 describe("bosun run at a terminal", () => {
-  it("is at work in a process session of its own, which this terminal only watches", async () => {
+  it("starts the scheduler in a process session of its own", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
     const { session_id, owner } = await taskRuns(here);
@@ -53,7 +53,7 @@ describe("bosun run at a terminal", () => {
     expect(readdirSync(join(here.home, "sessions", session_id, "viewers"))).toEqual([]);
   });
 
-  it("goes on when the terminal hangs up, and when its viewer is killed", async () => {
+  it("continues when the terminal hangs up or the viewer is killed", async () => {
     for (const leave of ["hang up", "kill"] as const) {
       const here = rig();
       const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
@@ -71,7 +71,7 @@ describe("bosun run at a terminal", () => {
     }
   });
 
-  it("stops the session with the first Ctrl-C and says so: 130, and nothing is left running", async () => {
+  it("stops the session on the first Ctrl-C with 130", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
     const { session_id } = await taskIsWatched(here, pane);
@@ -88,27 +88,24 @@ describe("bosun run at a terminal", () => {
     { command: ["resume"], plan: ASK, code: 4, told: "Stopped before it continued.\n  bosun resume it\n" },
     // Resuming what is closed would not try again.
     { command: ["retry", "fail"], plan: FAILS, code: 1, told: "Stopped before it continued.\n\n" },
-  ])(
-    "is left as it was by a Ctrl-C before it went on, and says how it does if it can: $command",
-    async ({ command, plan, code, told }) => {
-      const here = rig();
-      const files = ["--plan", here.write("plan.json", plan), "--config", here.write("once.json", '{"max_retries":0}')];
-      expect((await here.run(["run", ...files, "--session", "it"])).code).toBe(code);
-      const { state } = await statusOf(here, "it");
-      const pane = open(here, command, { BOSUN_CRASH_AT: "lock_taken:1:SIGSTOP" });
-      const owner = async () => (await statusOf(here, "it")).owner?.pid;
-      await until("its scheduler to stand still", async () => frozen(await owner()));
-      const pid = (await owner()) ?? 0;
-      pane.type("C-c");
-      await until("the signal to reach it", () => isToldToStop(pid));
-      process.kill(pid, "SIGCONT");
-      expect(await pane.exit()).toBe(130);
-      expect(`${pane.screen()}\n\n`).toContain(told);
-      expect((await statusOf(here, "it")).state).toBe(state);
-    },
-  );
+  ])("changes nothing on Ctrl-C before the session continues: $command", async ({ command, plan, code, told }) => {
+    const here = rig();
+    const files = ["--plan", here.write("plan.json", plan), "--config", here.write("once.json", '{"max_retries":0}')];
+    expect((await here.run(["run", ...files, "--session", "it"])).code).toBe(code);
+    const { state } = await statusOf(here, "it");
+    const pane = open(here, command, { BOSUN_CRASH_AT: "lock_taken:1:SIGSTOP" });
+    const owner = async () => (await statusOf(here, "it")).owner?.pid;
+    await until("its scheduler to stand still", async () => frozen(await owner()));
+    const pid = (await owner()) ?? 0;
+    pane.type("C-c");
+    await until("the signal to reach it", () => isToldToStop(pid));
+    process.kill(pid, "SIGCONT");
+    expect(await pane.exit()).toBe(130);
+    expect(`${pane.screen()}\n\n`).toContain(told);
+    expect((await statusOf(here, "it")).state).toBe(state);
+  });
 
-  it("kills everything with the second Ctrl-C", async () => {
+  it("kills everything on the second Ctrl-C", async () => {
     const here = rig();
     const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done\n");
     const plan = here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]));
@@ -123,7 +120,7 @@ describe("bosun run at a terminal", () => {
     await nobodyIsLeft(here);
   });
 
-  it("exits with the session's own code, and so does `resume`: 5 at a limit, 1 with a failed ticket", async () => {
+  it("exits with the session's code: 5 at a limit, 1 with a failed ticket", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT), "--budget-turns", "1"]);
     expect(await pane.exit()).toBe(5);
@@ -143,7 +140,7 @@ describe("bosun run at a terminal", () => {
     expect(await failed.exit()).toBe(1);
   });
 
-  it("says what became of a scheduler that was killed, and how the session goes on: 70", async () => {
+  it("reports a killed scheduler with 70 and names the next command", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
     const { session_id, owner } = await taskIsWatched(here, pane);
@@ -155,7 +152,7 @@ describe("bosun run at a terminal", () => {
     expect(await open(here, ["resume"]).exit()).toBe(0);
   });
 
-  it("shows why its scheduler could not go on, and exits with its code", async () => {
+  it("shows why the scheduler failed and exits with its code", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
     const { session_id } = await taskIsWatched(here, pane);
@@ -178,7 +175,7 @@ describe("bosun run at a terminal", () => {
     expect(pane.screen()).not.toContain("Question 1 of 1");
   });
 
-  it("asks the person who is there, whatever is to be done where nobody is", async () => {
+  it("asks the person in spite of --unanswered default", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK), "--unanswered", "default"]);
     await pane.asks("Question 1 of 1");
@@ -187,7 +184,7 @@ describe("bosun run at a terminal", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 
-  it("stays in the typed process with --foreground, and is stopped by its hang-up", async () => {
+  it("runs in this process with --foreground and stops on hang-up", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT), "--foreground"]);
     const { session_id, owner } = await taskRuns(here);
@@ -199,7 +196,7 @@ describe("bosun run at a terminal", () => {
 });
 
 describe("a scheduler that cannot start", () => {
-  it("gives its own message and code: 7 for a session that is held, 3 for a home that cannot be written", async () => {
+  it("reports a held session with 7 and an unwritable home with 3", async () => {
     const here = endAfterwards(rig());
     const args = ["run", "--plan", here.write("plan.json", WAIT), "--session", "mine"];
     const holder = here.start(args);
@@ -222,7 +219,7 @@ describe("a scheduler that cannot start", () => {
     expect((await typed(blocked, ["status", "--all"])).stdout).toContain("There are no sessions in this home.");
   });
 
-  it("is not even started for what is wrong with the input", async () => {
+  it("is not started for wrong input", async () => {
     const here = rig();
     const refused = await typed(here, ["run", "--plan", "nowhere.yaml", "--detach"]);
     expect(refused.code).toBe(3);
@@ -234,16 +231,16 @@ describe("a scheduler that cannot start", () => {
     expect(here.sessions()).toEqual([]);
   });
 
-  it("does nothing when somebody types its command", async () => {
+  it("refuses its command when a person types it", async () => {
     // A process of its own: this one has a channel to whoever runs the tests.
     const typedIt = await rig().run(["scheduler", "s-abc234"]);
     expect(typedIt.code).toBe(2);
-    expect(typedIt.stderr).toContain("nobody has told it what to run");
+    expect(typedIt.stderr).toContain("got no order");
   });
 });
 
 describe("--detach", () => {
-  it("returns at once without a terminal, and names the session and how to look at it", async () => {
+  it("returns at once and names the session and the next commands", async () => {
     const here = endAfterwards(rig());
     const left = await here.run(["run", "-", "--plan", here.write("plan.json", WAIT), "--detach"], { input: "Wait." });
     expect(left.stderr).toBe("");
@@ -264,7 +261,7 @@ describe("--detach", () => {
     );
   });
 
-  it("writes one event with --json, also for `resume`", async () => {
+  it("writes one event with --json", async () => {
     const here = endAfterwards(rig());
     const args = ["run", "--plan", here.write("plan.json", WAIT), "--session", "mine", "--budget-turns", "1"];
     expect((await here.run(args)).code).toBe(5);
@@ -282,7 +279,7 @@ describe("--detach", () => {
     await closes(here, "mine");
   });
 
-  it("keeps what is asked open for whoever answers, from anywhere", async () => {
+  it("keeps questions open for answers from anywhere", async () => {
     const here = endAfterwards(rig());
     expect((await here.run(["run", "--plan", here.write("plan.json", ASK), "--detach"])).code).toBe(0);
     await until("the question", async () => (await typed(here, ["inbox"])).stdout.includes("Whose name?"));
@@ -293,7 +290,7 @@ describe("--detach", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 
-  it("takes what was said beforehand, and with --unanswered default the default, at once", async () => {
+  it("takes answers given beforehand and defaults at once", async () => {
     for (const [flags, name] of [
       [["--answer", "name=Eve"], "Eve"],
       [["--unanswered", "default"], "Ada"],

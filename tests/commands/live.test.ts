@@ -30,8 +30,8 @@ function waitingWords({ home }: Rig): number {
   }
 }
 
-describe("a session that another process runs", () => {
-  it("is shown with its owner, and taken up by nobody else: 7, naming process and host", async () => {
+describe("a running session", () => {
+  it("is shown with its owner, and a second resume exits with 7", async () => {
     const here = rig();
     const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
     const status = await typedJson<Status>(here, ["status", "--json"]);
@@ -45,7 +45,7 @@ describe("a session that another process runs", () => {
     expect((await owner.done).code).toBe(0);
   });
 
-  it("takes a note, a pause and its end from other terminals, and says who gave them", async () => {
+  it("takes a note and a pause from other terminals and records who sent them", async () => {
     const here = rig();
     const { owner } = await begun(
       here,
@@ -66,7 +66,7 @@ describe("a session that another process runs", () => {
     expect(owner.stdout()).toMatch(/- +PAUSE by /);
   });
 
-  it("is told what `resume` and `retry` bring while programs read nothing but JSON", async () => {
+  it("takes `resume` and `retry` with --json, which write nothing to stdout", async () => {
     const here = rig();
     const { owner } = await begun(
       here,
@@ -86,7 +86,7 @@ describe("a session that another process runs", () => {
     expect((await owner.done).code).toBe(0);
   });
 
-  it("gives up one ticket or the whole session on `cancel`", async () => {
+  it("cancels one ticket or the whole session", async () => {
     const here = rig();
     const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
     const { owner, session_id } = await begun(here, plan);
@@ -100,7 +100,7 @@ describe("a session that another process runs", () => {
     });
   });
 
-  it("refuses what cannot be said, and passes on why its owner refused the rest", async () => {
+  it("refuses impossible commands, and passes on why the owner refused others", async () => {
     const here = rig();
     const { owner, session_id } = await begun(
       here,
@@ -127,7 +127,7 @@ describe("a session that another process runs", () => {
     expect((await owner.done).code).toBe(0);
   });
 
-  it("says so where a word comes too late for the end of its session", async () => {
+  it("reports a message that comes too late for its end", async () => {
     const here = endAfterwards(rig());
     // The plan, the report, and with the review nothing is left to be done.
     const env = { BOSUN_CRASH_AT: "answer_held:3:SIGSTOP" };
@@ -160,7 +160,7 @@ describe("a session that another process runs", () => {
     ["log --follow", ["log", "--follow"], 0],
     ["attach", ["attach"], 130],
     ["attach --json", ["attach", "--json"], 130],
-  ])("is left by `%s` when nobody reads on, and goes on", async (_what, args, code) => {
+  ])("continues when nobody reads `%s` any more", async (_what, args, code) => {
     const here = rig();
     const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
     const viewer = here.start(args);
@@ -173,8 +173,8 @@ describe("a session that another process runs", () => {
   });
 });
 
-describe("a bug of our own that nobody waits for", () => {
-  it("has an exit code of its own, and says what it is", async () => {
+describe("a bug of Bosun's own", () => {
+  it("exits with 70 and shows the error", async () => {
     const here = rig();
     const fuse = "data:text/javascript,setTimeout(() => { throw new RangeError('as if') }, 1)";
     const args = ["run", "--plan", here.write("plan.json", tinyPlan([WAITING_TASK]))];
@@ -218,7 +218,7 @@ describe("stopping a session", () => {
     await until("the worker to be gone", () => strays(here).length === 0);
   });
 
-  it("shows a scheduler that died as interrupted, and goes on from there", async () => {
+  it("shows a killed scheduler as interrupted, and resumes", async () => {
     const here = rig();
     const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
     owner.child.kill("SIGKILL");
@@ -232,7 +232,7 @@ describe("stopping a session", () => {
     expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("closes a session that nobody runs without starting anything of it", async () => {
+  it("closes a stopped session without starting an agent", async () => {
     const here = rig();
     const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
     owner.child.kill("SIGINT");

@@ -15,7 +15,7 @@ const TWO = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers
 
 /** Types what a refusal says would be an answer, and goes on with the session. */
 async function copied(here: Rig, stderr: string): Promise<void> {
-  const [, command = ""] = /^ {2}To answer \S+ with (?:that word|"\w+"): (.*)$/m.exec(stderr) ?? [];
+  const [, command = ""] = /^ {2}To answer \S+ with (?:it|that word|"\w+"): (.*)$/m.exec(stderr) ?? [];
   const env = { ...here.environment, BOSUN_HOME: here.home };
   expect(execFileSync("sh", ["-c", command], { env, cwd: here.workspace, encoding: "utf8" })).toContain("Kept for");
   expect((await typed(here, ["resume"])).code).toBe(0);
@@ -60,8 +60,8 @@ describe("a word that may have been an answer", () => {
     expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
     expect((await here.run(["resume", "--answer", "name=Eve"])).code).toBe(4);
     const said = await typed(here, ["answer", "name"]);
-    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("name waits for no answer any more.")]);
-    expect((await typed(here, ["answer", "name", "Bob"])).stderr).not.toContain("with that word");
+    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("name is already answered")]);
+    expect((await typed(here, ["answer", "name", "Bob"])).stderr).not.toContain("To answer");
     await copied(here, said.stderr);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve name\n");
   });

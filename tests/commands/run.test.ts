@@ -286,7 +286,7 @@ describe("bosun run", () => {
     expect((await here.run([...args, "1"])).code).toBe(5);
     const refused = await here.run(["run", "--plan", other, "--session", "mine", "--budget-turns", "1"]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("The session mine is there already, and was begun with another plan.");
+    expect(refused.stderr).toContain("The session mine exists already, with another plan.");
     expect((await here.run([...args, "1"])).code).toBe(5);
     expect((await here.run(["resume", "mine", "--budget-turns", "50"])).code).toBe(0);
     const records = readdirSync(join(here.home, "logs", "mine")).length;

@@ -46,7 +46,7 @@ function crew(here: Rig, worker: string): string[] {
 }
 
 describe("why an agent failed", () => {
-  it("is told in its own last words, with the file that has all of them", async () => {
+  it("is shown with its last lines and the file that has all of them", async () => {
     const here = rig();
     const ran = await here.run(["run", "x", "--manager", "python3 nosuch.py", "--no-input", ...quick(here)]);
     expect(ran.code).toBe(4);
@@ -60,7 +60,7 @@ describe("why an agent failed", () => {
     expect(told.stdout).toMatch(/^What agents printed:\n {2}manager, attempt 1, stderr: \S+\.stderr\.log$/m);
   });
 
-  it("is two lines while it runs and ten in the log, and the file has them all", async () => {
+  it("is shown in two lines while it runs and in ten in the log", async () => {
     const here = rig();
     const script = "import sys\nfor n in range(1, 31): print('line', n, file=sys.stderr)\nsys.exit(3)\n";
     const manager = ["--manager", `python3 ${here.write("m.py", script)}`, "--no-input"];
@@ -71,7 +71,7 @@ describe("why an agent failed", () => {
     expect(lines(told)).toEqual(Array.from({ length: 10 }, (_, index) => `line ${index + 21}`));
   });
 
-  it("stands beside the ticket that it moved, and in full in the log", async () => {
+  it("is shown beside its ticket, and in full in the log", async () => {
     const here = rig();
     const reason = `${"because ".repeat(100)}of the end`;
     const ran = await here.run([
@@ -87,7 +87,7 @@ describe("why an agent failed", () => {
     expect((await typed(here, ["log"])).stdout).toContain("of the end");
   });
 
-  it("names the role whose line was refused", async () => {
+  it("is shown with the role whose message was refused", async () => {
     const here = rig();
     const worker = `print('{"payload_type": oops')\nsay("report", {"status": "completed", "summary": "Done."})`;
     const ran = await here.run(["run", "x", ...crew(here, worker)]);
@@ -97,8 +97,8 @@ describe("why an agent failed", () => {
   });
 });
 
-describe("what agents printed", () => {
-  it("is printed by the log of their ticket, by attempt and role, the newest last, and never more than its end", async () => {
+describe("what agents print", () => {
+  it("ends the log of their ticket, by attempt and role", async () => {
     const here = rig();
     const words =
       "for n in $(seq 1 60); do echo row $n; done; printf 'red \\033[31mtext\\n'; test -e again || { touch again; exit 1; }";
@@ -120,7 +120,7 @@ describe("what agents printed", () => {
   });
 });
 
-describe("a role that is held", () => {
+describe("a held role", () => {
   const HOLD = `
 import os
 if not os.path.exists("limited"):
@@ -132,7 +132,7 @@ else:
     say("report", {"status": "completed", "summary": "Done."})
 `;
 
-  it("is told when that begins, until when and what ends it at once, and when it works again", async () => {
+  it("is shown when the hold begins, until when, and when it ends", async () => {
     const here = rig();
     const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "3"))]);
     expect(ran.code).toBe(0);
@@ -146,7 +146,7 @@ else:
     expect((await typed(here, ["log", session_id, "build"])).stdout).toMatch(new RegExp(story.join("[^]*")));
   });
 
-  it("is told until when in the same time of day by the run and by the status", async () => {
+  it("is shown with the same time by run and status", async () => {
     const here = rig();
     const settings = ["--config", here.write("config.json", JSON.stringify({ max_hold_s: 60 }))];
     const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "120")), ...settings]);
@@ -156,7 +156,7 @@ else:
     expect(stdout).toContain(`worker is held: rate_limited, until ${until}`);
   });
 
-  it("keeps to its own rate with one word about it, not with one for each turn", async () => {
+  it("is shown once for a rate limit, not for each turn", async () => {
     const here = rig();
     const roles = JSON.stringify({
       roles: [{ role_id: "shell", type: "worker", rate_limit: { turns_per_minute: 2 } }],
@@ -178,8 +178,8 @@ else:
   });
 });
 
-describe("whether it is stuck", () => {
-  it("can be seen in the status: who works on what, and for how long", async () => {
+describe("bosun status", () => {
+  it("shows which role works on what, and for how long", async () => {
     const here = rig();
     const running = here.start(["run", "--plan", here.write("plan.json", tinyPlan([WAITING_TASK]))]);
     await taskRuns(here);
@@ -190,7 +190,7 @@ describe("whether it is stuck", () => {
 });
 
 describe("a table in a pipe", () => {
-  it("is not cut, so that no output's name is lost", async () => {
+  it("is not cut", async () => {
     const here = rig();
     const task_id = `long-${"name-".repeat(8)}end`;
     const shell = `for n in one two three four five six; do echo x > "$BOSUN_ARTIFACTS_DIR/the-output-number-$n.txt"; done`;
@@ -201,7 +201,7 @@ describe("a table in a pipe", () => {
     expect(ran.stdout).toContain("1 of 1 steps run, 6 artifacts kept");
   });
 
-  it("has the beginning of what each task and session is about, whose whole is in the JSON", async () => {
+  it("shortens descriptions, which are whole in the JSON", async () => {
     const here = rig();
     const description = `${"Long ".repeat(400)}end`;
     const shell = 'echo x > "$BOSUN_ARTIFACTS_DIR/out.txt"';
@@ -218,8 +218,8 @@ describe("a table in a pipe", () => {
   });
 });
 
-describe("who reviews a task", () => {
-  it("stands in the plan, be it said there or in the settings", async () => {
+describe("the reviewer of a task", () => {
+  it("is shown in the plan, from the plan or the settings", async () => {
     const here = rig();
     const plan = tinyPlan([
       { task_id: "said", shell: "true", more: { review: "checks" } },
@@ -237,7 +237,7 @@ describe("who reviews a task", () => {
 });
 
 describe("a narrow terminal", () => {
-  it.each([80, 50])("is shown no broken word, and commands that can be copied: %i columns", async (columns) => {
+  it.each([80, 50])("breaks no words and no commands: %i columns", async (columns) => {
     const here = rig();
     const text = "Which of the Küchenhelfer in the neighbourhood shall be given the Donaudampfschifffahrt?";
     const plan = here.write(
@@ -257,7 +257,7 @@ describe("a narrow terminal", () => {
     expect(screen).toMatch(/bosun attach s-\w{6}\n/);
   });
 
-  it("gives the room of the session's id to what happened", () => {
+  it("leaves the session's id out of the lines", () => {
     for (const [width, line] of [
       [40, /^\S+ - STOPPED limit/],
       [80, /^\S+ - STOPPED limit/],

@@ -7,8 +7,8 @@ import { isLocked, takeLock } from "../../store/lock.ts";
 import { guarded } from "../../store/storage-failure.ts";
 
 /**
- * Says that a person sits at this process's terminal, where the session's questions are asked, until the returned function is
- * called or the process is dead: a lock says so, which the system takes back by itself. Fails with `storage`.
+ * Marks that a person is at this process's terminal, where the session's questions are asked, until the returned function is called. The
+ * mark is a file lock, which also ends with the process. Fails with `storage`.
  */
 export function attend(home: string, session_id: string): Result<() => void, Failure> {
   const path = join(viewersOf(home, session_id), `${process.pid}.lock`);
@@ -16,27 +16,27 @@ export function attend(home: string, session_id: string): Result<() => void, Fai
   if (!lock.ok) return lock;
   return ok(() => {
     lock.value?.release();
-    // A file that cannot be removed says nothing any more, and goes when somebody looks.
+    // Without its lock the file means nothing; `isAttended` removes it.
     guarded(path, () => ok(rmSync(path, { force: true })));
   });
 }
 
-/** Whether anybody sits at a terminal where the session's questions are asked. Not to be asked by a process that attends itself. */
+/** Whether a person is at a terminal where the session's questions are asked. A process that attends itself must not call it. */
 export function isAttended(home: string, session_id: string): boolean {
   const folder = viewersOf(home, session_id);
-  // A file that went while it was looked at belonged to a viewer that has left.
+  // A file that disappears meanwhile belonged to a viewer that has left.
   const found = guarded(folder, () =>
     ok(readdirSync(folder).some((name) => name.endsWith(".lock") && holds(join(folder, name)))),
   );
   return found.ok && found.value;
 }
 
-/** Removes what a dead viewer has left; one that is alive may be just about to lock its file. */
+/** Removes the file of a dead viewer, but not of a living one: it may be about to lock it. */
 function holds(path: string): boolean {
   const locked = guarded(path, () => {
     const held = isLocked(path);
     if (!held && isGone(Number.parseInt(basename(path), 10))) {
-      // A lock that its holder's death ended leaves the journal that was to undo it.
+      // A lock that ended with its process leaves a journal.
       for (const left of [`${path}-journal`, path]) rmSync(left, { force: true });
     }
     return ok(held);

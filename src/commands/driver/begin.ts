@@ -12,7 +12,7 @@ import { driveSession } from "./drive.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import type { Patience } from "./patience.ts";
 
-/** Begins a session and runs it, here or in a process of its own. */
+/** Begins a schedule session and runs it, here or in a process of its own. */
 export async function begin(
   context: CommandContext,
   runtime: RuntimeEnvironment,

@@ -19,19 +19,18 @@ import { programVersion } from "../context/program.ts";
 import { loadMode } from "../lookup/modes.ts";
 import { notificationFor } from "../presenters/notification.ts";
 
-/** All that sessions of this process work with, and the way to end every program they started at once. */
+/** What the sessions of this process need from the outside, and a way to kill every program they started. */
 export interface RuntimeEnvironment extends Surroundings {
-  /** SIGKILL to every group that is still there; only for leaving without waiting. */
+  /** Sends SIGKILL to every process group that still exists. */
   readonly killAll: () => void;
 }
 
 /** How long the program of a notification may take, in ms. */
 const NOTIFICATION_MS = 30_000;
 
-/** Puts together what a session needs to run in this process. */
 export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: CommandContext): RuntimeEnvironment {
   collectEarly();
-  // Node asks the system for each variable whenever it is read, and every turn reads them all.
+  // A copy: reading `process.env` is a system call for each variable, and every turn reads them all.
   const environment = { ...context.environment };
   const program = invocationName(context, "elsewhere");
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));
@@ -73,7 +72,7 @@ function agentFor(
   });
 }
 
-/** The record is nothing for agents; what its own session hands them, the plan and what others made, lies in the session's folder. */
+/** Hides the record from sandboxed agents, and lets them read the folder of their own session. */
 function homePaths(home: string, session_id: string): Pick<SandboxPaths, "hidden" | "readable"> {
   const database = databasePath(home);
   const { log, folder } = sessionPaths(home, session_id);
@@ -83,7 +82,7 @@ function homePaths(home: string, session_id: string): Pick<SandboxPaths, "hidden
   };
 }
 
-/** How long, in ms, and at most how long is waited between two looks whether what outlives the leader of its group is gone. */
+/** The first and the longest pause between two looks for a process group that outlives its leader, in ms. */
 const LOOK_AFTER_MS = 20;
 const LONGEST_LOOK_MS = 1_000;
 
@@ -104,7 +103,7 @@ function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => 
         return launched;
       },
     },
-    // The number of a group that is gone may be a stranger's by now.
+    // The number of a vanished group may belong to another program by now.
     killAll: () => {
       for (const launched of running) if (launched.groupLives()) launched.signalGroup("SIGKILL");
     },
@@ -112,8 +111,8 @@ function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => 
 }
 
 /**
- * Waits until the group is gone; whoever watches the turn ends it. The first look comes in a later turn of the event loop: one
- * table of processes serves a whole turn, and may be from before the leader's last child.
+ * Waits until the group is gone; the turn's supervisor ends it. The first look comes in a later turn of the event loop, since the table of
+ * processes is read once a turn and may be older than the leader's last child.
  */
 async function groupGone(launched: Launched): Promise<void> {
   let pause = LOOK_AFTER_MS;

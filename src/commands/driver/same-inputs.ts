@@ -14,8 +14,8 @@ import { openedWith } from "../lookup/state.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
 
-/** Goes on with a session that is there, if it was begun with the same inputs; else `usage`, naming what differs. */
-export async function goOn(
+/** Resumes a session that exists, if it was begun with the same inputs; else `usage`, naming what differs. */
+export async function resumeSame(
   context: CommandContext,
   runtime: RuntimeEnvironment,
   row: SessionRow,
@@ -27,13 +27,9 @@ export async function goOn(
     opened === undefined ? [] : differences(opened, input, sessionPaths(runtime.home, row.session_id).folder);
   if (different.length === 0) return takeUp(context, runtime, row, runOptions, {});
   return err(
-    failure(
-      "usage",
-      `The session ${row.session_id} is there already, and was begun with another ${different.join(", another ")}.`,
-      {
-        hint: `To go on with it as it is: bosun resume ${row.session_id}. For these inputs, take another --session ID.`,
-      },
-    ),
+    failure("usage", `The session ${row.session_id} exists already, with another ${different.join(", another ")}.`, {
+      hint: `To continue it as it is: bosun resume ${row.session_id}. For these inputs use another --session ID.`,
+    }),
   );
 }
 
@@ -57,7 +53,7 @@ function planOf(input: unknown): Json {
   return { plan_digest, plan_given, confirm };
 }
 
-/** The record withholds secret values, so only the names of a role's variables can be compared. */
+/** Secret values are not recorded, so only the names of a role's variables are compared. */
 function withoutEnvironment(role: Role): JsonObject {
   const { env = {}, ...rest } = role;
   return { ...rest, env: Object.keys(env).sort() };

@@ -7,23 +7,23 @@ import type { CommandContext } from "../context/command.ts";
 import type { LauncherMessage, Order, SchedulerMessage } from "./order.ts";
 import { openSchedulerLog } from "./scheduler-log.ts";
 
-/** A scheduler in a process of its own, as the process that started it knows it. */
+/** A scheduler in a process of its own, as its launcher sees it. */
 interface Scheduler {
   readonly pid: number | undefined;
-  /** What it says of its beginning; undefined if it ended without a word. */
+  /** Its reply to the order; undefined if it exited without one. */
   readonly answer: Promise<SchedulerMessage | undefined>;
   /** Its exit code; undefined if a signal ended it. */
   readonly exited: Promise<number | undefined>;
   readonly isGone: () => boolean;
   readonly signal: (signal: NodeJS.Signals) => void;
   readonly say: (word: LauncherMessage) => void;
-  /** Nothing of it is waited for any more. */
+  /** Lets this process exit before the scheduler. */
   readonly letGo: () => void;
 }
 
 /**
- * Starts one in a process session of its own and gives it its order. Failures: `storage` or `storage_full` if it has nowhere to put its words;
- * that it cannot be started is its answer.
+ * Starts a scheduler in a process session of its own and gives it its order. Fails with `storage` or `storage_full` if its log cannot be
+ * opened. If the process cannot be started, the failure is its answer.
  */
 export function startScheduler(
   context: CommandContext,
@@ -34,18 +34,18 @@ export function startScheduler(
   const { session_id } = order;
   const opened = openSchedulerLog(home, session_id);
   if (!opened.ok) return opened;
-  const said = opened.value;
+  const log = opened.value;
   const [, program = ""] = process.argv;
   const scheduler_arguments = [program, "--home", home, "scheduler", session_id];
   const node_arguments = [...process.execArgv, ...SCHEDULER_NODE_ARGUMENTS];
   const child = spawn(process.execPath, [...node_arguments, ...scheduler_arguments], {
     cwd: context.directory,
     env: context.environment,
-    // A session of its own (setsid): a terminal that hangs up does not reach it.
+    // In its own process session (setsid), so that the hang-up of a terminal does not reach it.
     detached: true,
-    stdio: ["ignore", said, said, "ipc"],
+    stdio: ["ignore", log, log, "ipc"],
   });
-  closeSync(said);
+  closeSync(log);
   let gone = false;
   const exited = new Promise<number | undefined>((resolve) => {
     child.once("exit", (code) => {
@@ -81,7 +81,7 @@ function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<Schedu
         }),
       }),
     );
-    // What it said last may still be on its way when it has gone: the channel is closed after everything in it was read.
+    // Its last message may arrive after its exit. The channel disconnects after everything in it was read.
     void exited.then(() => (child.connected ? child.once("disconnect", () => resolve(undefined)) : resolve(undefined)));
   });
 }

@@ -5,19 +5,19 @@ import { holderOf, isLocked, lockPath } from "../../store/lock.ts";
 import type { Store } from "../../store/store.ts";
 import type { OpenHome } from "../context/home.ts";
 
-/** What a scheduler needs beyond its agents' time to end, in ms. */
+/** How long a scheduler may take to exit, beyond its agents' time to end, in ms. */
 const LEAVING_MS = 5_000;
 
-/** How long the system may take to end a process that is killed, in ms; one that hangs in a dead disk can outlast it. */
+/** How long the system may take to end a killed process, in ms. A process that hangs in disk access can outlast it. */
 const AFTER_KILL_MS = 5_000;
 
-/** How often it is looked whether a session is still held, in ms. */
+/** How often to look whether a session is still held, in ms. */
 const LOOK_EVERY_MS = 20;
 
 /**
- * Ends the process that holds a session, so that another can take it up: asks it to stop, wakes it if it is frozen, and kills it if
- * it does not leave within `kill_grace_s` and five seconds. Nothing to do if nobody holds it. `busy` for a holder that is not to be
- * found on this machine or cannot be ended.
+ * Ends the process that holds a session, if there is one, so that this process can resume it: asks it to stop, wakes it if it is frozen, and
+ * kills it if it does not exit within `kill_grace_s` and five seconds. `busy` for a holder that is not found on this machine or cannot be
+ * ended.
  */
 export async function endHolder(
   { home, store }: OpenHome<Store>,
@@ -31,7 +31,7 @@ export async function endHolder(
   const asked = signal(pid, "SIGTERM") && signal(pid, "SIGCONT");
   const isHeld = () => isLocked(lock);
   if (asked && (await released(isHeld, kill_grace_s * 1000 + LEAVING_MS))) return ok(undefined);
-  // Only the very process that was asked: the lock may have passed to somebody else meanwhile.
+  // Only the process that was asked to stop: the lock may belong to another one by now.
   if (holderOf(lock) === pid && signal(pid, "SIGKILL") && (await released(isHeld, AFTER_KILL_MS))) return ok(undefined);
   if (!isLocked(lock)) return ok(undefined);
   return err(
@@ -50,12 +50,12 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name);
   } catch {
-    // It went by itself, or is another user's.
+    // It has exited, or belongs to another user.
     return false;
   }
 }
 
-/** Whether a session is let go of within so many milliseconds. */
+/** Whether a session is released within so many milliseconds. */
 export async function released(isHeld: () => boolean, within_ms: number): Promise<boolean> {
   const deadline = performance.now() + within_ms;
   while (isHeld()) {
@@ -68,7 +68,7 @@ export async function released(isHeld: () => boolean, within_ms: number): Promis
 function elsewhere(store: Store, session_id: string): Failure {
   const owner = store.holder(session_id);
   const who = owner === undefined ? "a process" : `process ${owner.pid} on ${owner.host}`;
-  return failure("busy", `The session ${session_id} is held by ${who}, which cannot be told for certain from here.`, {
+  return failure("busy", `The session ${session_id} is held by ${who}, which cannot be verified from here.`, {
     hint: "End that process where it runs (kill -TERM, then kill -KILL), then resume again.",
     details: owner && { pid: owner.pid, host: owner.host },
   });

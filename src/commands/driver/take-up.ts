@@ -15,7 +15,7 @@ import type { TakeUp } from "./order.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import type { Patience } from "./patience.ts";
 
-/** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
+/** Resumes a session and runs it, here or in a process of its own. A closed one is only shown, unless it is reopened. */
 export async function takeUp(
   context: CommandContext,
   runtime: RuntimeEnvironment,
@@ -48,7 +48,7 @@ export async function takeUp(
   return driveSession(context, runtime, session, runOptions, known, patience);
 }
 
-/** The machine may not be the one where it was begun. */
+/** The session may have begun on another machine. */
 async function missingSandboxes(
   { environment }: CommandContext,
   { store }: RuntimeEnvironment,

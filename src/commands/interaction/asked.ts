@@ -7,13 +7,13 @@ import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { cancelFor, keptFor } from "./kept.ts";
 import { orAnswering } from "./typed-answers.ts";
-import { settled } from "./unused-answers.ts";
+import { whySettled } from "./unused-answers.ts";
 
-/** What a session asks, and what was typed after its name. */
+/** The questions of a session, and what was typed after its name. */
 export interface Asked {
   readonly row: SessionRow;
   readonly questions: readonly OpenQuestion[];
-  /** What is kept for each of them until the session is resumed, by the question's id. */
+  /** The answers that are kept until the session is resumed, by question id. */
   readonly kept: ReadonlyMap<string, string | undefined>;
   readonly typed: readonly string[];
 }
@@ -22,7 +22,7 @@ export function isKept({ kept }: Asked, { question_id }: OpenQuestion): boolean 
   return kept.get(question_id) !== undefined;
 }
 
-/** What is asked by the session that the words name, or that is meant without a name; `usage` where the words cannot be about any of it. */
+/** The questions of the session that the words name, or of the one that is meant without a name. `usage` if the words fit none of them. */
 export async function askedAmong(store: Store, words: readonly string[]): Promise<Result<Asked, Failure>> {
   const chosen = sessionAmong(store, words);
   if (!chosen.ok) return err(await orAsAnswer(store, chosen.error, words));
@@ -33,13 +33,13 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const questions = questionsIn(store, session_id, waiting.value);
   if (questions.length === 0) return err(await orAsAnswer(store, nothingAsked(store, row, waiting.value), words));
   const [first, more] = typed;
-  const late = first === undefined ? undefined : await settled(store, session_id, first, questions);
+  const late = first === undefined ? undefined : await whySettled(store, session_id, first, questions);
   if (late) return err(more === undefined ? orAnswering(late, session_id, questions, first ?? "") : late);
   const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, session_id, one)] as const));
   return ok({ row, questions, kept, typed });
 }
 
-/** What of it nobody has answered meanwhile. What was kept before may be answered anew. */
+/** The questions that were not answered meanwhile. An answer that was kept before may be replaced. */
 export async function stillOpen(store: Store, asked: Asked): Promise<readonly OpenQuestion[]> {
   const { session_id } = asked.row;
   const now = await waitingOf(store, session_id);
@@ -54,7 +54,7 @@ function questionsIn(store: Store, session_id: string, waiting: readonly Waiting
   return questions.filter((one) => cancelFor(store, session_id, one) === undefined);
 }
 
-/** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
+/** The first word is a session if one has that id; else all words are about the session that is meant without a name. */
 function sessionAmong(
   store: Store,
   words: readonly string[],
@@ -65,13 +65,13 @@ function sessionAmong(
   if (named !== undefined && isOfStorage(named.error)) return named;
   const usual = resolveSession(store, undefined, CHANGE);
   const isNone = !usual.ok && usual.error.code === "not_found";
-  // A session's name that is misspelt must not become an answer.
+  // A misspelt session id must not become an answer.
   if (named !== undefined && (isNone || isGeneratedId(first ?? ""))) return named;
   if (!usual.ok) return usual;
   return ok({ row: usual.value, rest: words });
 }
 
-/** The same failure of the only word there is, which may have been meant as an answer to the session that is meant without a name. */
+/** The same failure, with the command if the only word was meant as an answer to the session that is meant without a name. */
 async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]): Promise<Failure> {
   const [word, another] = words;
   const usual = resolveSession(store, undefined, CHANGE);
@@ -90,7 +90,7 @@ function nothingAsked(store: Store, { session_id, state }: SessionRow, waiting: 
   return failure("usage", `The session ${session_id} asks nothing.`, { hint });
 }
 
-/** The command that shows a decision that is asked for, and takes a person's word on it. */
+/** The command that shows and decides something else a session asks. */
 function decidedBy(waiting: Waiting, session_id: string): string {
   if (waiting.kind === "review") return `review ${session_id} ${waiting.ticket_id}`;
   return `${waiting.kind === "approval" && waiting.about === "plan" ? "plan" : "review"} ${session_id}`;

@@ -30,9 +30,9 @@ export async function askPlan(parts: PlanParts, ask: OpenAsk, signal: AbortSigna
   if (plan === undefined) return false;
   terminal.err.line();
   for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
-  terminal.err.line();
   for (;;) {
-    const choice = await promptChoice(terminal, plan.added ? REVISION_CHOICES : PLAN_CHOICES, signal);
+    const choices = plan.added ? REVISION_CHOICES : PLAN_CHOICES;
+    const choice = await promptChoice(terminal, "Approve this plan?", choices, signal);
     if (choice === undefined) return false;
     const decision = await planDecision(parts, ask_id, plan, choice, signal);
     if (decision === undefined) continue;
@@ -73,10 +73,8 @@ async function planDecision(
 
 /** Asks whether the result is what was wanted; false if the person left without an answer. */
 export async function askResult(terminal: Terminal, ask: OpenAsk, signal: AbortSignal): Promise<boolean> {
-  const { err } = terminal;
-  err.line();
-  err.line(err.style("bold", "All tasks are finished. Accept the result?"));
-  const decided = await promptDecision(terminal, RESULT_CHOICES, "What is missing? ", signal);
+  const heading = "All tasks are finished. Accept the result?";
+  const decided = await promptDecision(terminal, heading, RESULT_CHOICES, "What is missing? ", signal);
   if (decided === undefined) return false;
   const notes = decided.words === undefined ? {} : { notes: decided.words };
   const payload = { decision: decided.decision, ask_id: ask.ask_id, ...notes };
@@ -94,12 +92,13 @@ export async function askReview(
   const { ticket_id, summary, failed_checks } = review;
   const { err } = terminal;
   err.line();
-  err.line(err.style("bold", `Review of ${ticket_id}`));
+  err.line(err.style("bold", `The work on ${ticket_id}:`));
   for (const line of [...safeText(summary).split("\n"), ...workLines(review)]) err.line(`  ${line}`);
   for (const failed of failed_checks ?? []) err.line(`  ${err.style("red", "failed")} ${safeLine(failed)}`);
   // Work cannot be approved against failed checks.
   const choices = failed_checks === undefined ? REVIEW_CHOICES : REVIEW_CHOICES.slice(1);
-  const decided = await promptDecision(terminal, choices, "What should be different? ", signal);
+  const heading = `Review of ${ticket_id}`;
+  const decided = await promptDecision(terminal, heading, choices, "What should be different? ", signal);
   if (decided === undefined) return false;
   const requested = decided.words === undefined ? {} : { requested_changes: [decided.words] };
   await ask.say({ payload_type: "review", payload: { decision: decided.decision, ticket_id, ...requested } });
@@ -109,12 +108,13 @@ export async function askReview(
 /** Asks for a decision, with words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
 async function promptDecision<K extends string>(
   terminal: Terminal,
+  heading: string,
   choices: readonly Choice<K>[],
   label: string,
   signal: AbortSignal,
 ): Promise<{ readonly decision: K; readonly words?: string } | undefined> {
   for (;;) {
-    const decision = await promptChoice(terminal, choices, signal);
+    const decision = await promptChoice(terminal, heading, choices, signal);
     if (decision !== "changes_requested") return decision && { decision };
     const typed = await promptLine(terminal, label, signal);
     if (typed.kind === "left") return undefined;

@@ -13,29 +13,29 @@ interface KeptAnswer {
   readonly text: string;
 }
 
-/** What was put to a session: in a person's words, and if it is a command which, and for which ticket. */
-export interface KeptWord {
+/** A message in the inbox of a session: in a person's words, and for a command its name and ticket. */
+export interface KeptMessage {
   readonly said: string;
   readonly command: string | undefined;
   readonly ticket_id: string | undefined;
 }
 
 /**
- * What people have said already to something that is asked, in words; undefined if nothing. It is kept until somebody runs the
- * session. Of a session that somebody runs, what is put is taken at once and nothing is kept.
+ * The answer to something a session asks that is kept in its inbox until it runs again, in words; undefined if there is none. A running
+ * session takes its messages at once, so nothing is kept.
  */
 export function keptFor(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
   if (reader.holder(session_id) !== undefined) return undefined;
   let kept: string | undefined;
-  for (const { payload_type, payload } of wordsIn(reader, session_id))
+  for (const { payload_type, payload } of messagesIn(reader, session_id))
     kept = saidTo(waiting, payload_type, payload) ?? kept;
   return kept;
 }
 
-/** A person's words on what a session asks. */
-const WORDS: ReadonlySet<string> = new Set<PayloadType>(["clarification_response", "approval", "review"]);
+/** The messages that answer what a session asks. */
+const ANSWERS: ReadonlySet<string> = new Set<PayloadType>(["clarification_response", "approval", "review"]);
 
-/** What people have said to something that was asked with a record, in words, and the session has taken; undefined if nothing. */
+/** The answer that a session took to something it asked with record `asked_with`, in words; undefined if there is none. */
 export function takenFor(
   reader: StoreReader,
   session_id: string,
@@ -44,35 +44,40 @@ export function takenFor(
 ): string | undefined {
   const row = reader.session(session_id);
   let taken: string | undefined;
-  for (const { source, payload_type, payload, record, integrity } of row.ok ? latestOf(reader, row.value, WORDS) : []) {
-    const isWord = source === "user" && record.disposition === "applied" && integrity.sequence > asked_with;
-    if (isWord) taken = saidTo(waiting, payload_type, payload) ?? taken;
+  for (const { source, payload_type, payload, record, integrity } of row.ok
+    ? latestOf(reader, row.value, ANSWERS)
+    : []) {
+    const isAnswer = source === "user" && record.disposition === "applied" && integrity.sequence > asked_with;
+    if (isAnswer) taken = saidTo(waiting, payload_type, payload) ?? taken;
   }
   return taken;
 }
 
-/** A cancel of the ticket that something is asked about, which is kept as well: then there is nothing to say to it any more. */
-export function cancelFor(reader: StoreReader, session_id: string, waiting: Waiting): KeptWord | undefined {
+/** The kept cancel of the ticket that something is asked about: then no answer is needed. */
+export function cancelFor(reader: StoreReader, session_id: string, waiting: Waiting): KeptMessage | undefined {
   const ticket_id = "ticket_id" in waiting ? waiting.ticket_id : undefined;
   if (ticket_id === undefined) return undefined;
   return keptCommands(reader, session_id).find((word) => word.command === "cancel" && word.ticket_id === ticket_id);
 }
 
-/** What people have said that settles it, an answer or the end of its ticket. */
+/** The kept message that settles something a session asks: an answer, or a cancel of its ticket. */
 export function settledBy(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
   return cancelFor(reader, session_id, waiting)?.said ?? keptFor(reader, session_id, waiting);
 }
 
-/** What else people have said to a session that nobody runs: it is heard when the session goes on. */
-export function keptCommands(reader: StoreReader, session_id: string): KeptWord[] {
+/** The commands that are kept until a session runs again. */
+export function keptCommands(reader: StoreReader, session_id: string): KeptMessage[] {
   return reader.holder(session_id) === undefined
     ? unheard(reader, session_id).filter(({ command }) => command !== undefined)
     : [];
 }
 
-/** All that was put to a session and is not heard yet; of one that is closed, what came too late. A stop or a pause is over with its scheduler. */
-export function unheard(reader: StoreReader, session_id: string): KeptWord[] {
-  return wordsIn(reader, session_id).flatMap(({ payload_type, payload }) => {
+/**
+ * The messages that a session has not taken; for a closed one, those that came too late. A stop or a pause is void once its scheduler is
+ * gone.
+ */
+export function unheard(reader: StoreReader, session_id: string): KeptMessage[] {
+  return messagesIn(reader, session_id).flatMap(({ payload_type, payload }) => {
     const { command, ticket_id } = payload_type === "user_command" ? payload : {};
     if (command === "stop" || command === "pause") return [];
     const said = wordName(payload_type, payload);
@@ -84,21 +89,25 @@ function textIn(value: Json | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Whoever wrote the row may have written anything. */
-function wordsIn(reader: StoreReader, session_id: string): { payload_type: Json | undefined; payload: JsonObject }[] {
+/** Any process may have written the rows, so nothing in them is relied on. */
+function messagesIn(
+  reader: StoreReader,
+  session_id: string,
+): { payload_type: Json | undefined; payload: JsonObject }[] {
   return reader.inbox.pending(session_id).flatMap(({ body }) => {
     const { payload_type, payload } = objectOf(body);
     return isJsonObject(payload) ? [{ payload_type, payload }] : [];
   });
 }
 
-/** A person's first word on what waits for a decision ends the wait, so the session would refuse a second one. */
+/** Why a second decision is refused: the kept one ends the wait, so the session would refuse another. */
 export function saidAlready(session_id: string, what: string, kept: string): Failure {
-  const said = `${what} of ${session_id} has your word already, ${JSON.stringify(kept)}, which comes first.`;
-  return failure("usage", said, { hint: `It takes effect with bosun resume ${session_id}.` });
+  return failure("usage", `${what} of ${session_id} has a decision already: ${JSON.stringify(kept)}.`, {
+    hint: `It takes effect with bosun resume ${session_id}.`,
+  });
 }
 
-/** Whoever wrote the row may have written anything, so nothing is relied on. */
+/** What a message says to something that is asked, in words; undefined if it is about something else. */
 function saidTo(waiting: Waiting, payload_type: Json | undefined, payload: JsonObject): string | undefined {
   const { decision, ask_id, ticket_id, answers, status } = payload as Readonly<Record<string, unknown>>;
   switch (waiting.kind) {

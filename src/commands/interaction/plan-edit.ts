@@ -1,6 +1,8 @@
+import { spawn } from "node:child_process";
 import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { splitCommand } from "../../config/command-line.ts";
 import { loadPlanFile, planIn } from "../../config/plan-file.ts";
 import { makeDirectory } from "../../lib/directory.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -14,17 +16,16 @@ import type { ShownPlan } from "../../ui/plan.ts";
 import type { CommandContext } from "../context/command.ts";
 import { planFileText } from "../lookup/plan.ts";
 import { graphProblem } from "../options/plan-file.ts";
-import { openEditor } from "./editor.ts";
 import type { Refusal } from "./person-message.ts";
 
-/** How the lines begin in which the file itself tells why what is in it was refused. */
+/** The lines at the top of the file that say why it was refused begin with this. */
 const WHY = "#! ";
 
 /**
- * Lets the person edit the plan that a gate is about, in their editor. Where they tried before they get what they wrote then,
- * with why it was refused on top. The edited plan fits its schema, and its tasks can wait for each other; undefined if they
- * changed nothing. What they wrote is kept until `settleEdit`. Failures: `environment` if there is no editor, `configuration` and
- * `invalid_plan` for what they wrote, `storage` and `storage_full` if there is no place for a file.
+ * Has the person edit the plan of a gate in their editor. After an earlier attempt the file has what they wrote then, with the reason why
+ * it was refused on top. Gives the edited plan, checked against its schema and graph; undefined if nothing was changed. The file is kept
+ * until `settleEdit`. Failures: `environment` if there is no editor, `configuration` and `invalid_plan` for what they wrote, `storage` and
+ * `storage_full` if the file cannot be written.
  */
 export async function editPlan(
   context: CommandContext,
@@ -53,11 +54,11 @@ export async function editPlan(
   if (read.ok) return read;
   const isLeft = after ? after.toString().trim() !== "" : existsSync(file);
   if (!isLeft) forgetEdit(folder, ask_id);
-  const on = isLeft ? "What you wrote is kept. To go on from it" : "To edit the plan as it is";
+  const on = isLeft ? "What you wrote is kept. To continue from it" : "To edit the plan as it is";
   return err({ ...read.error, hint: `${read.error.hint ?? ""} ${on}: bosun plan ${session_id} --edit`.trim() });
 }
 
-/** The gate that a person has decided on. */
+/** A gate that a person decides on. */
 export interface DecidedGate {
   readonly store: StoreReader;
   readonly home: string;
@@ -66,8 +67,8 @@ export interface DecidedGate {
 }
 
 /**
- * Forgets what the person wrote once it stands, or they have chosen another way. If the session refused it, it is kept with the
- * reason on top, so that they can go on from it. If nobody has taken it yet it is kept as well, since it may still be refused.
+ * Removes the file once the edit was taken, or the person decided otherwise. A refused edit is kept with the reason on top, to continue
+ * from. An edit that is not taken yet is kept too, since it may still be refused.
  */
 export function settleEdit(
   { store, home, session_id, ask_id }: DecidedGate,
@@ -83,12 +84,12 @@ function forgetEdit(folder: string, ask_id: string): void {
   rmSync(fileFor(folder, ask_id), { force: true });
 }
 
-/** A gate has a file of its own: what was written about one plan is never taken for the next. */
+/** Each gate has its own file, so an edit of one plan is never taken for the next. */
 function fileFor(folder: string, ask_id: string): string {
   return join(folder, `${ask_id}.plan-to-edit.yaml`);
 }
 
-/** What does not fit a plan file's schema says so by its lines, which the words on top move down. */
+/** Writes the problems on top of the file; twice, since that moves the lines they name. */
 async function explain(file: string): Promise<void> {
   for (let time = 0; time < 2; time += 1) {
     const read = await readEdited(file);
@@ -98,15 +99,15 @@ async function explain(file: string): Promise<void> {
 
 function writeWhy(file: string, why: string): void {
   const written = writtenIn(file);
-  // Above another encoding than its own it would only make it worse.
+  // UTF-8 on top would make a file in another encoding worse.
   if (written === undefined || !isUtf8(written)) return;
   const lines = safeText(why).trim().split("\n");
   const top = Buffer.from(lines.map((line) => `${WHY}${line}\n`).join(""));
-  // Without its reason it can still be gone on from.
+  // Without the reason the file can still be continued from.
   attempt(file, () => ok(writeFileSync(file, Buffer.concat([top, written]))), "The plan to be edited");
 }
 
-/** What is in the file, but for the words on top; undefined if it cannot be read, of which whoever loads it says why. */
+/** The content of the file without the reason on top; undefined if it cannot be read, which loading it reports. */
 function writtenIn(file: string): Buffer | undefined {
   try {
     let written = readFileSync(file);
@@ -125,11 +126,36 @@ async function readEdited(file: string): Promise<Result<PayloadByType["plan"], F
   if (!loaded.ok) return loaded;
   if (loaded.value.plan.questions !== undefined) {
     return err(
-      failure("configuration", `${file}: a plan that is approved can ask no questions.`, {
+      failure("configuration", `${file}: an approved plan cannot ask questions.`, {
         hint: "Take `questions` out.",
       }),
     );
   }
   const wrong = graphProblem(loaded.value);
   return wrong ? err(wrong) : ok(planIn(loaded.value.plan));
+}
+
+/** Opens a file in `$VISUAL` or `$EDITOR` at this terminal and resolves when the editor exits. Failure `environment`. */
+async function openEditor({ environment, terminal }: CommandContext, file: string): Promise<Result<void, Failure>> {
+  const named = environment.VISUAL || environment.EDITOR || "vi";
+  // A configured editor may open a window; vi needs a terminal.
+  if (named === "vi" && !(terminal.input.isTTY && terminal.out.stream.isTTY)) {
+    return err(noEditor(named, "there is no terminal"));
+  }
+  const command = splitCommand(named);
+  const [program, ...rest] = command.ok ? command.value : [];
+  if (program === undefined) {
+    return err(noEditor(named, command.ok ? "it is empty" : command.error));
+  }
+  const editor = spawn(program, [...rest, file], { stdio: "inherit" });
+  return new Promise((resolve) => {
+    editor.once("error", (error) => resolve(err(noEditor(named, error.message))));
+    editor.once("exit", (code) => resolve(code === 0 ? ok(undefined) : err(noEditor(named, `it exited with ${code}`))));
+  });
+}
+
+function noEditor(named: string, why: string): Failure {
+  return failure("environment", `The editor ${JSON.stringify(named)} cannot be used: ${why}.`, {
+    hint: "Set VISUAL or EDITOR to one that works.",
+  });
 }

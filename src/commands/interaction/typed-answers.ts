@@ -14,8 +14,8 @@ export interface Answer {
 }
 
 /**
- * What the person at this terminal answers until they leave; with Ctrl-C they take back what they have typed. What somebody else has
- * answered meanwhile, which is no longer `open`, is left as it is.
+ * Asks the person at this terminal and gives their answers, until they leave. Ctrl-C takes all of them back. Questions that are no longer
+ * `open`, since they were answered elsewhere meanwhile, are skipped.
  */
 export async function askedHere(
   { terminal, leave }: CommandContext,
@@ -24,9 +24,7 @@ export async function askedHere(
 ): Promise<Answer[] | "interrupted"> {
   const isOpen = async ({ question_id }: Answer | OpenQuestion) => {
     if ((await open()).some((one) => one.question_id === question_id)) return true;
-    terminal.err.line(
-      terminal.err.style("yellow", `  ${safeLine(question_id)} was answered by somebody else meanwhile.`),
-    );
+    terminal.err.line(terminal.err.style("yellow", `  ${safeLine(question_id)} was answered elsewhere meanwhile.`));
     return false;
   };
   const answers: Answer[] = [];
@@ -47,8 +45,8 @@ export async function askedHere(
 }
 
 /**
- * The answer in the words after a command: a question's id and what is said to it; of the only open question the answer alone. Failure
- * `usage` if it is not clear which question is meant, or what is said.
+ * The answer in the words after a command: a question's id and the answer; for the only open question the answer alone. Failure `usage` if
+ * the question or the answer is unclear.
  */
 export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer, Failure> {
   const [id = "", ...text] = words;
@@ -59,7 +57,7 @@ export function answerIn(questions: readonly OpenQuestion[], words: readonly str
   if (another !== undefined) {
     return err(
       failure("usage", `${JSON.stringify(id)} is asked more than once.`, {
-        hint: `Name one wholly: ${open.join(", ")}.`,
+        hint: `Give the whole id: ${open.join(", ")}.`,
       }),
     );
   }
@@ -79,7 +77,7 @@ export function answerIn(questions: readonly OpenQuestion[], words: readonly str
   );
 }
 
-/** The same failure with what makes the word an answer, where there is one question that it could be meant for. */
+/** The same failure, with the command that gives the word as an answer if there is only one question. */
 export function orAnswering(
   wrong: Failure,
   session_id: string,
@@ -89,7 +87,7 @@ export function orAnswering(
   const [only, another] = questions;
   if (only === undefined || another !== undefined) return wrong;
   const command = answerCommand(session_id, only, word);
-  return { ...wrong, hint: `${wrong.hint ?? ""}\nTo answer ${only.question_id} with that word: ${command}`.trim() };
+  return { ...wrong, hint: `${wrong.hint ?? ""}\nTo answer ${only.question_id} with it: ${command}`.trim() };
 }
 
 function answerOf(question: OpenQuestion, words: string): Result<Answer, Failure> {

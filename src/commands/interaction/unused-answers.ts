@@ -15,10 +15,10 @@ import { questionSets } from "../lookup/schedule-state.ts";
 import type { GivenMessage } from "../options/run-options.ts";
 
 /**
- * Passes on how a run of a session was left, and where it waits for a person, or something else was taken for their answer, says which
- * answers given beforehand fit nothing that was asked, or name no option: a misspelt id is why most of them were not used.
+ * Passes the outcome of a run on. If the session waits for a person, or something else was taken as an answer, tells which answers given
+ * beforehand fit no question that was asked, or name no option: most of them have a misspelt id.
  */
-export async function tellingUnused(
+export async function withUnusedAnswers(
   { terminal }: CommandContext,
   store: StoreReader,
   session_id: string,
@@ -43,7 +43,7 @@ export async function tellingUnused(
   return code;
 }
 
-/** Says which answers fit none of the questions or name no option of one that is open, and which questions are open. */
+/** Tells which answers fit none of the questions, or name no option of an open one, and which questions are open. */
 export function showUnused(
   out: Output,
   answers: readonly GivenAnswer[],
@@ -72,8 +72,8 @@ export function showUnused(
   if (ids.length > 0) out.line(`Open: ${safeLine(ids.join(", "))}.`);
 }
 
-/** A failure for the id of a question that has its answer already, maybe from somebody else; undefined for one that is open, or none. */
-export async function settled(
+/** Why a question takes no answer any more: it has one. Undefined if it is open, or there is none with this id. */
+export async function whySettled(
   reader: StoreReader,
   session_id: string,
   id: string,
@@ -84,12 +84,12 @@ export async function settled(
   const asked = await askedSoFar(reader, session_id);
   if (!asked.ok || !asked.value.some(isCalled)) return undefined;
   const ids = open.map(({ question_id }) => question_id).join(", ");
-  return failure("usage", `${safeLine(id)} waits for no answer any more.`, {
+  return failure("usage", `${safeLine(id)} is already answered.`, {
     hint: `Open are ${safeLine(ids)}. To say more to the agents: bosun tell ${session_id} "…".`,
   });
 }
 
-/** Every question that a schedule has put to people, with its scoped id, answered or not. */
+/** Every question that a schedule has asked people, answered or not, with its scoped id. */
 async function askedSoFar(reader: StoreReader, session_id: string): Promise<Result<Answerable[], Failure>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;

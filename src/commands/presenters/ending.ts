@@ -14,7 +14,7 @@ import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
-import { type KeptWord, settledBy, unheard } from "../interaction/kept.ts";
+import { type KeptMessage, settledBy, unheard } from "../interaction/kept.ts";
 import { openAsks } from "../lookup/asks.ts";
 import { openedWith } from "../lookup/state.ts";
 import { finalReport, ticketLines } from "../lookup/tickets.ts";
@@ -32,7 +32,7 @@ export interface SessionSnapshot {
   readonly ledger: Ledger;
   readonly waiting: readonly Waiting[];
   /** Messages that came too late before it closed. */
-  readonly unheard: readonly KeptWord[];
+  readonly unheard: readonly KeptMessage[];
   /** What its open child sessions wait for. */
   readonly children: readonly ChildWaiting[];
   /** The final report, if there is one. */

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
 import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting } from "../../ui/waiting.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
-import type { KeptWord } from "../interaction/kept.ts";
+import type { KeptMessage } from "../interaction/kept.ts";
 
 /** What the next commands of a session depend on. */
 export interface Left {
@@ -73,7 +73,7 @@ export function nextFor(
 /** Messages that came too late, with the command that does now what was meant: only a retry reopens a session. */
 export function unheardWords(
   session_id: string,
-  words: readonly KeptWord[],
+  words: readonly KeptMessage[],
   tickets: readonly TicketLine[],
 ): Unheard[] {
   const lost = new Set<string | undefined>(

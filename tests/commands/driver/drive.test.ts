@@ -74,7 +74,7 @@ function unread(stream: PassThrough): string {
   }
 }
 
-it("lets go of a session whose row cannot be read any more", async () => {
+it("releases a session whose row cannot be read", async () => {
   const rig = newRig();
   const session = await begin(rig);
   const lock = lockPath(rig.home, session.session_id);
@@ -93,7 +93,7 @@ it("lets go of a session whose row cannot be read any more", async () => {
   expect(isLocked(lock)).toBe(false);
 });
 
-it("knows of a word that was said here only when it is committed, however long that takes", async () => {
+it("settles an answer typed here only when it is committed", async () => {
   const rig = newRig();
   let isSlow = false;
   const store: Store = {
@@ -116,7 +116,7 @@ it("knows of a word that was said here only when it is committed, however long t
   expect(readdirSync(join(rig.home, "sessions", session.session_id)).join()).not.toContain("to-edit");
 });
 
-it("tells how to go on from an edited plan that is refused by what this program is called here", async () => {
+it("names the command to continue a refused plan edit as it is typed here", async () => {
   const rig = newRig();
   const session = await begin(rig, { agentFor: crew([task("a")]), config: { plan_approval: "ask" } });
   const editor = join(rig.workspace, "editor.sh");
@@ -127,13 +127,13 @@ it("tells how to go on from an edited plan that is refused by what this program 
   input.write("3\n");
   // The prompt that follows discards what was typed before it.
   await expect.poll(() => (shown += written())).toMatch(/What you wrote is kept\.[^]*> /);
-  expect(shown).toContain(`To go on from it: node dist/bin.js plan ${session.session_id} --edit`);
+  expect(shown).toContain(`To continue from it: node dist/bin.js plan ${session.session_id} --edit`);
   await expect.poll(() => (shown += written()).split("1  Approve")).toHaveLength(3);
   input.write("1\n");
   expect(await driven).toEqual(ok(0));
 });
 
-it("takes no word that no inbox would take, and asks the person who is there", async () => {
+it("asks the person if an answer given beforehand is not valid", async () => {
   const rig = newRig();
   const asks = () => ({ payload_type: "clarification", payload: { status: "open", questions: [QUESTION] } }) as const;
   const session = await begin(rig, { agentFor: crew([task("a")], { requirement: asks }) });
@@ -141,14 +141,14 @@ it("takes no word that no inbox would take, and asks the person who is there", a
   const { driven, written, input } = drivenHere(rig, session, { answers });
   let shown = "";
   await expect.poll(() => (shown += written())).toContain("Question 1 of 1");
-  expect(shown).toContain("This cannot be said: ");
+  expect(shown).toContain("/answers/0/text");
   input.write("Ada\n");
   expect(await driven).toEqual(ok(0));
   const said = logOf(rig, session.session_id).filter(({ payload_type }) => payload_type === "clarification_response");
   expect(said).toMatchObject([{ payload: { answers: [{ question_id: "c1.who", text: "Ada" }] } }]);
 });
 
-it("knows who is held, and with whom, from before a session was taken up", async () => {
+it("tells when a hold from before the resume ends, with its account", async () => {
   const rig = newRig();
   let isLimited = true;
   const limited = () => ({
@@ -168,7 +168,7 @@ it("knows who is held, and with whom, from before a session was taken up", async
   expect(shown()).toContain("NO LONGER HELD: hand and all of account acme");
 });
 
-it("shows a paused session that says nothing as paused", async () => {
+it("shows a paused session as paused in the heartbeat", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const rig = newRig();

@@ -40,8 +40,8 @@ async function leader({ launcher, home }: RuntimeEnvironment): Promise<Launched>
   return value;
 }
 
-describe("ending every program at once", () => {
-  it("ends what outlived the leader of its group", async () => {
+describe("killAll", () => {
+  it("ends processes that outlive the leader of their group", async () => {
     const here = place();
     const launched = await leader(here);
     expect(launched.groupLives()).toBe(true);
@@ -49,7 +49,7 @@ describe("ending every program at once", () => {
     await expect.poll(() => launched.groupLives()).toBe(false);
   });
 
-  it("does not touch a group that is gone, whose number may be another's", async () => {
+  it("does not signal a group that is gone", async () => {
     const here = place();
     const launched = await leader(here);
     launched.signalGroup("SIGKILL");
@@ -59,7 +59,7 @@ describe("ending every program at once", () => {
     expect(signalled).not.toHaveBeenCalled();
   });
 
-  it("does not touch a group that has got the number of one that was gone", async () => {
+  it("does not signal a new group with the number of one that is gone", async () => {
     const here = place();
     const launched = await leader(here);
     const really = launched.groupLives.bind(launched);

@@ -21,8 +21,8 @@ process.stdout.write("there");
 setInterval(() => {}, 60_000);
 `;
 
-describe("who sits at a terminal", () => {
-  it("is gone when the process is dead, and nothing is left of it", async () => {
+describe("attendance", () => {
+  it("ends with the process and leaves no file", async () => {
     const { home } = rig();
     const attendance = join(import.meta.dirname, "../../../src/commands/driver/attendance.ts");
     const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", VIEWER, attendance, home]);
@@ -35,7 +35,7 @@ describe("who sits at a terminal", () => {
     expect(readdirSync(join(home, "sessions/s/viewers"))).toEqual([]);
   });
 
-  it("may be about to say so: the file of a process that lives stays", () => {
+  it("keeps the unlocked file of a living process", () => {
     const { home } = rig();
     const viewers = join(home, "sessions/s/viewers");
     mkdirSync(viewers, { recursive: true });
@@ -45,7 +45,7 @@ describe("who sits at a terminal", () => {
   });
 });
 
-describe("a scheduler that only a person can move", () => {
+describe("the patience of a scheduler", () => {
   /** A session that waits for the answer to its question, and nobody runs. */
   async function waiting(here: Rig): Promise<string> {
     expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
@@ -89,7 +89,7 @@ describe("a scheduler that only a person can move", () => {
       child.once("exit", (code) => resolve(code));
     });
 
-  it("stops as waiting when nobody has come for as long as its patience lasts, and keeps the question", async () => {
+  it("stops the session as waiting when it is over, and keeps the question", async () => {
     const here = rig();
     const session_id = await waiting(here);
     expect(await ended(start(here, session_id))).toBe(4);
@@ -99,7 +99,7 @@ describe("a scheduler that only a person can move", () => {
     expect(inbox.stdout).toContain(`bosun resume ${session_id}`);
   });
 
-  it("waits as long as somebody sits at a terminal where it is asked", async () => {
+  it("does not end while a person is at a terminal", async () => {
     const here = rig();
     const session_id = await waiting(here);
     const leave = attend(here.home, session_id);
@@ -115,7 +115,7 @@ describe("a scheduler that only a person can move", () => {
     expect(await end).toBe(4);
   });
 
-  it("is one that is paused, too, but none whose agents are still at work", async () => {
+  it("counts for a paused session, but not while agents work", async () => {
     const here = endAfterwards(rig());
     const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
     expect((await here.run(["run", "--plan", here.write("plan.json", plan), "--budget-turns", "1"])).code).toBe(5);
@@ -131,7 +131,7 @@ describe("a scheduler that only a person can move", () => {
     expect((await here.run(["resume", session_id])).code).toBe(0);
   });
 
-  it("says what was settled for the case that nobody comes", async () => {
+  it("takes the --unanswered policy when it is over", async () => {
     const here = rig();
     const session_id = await waiting(here);
     const leave = attend(here.home, session_id);
@@ -145,7 +145,7 @@ describe("a scheduler that only a person can move", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada\n");
   });
 
-  it("stops where what was settled settles nothing: a turn in doubt is no manager's to decide", async () => {
+  it("stops if the policy decides nothing, as for a turn in doubt", async () => {
     const here = endAfterwards(rig());
     const roles = here.write("roles.json", DOUBTFUL);
     const killed = here.start(["run", "--plan", here.write("plan.json", WAIT), "--roles", roles]);
@@ -155,7 +155,7 @@ describe("a scheduler that only a person can move", () => {
     expect(await ended(start(here, session_id, { unanswered: "manager" }))).toBe(4);
   });
 
-  it("exits without working when whoever started it goes before it gives an order", async () => {
+  it("does not matter to a scheduler that got no order: it exits", async () => {
     const here = rig();
     const session_id = await waiting(here);
     const child = fork(built("cli.js"), ["--home", here.home, "scheduler", session_id], {

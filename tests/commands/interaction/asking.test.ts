@@ -15,9 +15,9 @@ async function pending(here: Rig, session_id: string): Promise<number> {
   return pending_decisions.length + pending_questions.length;
 }
 
-describe("a person who is asked two things at once", () => {
+describe("two reviews at once", () => {
   it.each([{ command: ["resume", "--foreground"] }, { command: ["resume"] }])(
-    "answers one of them with one key: $command",
+    "are answered one at a time: $command",
     async ({ command }) => {
       const here = endAfterwards(rig());
       expect((await here.run(["run", "--plan", here.write("plan.json", REVIEWED)])).code).toBe(4);
@@ -41,11 +41,11 @@ describe("a person who is asked two things at once", () => {
   );
 });
 
-describe("a person who has begun a line for what is then settled elsewhere", () => {
+describe("a line begun for a question that is settled elsewhere", () => {
   const NEXT = "Press Enter to continue (pending input is discarded).";
 
   it.each([{ flags: ["--foreground"] }, { flags: [] }])(
-    "is told so, and has answered no other question with its end: $flags",
+    "does not answer the next question: $flags",
     async ({ flags }) => {
       const here = endAfterwards(rig());
       const shell = "echo ${answers.branch} ${answers.delete} > out.txt";
@@ -72,40 +72,37 @@ describe("a person who has begun a line for what is then settled elsewhere", () 
     },
   );
 
-  it.each([{ flags: ["--foreground"] }, { flags: [] }])(
-    "has decided nothing else with its end, whenever that is asked: $flags",
-    async ({ flags }) => {
-      const here = endAfterwards(rig());
-      const more = { review: "user" };
-      const plan = tinyPlan([
-        { task_id: "one", shell: "true", more },
-        { task_id: "two", shell: "true", more, dependencies: ["one"] },
-      ]);
-      const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
-      const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, ...flags]);
-      await pane.asks("1  Approve");
-      const session_id = await onlySession(here);
-      const approved = 'The plan was decided elsewhere: "approved"';
-      const reviewed = 'The work on one was reviewed elsewhere: "approved"';
-      for (const [command, told, next] of [
-        [["plan", session_id, "--approve"], approved, "Review of one"],
-        [["review", session_id, "one", "--approve"], reviewed, "Review of two"],
-      ] as const) {
-        expect((await typed(here, command)).code).toBe(0);
-        await pane.shows(told);
-        await until(NEXT, () => pane.screen().trimEnd().endsWith(NEXT));
-        pane.type("1", "Enter");
-        await pane.asks(next);
-        expect(await pending(here, session_id)).toBe(1);
-      }
+  it.each([{ flags: ["--foreground"] }, { flags: [] }])("does not decide a later review: $flags", async ({ flags }) => {
+    const here = endAfterwards(rig());
+    const more = { review: "user" };
+    const plan = tinyPlan([
+      { task_id: "one", shell: "true", more },
+      { task_id: "two", shell: "true", more, dependencies: ["one"] },
+    ]);
+    const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
+    const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, ...flags]);
+    await pane.asks("1  Approve");
+    const session_id = await onlySession(here);
+    const approved = 'The plan was decided elsewhere: "approved"';
+    const reviewed = 'The work on one was reviewed elsewhere: "approved"';
+    for (const [command, told, next] of [
+      [["plan", session_id, "--approve"], approved, "Review of one"],
+      [["review", session_id, "one", "--approve"], reviewed, "Review of two"],
+    ] as const) {
+      expect((await typed(here, command)).code).toBe(0);
+      await pane.shows(told);
+      await until(NEXT, () => pane.screen().trimEnd().endsWith(NEXT));
       pane.type("1", "Enter");
-      expect(await pane.exit()).toBe(0);
-    },
-  );
+      await pane.asks(next);
+      expect(await pending(here, session_id)).toBe(1);
+    }
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+  });
 });
 
-describe("a person who is asked by `bosun answer`", () => {
-  it("gives nothing with Ctrl-C, of what they have typed before, too: 130", async () => {
+describe("bosun answer at a terminal", () => {
+  it("takes all answers back on Ctrl-C and exits with 130", async () => {
     const here = rig();
     const two = tinyPlan([{ task_id: "write", shell: "true" }], {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
@@ -123,8 +120,8 @@ describe("a person who is asked by `bosun answer`", () => {
   });
 });
 
-describe("a question that somebody else answers while a person is asked by `bosun answer`", () => {
-  it("has that answer, and the others are given all the same", async () => {
+describe("a question answered elsewhere while `bosun answer` asks", () => {
+  it("keeps that answer, and the others are taken", async () => {
     const here = endAfterwards(rig());
     const three = tinyPlan(
       [{ task_id: "write", shell: "echo ${answers.name} ${answers.age} ${answers.town} > out.txt" }],
@@ -148,13 +145,13 @@ describe("a question that somebody else answers while a person is asked by `bosu
     pane.type("York", "Enter");
     expect(await pane.exit()).toBe(0);
     for (const question_id of ["c1.name", "c1.age"])
-      expect(pane.screen()).toContain(`${question_id} was answered by somebody else meanwhile.`);
+      expect(pane.screen()).toContain(`${question_id} was answered elsewhere`);
     await until("the end", async () => (await statusOf(here, session_id)).state === "closed");
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8 York\n");
   });
 });
 
-describe("a question that somebody else answers meanwhile, of a session that nobody runs", () => {
+describe("a question of a stopped session answered elsewhere meanwhile", () => {
   it("keeps that answer", async () => {
     const here = rig();
     const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
@@ -168,14 +165,14 @@ describe("a question that somebody else answers meanwhile, of a session that nob
     await pane.asks("Question 2 of 2");
     pane.type("8", "Enter");
     expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).toContain("c1.name was answered by somebody else meanwhile.");
+    expect(pane.screen()).toContain("c1.name was answered elsewhere");
     expect((await here.run(["resume", "--no-input"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
   });
 });
 
-describe("an answer that its owner takes late", () => {
-  it("leaves the other questions that were asked with it to be answered here", async () => {
+describe("an answer that the scheduler takes late", () => {
+  it("leaves the other questions of its set open", async () => {
     const here = endAfterwards(rig());
     const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],

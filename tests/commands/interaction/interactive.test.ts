@@ -22,7 +22,7 @@ const LATE = JSON.stringify({
 });
 
 describe("a person at the terminal", () => {
-  it("is asked one thing at a time: a number picks an option, and the plan is a numbered choice", async () => {
+  it("is asked one thing at a time, and picks options by number", async () => {
     const here = rig();
     const pane = open(here, [
       "run",
@@ -45,7 +45,7 @@ describe("a person at the terminal", () => {
     expect(pane.screen()).toContain("1 of 1 ticket done");
   });
 
-  it("has not answered by what was typed before the question was there", async () => {
+  it("does not answer with keys typed before the question", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK), "--roles", here.write("roles.json", LATE)]);
     await pane.shows("asked playbook");
@@ -59,7 +59,7 @@ describe("a person at the terminal", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
   });
 
-  it("takes the default with Enter, sends a plan back with words, and rejects it", async () => {
+  it("takes the default with Enter, sends a plan back, and rejects it", async () => {
     const here = rig();
     const pane = open(here, [
       "run",
@@ -88,7 +88,7 @@ describe("a person at the terminal", () => {
     ).toMatchObject([{ decision: "changes_requested", notes: "Shorter." }, { decision: "rejected" }]);
   });
 
-  it("edits the plan in their editor, and is told when it cannot stand", async () => {
+  it("edits the plan and is told what is wrong in it", async () => {
     const here = rig();
     const editor = here.write(
       "editor.sh",
@@ -111,7 +111,7 @@ describe("a person at the terminal", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("goes on from what they wrote of the plan when it was refused, until it stands", async () => {
+  it("continues a refused plan edit until it is taken", async () => {
     const here = rig();
     const seen = join(here.workspace, "seen");
     const editor = here.write(
@@ -155,7 +155,7 @@ echo >> ${seen}.times
     expect(readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"))).toEqual([]);
   });
 
-  it("is told why an edited plan was refused, and keeps it, however long the scheduler takes", async () => {
+  it("keeps an edited plan that the scheduler refuses late, and is told why", async () => {
     const here = rig();
     const editor = here.write(
       "editor.sh",
@@ -181,7 +181,7 @@ echo >> ${seen}.times
     expect(await pane.exit()).toBe(1);
   });
 
-  it("keeps an edited plan that nobody has taken when the person leaves", async () => {
+  it("keeps an edited plan that was not taken when they leave", async () => {
     const here = rig();
     const pane = open(
       here,
@@ -207,7 +207,7 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.home, "sessions", session_id, kept), "utf8")).toContain("Do it well");
   });
 
-  it("is shown the choices again where they say nothing: of a plan, of work and of the result", async () => {
+  it("is shown the choices again after an empty line", async () => {
     const here = rig();
     const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
     const gated = here.write("config.json", GATED);
@@ -227,10 +227,10 @@ echo >> ${seen}.times
     for (const asked of ["A plan of 1 task", "Review of write", "Accept the result?"])
       expect(pane.screen()).toContain(asked);
     expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).not.toContain("This cannot be said");
+    expect(pane.screen()).not.toContain("not valid");
   });
 
-  it("is shown what work made and what its checks found against it, which can then only be sent back", async () => {
+  it("can only send work with failed checks back, and sees them", async () => {
     const here = rig();
     const acceptance_criteria = [{ text: "twice", command: ["grep", "-c", "xx", "out.txt"] }];
     const more = { review: "user", acceptance_criteria };
@@ -249,7 +249,7 @@ echo >> ${seen}.times
     expect(await pane.exit()).toBe(0);
   });
 
-  it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
+  it("leaves a question open with Ctrl-D: exit code 4", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
     await pane.asks("Question 1 of 1");
@@ -259,7 +259,7 @@ echo >> ${seen}.times
     expect(pane.screen()).toContain(`bosun answer ${await onlySession(here)} c1.name Ada`);
   });
 
-  it("stops it with Ctrl-C in the middle of a question: 130", async () => {
+  it("stops the session with Ctrl-C at a question: exit code 130", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
     await pane.asks("Question 1 of 1");
@@ -271,7 +271,7 @@ echo >> ${seen}.times
     );
   });
 
-  it("sees the question go when it is answered from elsewhere, and the work go on", async () => {
+  it("sees a question disappear when it is answered elsewhere", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
     await pane.shows("Question 1 of 1");
@@ -281,7 +281,7 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 
-  it("sees only the question go that was answered from elsewhere, while the others wait", async () => {
+  it("keeps the other questions when one is answered elsewhere", async () => {
     const here = rig();
     const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
@@ -324,7 +324,7 @@ echo >> ${seen}.times
     expect(answers.map(({ text }) => text)).toEqual(["one\n\ntwo\nthe end of it", "thre"]);
   });
 
-  it("is asked again for an option that is not there, and shown what was taken", async () => {
+  it("is asked again for an option that does not exist", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
     await pane.asks("Question 1 of 1");
@@ -336,7 +336,7 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
   });
 
-  it("is not asked to count options that are numbers", async () => {
+  it("picks options that are numbers by their text", async () => {
     const here = rig();
     const shell = "echo ${answers.workers} > out.txt";
     const plan = tinyPlan([{ task_id: "write", shell }], {
@@ -350,7 +350,7 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("3\n");
   });
 
-  it("is never shown what could move the cursor or the reading direction, from wherever it comes", async () => {
+  it("never sees characters that move the cursor or the reading direction", async () => {
     const here = rig();
     const hostile = tinyPlan([{ task_id: "write", shell: "printf '\\033[2J\\033]0;owned\\007'" }], {
       questions: [{ question_id: "q", text: "Ri\u202eght\u001b[31m?\u0007 \u{e0041}x", default: "\u001b[2Jy" }],
@@ -362,7 +362,7 @@ echo >> ${seen}.times
     expect(await pane.exit()).toBe(0);
   });
 
-  it("is not asked with --no-input, nor in an automatic build", async () => {
+  it("is not asked with --no-input or in an automatic build", async () => {
     for (const [flags, env] of [
       [["--no-input"], {}],
       [[], { CI: "true" }],

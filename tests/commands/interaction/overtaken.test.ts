@@ -32,8 +32,8 @@ async function owned(here: Rig): Promise<{ readonly owner: Store; readonly row: 
   return { owner, row, lease: value(await owner.acquire(row.session_id, holder)) };
 }
 
-describe("a word whose owner leaves between two looks of who put it", () => {
-  it("is not said to wait if they took it", async () => {
+describe("a message whose owner exits right after it", () => {
+  it("is taken if the owner took it before", async () => {
     const here = rig();
     const { owner, row, lease } = await owned(here);
     const { session_id, last_sequence: expected } = row;
@@ -58,7 +58,7 @@ describe("a word whose owner leaves between two looks of who put it", () => {
     expect(await Promise.all(left)).toMatchObject([{ ok: true }, undefined]);
   });
 
-  it("is over with them if it is a pause, which waits for nobody", async () => {
+  it("is void if it is a pause", async () => {
     const here = rig();
     const { owner, row, lease } = await owned(here);
     const { session_id } = row;

@@ -19,8 +19,8 @@ interface Status {
 
 const status = (here: Rig, session_id: string) => typedJson<Status>(here, ["status", session_id, "--json"]);
 
-describe("a session that needs a person where none is", () => {
-  it("stops with 4, naming question, options, default and the commands that go on; the answer then counts", async () => {
+describe("a session that needs a person and has none", () => {
+  it("stops with 4 and names question, options, default and commands", async () => {
     const here = rig();
     const stopped = await typed(here, ["run", "--plan", here.write("plan.json", ASK)]);
     expect(stopped.code).toBe(4);
@@ -43,7 +43,7 @@ describe("a session that needs a person where none is", () => {
     expect((await typed(here, ["inbox"])).stdout).not.toContain("bosun answer");
   });
 
-  it("says what it needs with --reporter silent, too, and each command once", async () => {
+  it("names what it needs with --reporter silent, each command once", async () => {
     const here = rig();
     const stopped = await typed(here, ["run", "--plan", here.write("plan.json", ASK), "--reporter", "silent"]);
     const session_id = await onlySession(here);
@@ -52,7 +52,7 @@ describe("a session that needs a person where none is", () => {
       expect(stopped.stderr.split(told)).toHaveLength(2);
   });
 
-  it("takes the defaults, or leaves the decision to the manager, if told so", async () => {
+  it("takes defaults or leaves the decision to the manager with --unanswered", async () => {
     for (const policy of ["default", "manager"]) {
       const here = rig();
       const ran = await typed(here, ["run", "--plan", here.write("plan.json", ASK), "--unanswered", policy, "--json"]);
@@ -62,7 +62,7 @@ describe("a session that needs a person where none is", () => {
     }
   });
 
-  it("takes answers from a file by id or by a part of the question, and leaves the others open", async () => {
+  it("takes answers from a file by id or by part of the question", async () => {
     const here = rig();
     const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
@@ -87,7 +87,7 @@ describe("a session that needs a person where none is", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
   });
 
-  it("refuses half a character in an answer or a plan, with its place, and goes on without harm", async () => {
+  it("refuses half a character in an answer or a plan, with its place", async () => {
     const here = rig();
     const plan = here.write("plan.json", ASK);
     const half = here.write(
@@ -111,7 +111,7 @@ describe("a session that needs a person where none is", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("😀\n");
   });
 
-  it("keeps no word in the inbox that no record can hold, whatever it comes from", async () => {
+  it("puts no message into the inbox that no record can hold", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     const store = openStore(here.home);
@@ -130,7 +130,7 @@ describe("a session that needs a person where none is", () => {
     }
   });
 
-  it("lists what is open where no answer is given", async () => {
+  it("lists the open questions if no answer is given", async () => {
     const here = rig();
     await typed(here, ["run", "--plan", here.write("plan.json", ASK)]);
     const listed = await typed(here, ["answer"]);
@@ -139,7 +139,7 @@ describe("a session that needs a person where none is", () => {
   });
 });
 
-describe("a plan that waits for a person", () => {
+describe("a plan that waits for approval", () => {
   async function gated(here: Rig, args: readonly string[] = []): Promise<string> {
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]));
     const stopped = await typed(here, [
@@ -156,7 +156,7 @@ describe("a plan that waits for a person", () => {
     return session_id;
   }
 
-  it("is shown, and begun when it is approved", async () => {
+  it("is shown, and carried out when approved", async () => {
     const here = rig();
     const session_id = await gated(here);
     const shown = await typed(here, ["plan"]);
@@ -167,7 +167,7 @@ describe("a plan that waits for a person", () => {
     expect(existsSync(join(here.workspace, "out.txt"))).toBe(true);
   });
 
-  it("needs no approval with --yes, on the run or later", async () => {
+  it("needs no approval with --yes, on run or resume", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
     expect(
@@ -178,7 +178,7 @@ describe("a plan that waits for a person", () => {
     expect((await typed(other, ["resume", "--yes"])).code).toBe(0);
   });
 
-  it("goes back to the manager with a person's words", async () => {
+  it("goes back to the manager with --revise", async () => {
     const here = rig();
     const session_id = await gated(here);
     expect((await typed(here, ["plan", "--revise", "Two files, please."])).code).toBe(0);
@@ -190,7 +190,7 @@ describe("a plan that waits for a person", () => {
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
   });
 
-  it("ends the session when it is rejected", async () => {
+  it("ends the session when rejected", async () => {
     const here = rig();
     const session_id = await gated(here);
     expect((await typed(here, ["plan", session_id, "--reject"])).code).toBe(0);
@@ -198,7 +198,7 @@ describe("a plan that waits for a person", () => {
     expect(await status(here, session_id)).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
-  it("can be edited by the person, whose version then counts", async () => {
+  it("can be edited, and the edited one is carried out", async () => {
     const here = rig();
     const session_id = await gated(here);
     const editor = here.write("editor.sh", "#!/bin/sh\nsed -i 's/Do write/Do it well/' \"$1\"\n");
@@ -210,7 +210,7 @@ describe("a plan that waits for a person", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("is not approved by an editor that changed nothing, nor by one that broke it", async () => {
+  it("is not approved by an editor that changes nothing or breaks it", async () => {
     const here = rig();
     const session_id = await gated(here);
     const shown = here.write("shown", "");
@@ -226,7 +226,7 @@ describe("a plan that waits for a person", () => {
     const seen = here.write("seen", "");
     const looking = here.write("looking.sh", `cat "$1" > ${seen}; echo 'tasks: 8' > "$1"\n`);
     const again = await typed(here, ["plan", "--edit"], { EDITOR: `sh ${looking}` });
-    expect(again.stderr).toContain(`What you wrote is kept. To go on from it: bosun plan ${session_id} --edit\n`);
+    expect(again.stderr).toContain(`What you wrote is kept. To continue from it: bosun plan ${session_id} --edit\n`);
     const told = readFileSync(seen, "utf8").split("\n");
     const line = told.indexOf("tasks: 7") + 1;
     expect(told[0]).toMatch(/^#! /);
@@ -236,7 +236,7 @@ describe("a plan that waits for a person", () => {
     expect((await status(here, session_id)).tickets).toMatchObject([{ description: "Do write" }]);
   });
 
-  it("is not approved as one that cannot stand, which is told at its place in the file", async () => {
+  it("is not approved with a cycle, which is reported at its place", async () => {
     const here = rig();
     const session_id = await gated(here);
     const waits = (id: string, other: string) => `{task_id: ${id}, description: d, dependencies: [${other}]}`;
@@ -255,7 +255,7 @@ describe("a plan that waits for a person", () => {
     expect(told[0]).toMatch(new RegExp(`^#! \\S+plan-to-edit\\.yaml:${line}:5: the dependencies run in a circle`));
   });
 
-  it("is kept byte for byte where it was saved in another encoding", async () => {
+  it("is kept byte for byte if saved in another encoding", async () => {
     const here = rig();
     await gated(here);
     const written = Buffer.from("tasks: [{task_id: write, description: caf\u00e9}]\n", "latin1");
@@ -268,7 +268,7 @@ describe("a plan that waits for a person", () => {
     expect(readFileSync(seen)).toEqual(written);
   });
 
-  it("opens no vi where there is no terminal", async () => {
+  it("opens no vi without a terminal", async () => {
     const here = rig();
     await gated(here);
     const refused = await typed(here, ["plan", "--edit"], { EDITOR: "", VISUAL: "" });
@@ -279,7 +279,7 @@ describe("a plan that waits for a person", () => {
     ]);
   });
 
-  it("is not approved by an editor after which there is no file or nothing in it, and is edited anew the next time", async () => {
+  it("is not approved if the editor leaves no file or an empty one", async () => {
     const here = rig();
     const session_id = await gated(here);
     const seen = here.write("seen", "");
@@ -297,7 +297,7 @@ describe("a plan that waits for a person", () => {
     }
   });
 
-  it("stops there with --plan-only, whatever the crew costs, and can be written out and run again", async () => {
+  it("stops there with --plan-only, and can be exported and run again", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]));
     expect((await typed(here, ["run", "--plan", plan, "--plan-only"])).code).toBe(4);
@@ -310,7 +310,7 @@ describe("a plan that waits for a person", () => {
 });
 
 describe("work that waits for a person's review", () => {
-  it("is approved or sent back from the command line", async () => {
+  it("is approved or sent back by command", async () => {
     const here = rig();
     const shell = 'echo x >> out.txt; cp out.txt "$BOSUN_ARTIFACTS_DIR"';
     const plan = tinyPlan([{ task_id: "write", shell, more: { review: "user" } }]);
@@ -331,7 +331,7 @@ describe("work that waits for a person's review", () => {
     expect((await typed(here, ["resume"])).code).toBe(0);
   });
 
-  it("is shown alone where its ticket is named", async () => {
+  it("is shown alone if its ticket is named", async () => {
     const here = rig();
     const review = { more: { review: "user" } };
     const plan = tinyPlan(["one", "two"].map((task_id) => ({ task_id, shell: "true", ...review })));
@@ -347,7 +347,7 @@ describe("work that waits for a person's review", () => {
     expect([none.code, none.stdout]).toEqual([0, expect.stringMatching(/^one of s-\w+ /)]);
   });
 
-  it("is told what its checks found against it, and is not approved before they pass", async () => {
+  it("names its failed checks and is not approved before they pass", async () => {
     const here = rig();
     const acceptance_criteria = [{ text: "twice", command: ["grep", "-c", "xx", "out.txt"] }];
     const more = { review: "user", acceptance_criteria };
@@ -369,7 +369,7 @@ describe("work that waits for a person's review", () => {
     expect((await typed(here, ["resume"])).code).toBe(0);
   });
 
-  it("asks for the result with --confirm, and closes with the person's word", async () => {
+  it("is followed by the result with --confirm", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
     const stopped = await typed(here, ["run", "--plan", plan, "--confirm"]);

@@ -30,7 +30,7 @@ async function ticketsOf(here: Rig): Promise<unknown[]> {
   return tickets.map(({ ticket_id, status, reason }) => [ticket_id, status, reason]);
 }
 
-it("is shown with what it would do, and rejected it has done nothing", async () => {
+it("shows what a revised plan would change, and rejecting it changes nothing", async () => {
   const here = rig();
   expect((await typed(here, ["run", "Do it.", ...revisingCrew(here)])).code).toBe(4);
   const first = (await typed(here, ["plan"])).stdout;
@@ -66,7 +66,7 @@ it("is shown with what it would do, and rejected it has done nothing", async () 
   expect((await typed(here, ["replay", "--verify"])).code).toBe(0);
 });
 
-it("is not shown as what counts, nor as what waits, once it was sent back", async () => {
+it("does not show a plan that was sent back", async () => {
   const here = rig();
   await typed(here, ["run", "Do it.", ...revisingCrew(here)]);
   await typed(here, ["plan", "--approve"]);
@@ -78,7 +78,7 @@ it("is not shown as what counts, nor as what waits, once it was sent back", asyn
   expect((await typed(here, ["plan"])).stdout).toMatch(/^A plan of 3 tasks\n\n/);
 });
 
-it("is written as a plan file without what was told of a task that it brings again", async () => {
+it("exports a plan file without the old instruction of a replaced task", async () => {
   const here = rig();
   const manager = here.write(
     "manager.mjs",
@@ -111,7 +111,7 @@ it("is written as a plan file without what was told of a task that it brings aga
   ]);
 });
 
-it("is told as a plan where it is taken at once, with what it does to the tickets that there were", async () => {
+it("tells what a revised plan changes when it needs no approval", async () => {
   const here = rig();
   const { stdout } = await typed(here, ["run", "Do it.", ...revisingCrew(here, "never")]);
   const revised = "PLAN 3 tasks by manager, new: first; restarted: bad; removed: other";
@@ -120,7 +120,7 @@ it("is told as a plan where it is taken at once, with what it does to the ticket
   expect((await typed(here, ["log"])).stdout).toContain(`${revised}\n`);
 });
 
-it("is asked about at the terminal as what it is, and taken when it is approved", async () => {
+it("asks at the terminal to approve a revised plan", async () => {
   const here = rig();
   const pane = open(here, ["run", "Do it.", ...revisingCrew(here)]);
   await pane.asks("4  Reject, and end the session");
@@ -138,7 +138,7 @@ it("is asked about at the terminal as what it is, and taken when it is approved"
   expect((await typed(here, ["replay", "--verify"])).code).toBe(0);
 });
 
-it("does not take a first plan for a revised one because a task of it was cancelled", async () => {
+it("does not call a first plan revised after a task was cancelled", async () => {
   const here = rig();
   const plan = here.write(
     "plan.json",

@@ -27,8 +27,8 @@ async function openThenClosed(here: Rig): Promise<{ open: string; closed: string
   return { open, closed };
 }
 
-describe("no more questions, please", () => {
-  it("closes what is asked, and the manager decides the rest", async () => {
+describe("--no-more", () => {
+  it("closes the open questions, and the manager decides", async () => {
     const here = rig();
     const ran = await here.run(["run", "--plan", here.write("plan.json", TWO)]);
     expect(ran.code).toBe(4);
@@ -48,7 +48,7 @@ describe("no more questions, please", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada 7\n");
   });
 
-  it("goes with an answer to one of them", async () => {
+  it("goes with an answer to one question", async () => {
     const here = rig();
     expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
     expect((await here.run(["answer", "name", "Eve", "--no-more"])).code).toBe(0);
@@ -57,8 +57,8 @@ describe("no more questions, please", () => {
   });
 });
 
-describe("a word on what a session asks", () => {
-  it("is where it is asked for what else waits: the plan, the result or a review", async () => {
+describe("an answer to the wrong thing", () => {
+  it("names the command for a plan, a result or a review", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]));
     const ask = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
@@ -73,7 +73,7 @@ describe("a word on what a session asks", () => {
     }
   });
 
-  it("says something, and is given in one way", async () => {
+  it("is refused if it is empty or given twice", async () => {
     const here = rig();
     expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
     for (const [args, told] of [
@@ -90,8 +90,8 @@ describe("a word on what a session asks", () => {
   });
 });
 
-describe("a session that is not named", () => {
-  it("is for looking the newest, though an older one is not closed", async () => {
+describe("a command without a session", () => {
+  it("shows the newest session, though an older one is open", async () => {
     const here = rig();
     const { open, closed } = await openThenClosed(here);
     for (const [words, told] of [
@@ -108,7 +108,7 @@ describe("a session that is not named", () => {
     }
   });
 
-  it("is for acting the one that is not closed", async () => {
+  it("changes the open session", async () => {
     const here = rig();
     const { open } = await openThenClosed(here);
     expect((await typed(here, ["answer", "Eve"])).stdout).toContain(`bosun resume ${open}`);
@@ -120,7 +120,7 @@ describe("a session that is not named", () => {
     expect((await typed(here, ["plan", "--approve"])).stdout).toContain("bosun resume gated");
   });
 
-  it("is known by its ticket where every session is closed, and told by name", async () => {
+  it("finds a ticket of a closed session and names the session", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
     const session_id = await onlySession(here);
@@ -140,8 +140,8 @@ describe("a session that is not named", () => {
   });
 });
 
-describe("a word on a plan", () => {
-  it("must say what should be different, and has no meaning once the session is closed", async () => {
+describe("bosun plan", () => {
+  it("refuses an empty --revise, and a decision on a closed session", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
     expect(await typed(here, ["plan", "--revise", " "])).toMatchObject({
@@ -156,7 +156,7 @@ describe("a word on a plan", () => {
 });
 
 describe("an answer given beforehand", () => {
-  it("that fits nothing is told when the run waits, with what was meant and what is open", async () => {
+  it("is reported if it fits no question and the session waits", async () => {
     const here = rig();
     const plan = here.write("plan.json", TWO);
     const file = here.write("answers.yaml", "- question_id: agee\n  text: 8\n- match: colour\n  text: red\n");
@@ -176,7 +176,7 @@ describe("an answer given beforehand", () => {
     expect(await here.run(["resume", "--answer", "nobody=asked"])).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("that fits nothing is told where something else was taken in its place, too", async () => {
+  it("is reported if it fits no question and a default was taken", async () => {
     const here = rig();
     const run = (...given: string[]) =>
       here.run(["run", "--plan", here.write("plan.json", TWO), "--unanswered", "default", ...given]);
@@ -194,7 +194,7 @@ describe("an answer that is a number", () => {
   it.each<[door: string, args: (here: Rig) => string[]]>([
     ["a flag", () => ["--answer", "name=2", "--answer", "age=2"]],
     ["a file", (here) => ["--answers", here.write("answers.yaml", "name: 2\nage: 2\n")]],
-  ])("picks the option with that number, and is itself where there are no options: by %s", async (_, args) => {
+  ])("picks an option, or is itself without options: by %s", async (_, args) => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", plan(here), ...args(here)])).code).toBe(0);
     expect(written(here)).toBe("Bob 2\n");
@@ -209,7 +209,7 @@ describe("an answer that is a number", () => {
       ],
     ],
     ["a file", (here) => [["--file", here.write("answers.yaml", "name: 2\nage: 2\n")]]],
-  ])("does so with `bosun answer` by %s", async (_, args) => {
+  ])("does the same with `bosun answer`: by %s", async (_, args) => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", plan(here)])).code).toBe(4);
     for (const said of args(here)) expect((await typed(here, ["answer", ...said])).code).toBe(0);
@@ -217,14 +217,14 @@ describe("an answer that is a number", () => {
     expect(written(here)).toBe("Bob 2\n");
   });
 
-  it("is told as the option that it stands for", async () => {
+  it("is shown as the option it picks", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", plan(here)])).code).toBe(4);
     expect((await typed(here, ["answer", "name", "2"])).stdout).toMatch(/^c1\.name: Bob\nKept for /);
     expect((await typed(here, ["answer", "age", "2"])).stdout).toMatch(/^Kept for /);
   });
 
-  it("that no option has is refused, and nothing else is decided in its place", async () => {
+  it("is refused if no option has it, and nothing else is decided", async () => {
     const here = rig();
     const told = "c1.name has no option 3.";
     const hint = "Give a number from 1 to 2, or an answer in words.";
@@ -246,8 +246,8 @@ describe("an answer that is a number", () => {
   });
 });
 
-describe("a role that is to be released", () => {
-  it("must be one that the session has, and held", async () => {
+describe("resume --release", () => {
+  it("needs a role that the session has and that is held", async () => {
     const here = rig();
     expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     const session_id = await onlySession(here);
@@ -262,8 +262,8 @@ describe("a role that is to be released", () => {
   });
 });
 
-describe("an answer to a session that nobody runs", () => {
-  it("is shown as kept by everything that lists what is open, and the first one counts", async () => {
+describe("an answer to a stopped session", () => {
+  it("is shown as kept by every list, and settles the question", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
     const session_id = await onlySession(here);
@@ -288,7 +288,7 @@ describe("an answer to a session that nobody runs", () => {
     expect((await typed(here, ["inbox"])).stdout).not.toContain("bosun answer");
   });
 
-  it("that is to a question which has one on record is told so, and is none to another", async () => {
+  it("is refused if the question has a recorded answer", async () => {
     const here = endAfterwards(rig());
     expect((await here.run(["run", "--plan", here.write("plan.json", TWO), "--detach"])).code).toBe(0);
     const session_id = await onlySession(here);
@@ -297,14 +297,14 @@ describe("an answer to a session that nobody runs", () => {
     for (const words of [["c1.name", "Bob"], ["name"], [session_id, "name", "Bob"]]) {
       const left = await typed(here, ["answer", ...words]);
       expect([left.code, left.stdout]).toEqual([2, ""]);
-      expect(left.stderr).toMatch(/^Error: (c1\.)?name waits for no answer any more\.\n {2}Open are c1\.age\./);
+      expect(left.stderr).toMatch(/^Error: (c1\.)?name is already answered\.\n {2}Open are c1\.age\./);
     }
     expect((await typed(here, ["answer", "8"])).code).toBe(0);
     await until("the end", async () => (await typed(here, ["status", session_id])).stdout.includes("is done"));
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
   });
 
-  it("says which questions stay open where the defaults, or a file's, were taken for all", async () => {
+  it("names the questions that defaults or a file leave open", async () => {
     const here = rig();
     const questions = [...ASKING.questions, { question_id: "age", text: "How old?", why: "It is asked for." }];
     const plan = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
@@ -324,7 +324,7 @@ describe("an answer to a session that nobody runs", () => {
     }
   });
 
-  it("is refused where it comes in a file that has nothing for any question, once all have theirs", async () => {
+  it("is refused from a file that fits no open question", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--session", "s"])).code).toBe(4);
     const wrong = ["answer", "--file", here.write("wrong.yaml", "nmae: Eve\n")];
@@ -339,7 +339,7 @@ describe("an answer to a session that nobody runs", () => {
     expect((await typed(here, ["answer"])).code).toBe(0);
   });
 
-  it("is shown so where it is a decision", async () => {
+  it("is kept and shown for a decision on a plan", async () => {
     const here = rig();
     const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
     expect((await typed(here, ["run", "--plan", here.write("plan.json", DONE), "--config", gated])).code).toBe(4);
@@ -350,10 +350,10 @@ describe("an answer to a session that nobody runs", () => {
     expect((await typed(here, ["plan"])).stdout).toContain(told);
     const second = await typed(here, ["plan", "--reject"]);
     expect(second.code).toBe(2);
-    expect(second.stderr).toContain(`The plan of ${session_id} has your word already, "approved", which comes first.`);
+    expect(second.stderr).toContain(`The plan of ${session_id} has a decision already: "approved"`);
   });
 
-  it("is shown so where it is a review, of a ticket's work or of the result", async () => {
+  it("is kept and shown for a review of a ticket or the result", async () => {
     const here = rig();
     const more = { review: "user" };
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true", more }]));
@@ -362,7 +362,7 @@ describe("an answer to a session that nobody runs", () => {
       expect(await typed(here, ["review", ...first])).toMatchObject({ code: 0, stderr: "" });
       const left = await typed(here, ["review", ...second]);
       expect([left.code, left.stdout]).toEqual([2, ""]);
-      expect(left.stderr).toContain(`${told} of s has your word already, "approved", which comes first.`);
+      expect(left.stderr).toContain(`${told} of s has a decision already: "approved"`);
     };
     await twice(["write", "--approve"], ["s", "write", "--changes", "Better."], "The work on write");
     expect((await typed(here, ["resume"])).code).toBe(4);
