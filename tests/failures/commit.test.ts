@@ -22,33 +22,30 @@ const WRITES = /^sqlite\.\w+ (BEGIN|COMMIT|INSERT|UPDATE|DELETE)/;
 /** The rows of the table of tickets that a command printed. */
 const ticketsIn = (stdout: string): string[] => stdout.split("\n").filter((line) => /^[ab] {2,}\w/.test(line));
 
-describe("a commit whose sync fails", () => {
+describe("a commit that fails to sync", () => {
   // The first three make the database, the session's name and its owner.
   it.each([
     [5, "before"],
     [9, "before"],
     [9, "after"],
     [15, "before"],
-  ] as const)(
-    "as the %i. (%s the disk has it) is the last that is written through that connection, and the session stops",
-    async (at, how) => {
-      const scene = newScene();
-      scenes.push(scene);
-      const done = await scene.run({ at, of: "COMMIT", as: "broken", how });
-      expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
-      const names = done.calls.map(({ kind, what }) => `${kind} ${what}`);
-      const commits = names.flatMap((name, index) => (name === "sqlite.exec COMMIT" ? [index] : []));
-      expect(commits).toHaveLength(at);
-      expect(names.slice((commits.at(-1) ?? 0) + 1).filter((name) => WRITES.test(name))).toEqual([]);
-      const status = await scene.command(["status", scene.session_id]);
-      expect(ticketsIn(done.stdout)).toEqual(ticketsIn(status.stdout));
+  ] as const)("as number %i (%s the disk has it) is the last, and the session stops", async (at, how) => {
+    const scene = newScene();
+    scenes.push(scene);
+    const done = await scene.run({ at, of: "COMMIT", as: "broken", how });
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    const names = done.calls.map(({ kind, what }) => `${kind} ${what}`);
+    const commits = names.flatMap((name, index) => (name === "sqlite.exec COMMIT" ? [index] : []));
+    expect(commits).toHaveLength(at);
+    expect(names.slice((commits.at(-1) ?? 0) + 1).filter((name) => WRITES.test(name))).toEqual([]);
+    const status = await scene.command(["status", scene.session_id]);
+    expect(ticketsIn(done.stdout)).toEqual(ticketsIn(status.stdout));
 
-      expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
-      expect(await faultsOfRest(scene)).toEqual([]);
-    },
-  );
+    expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
 
-  it("as the first of a session leaves a name that nobody is taken to mean, and that can be begun again", async () => {
+  it("as the first leaves a name that can be begun again", async () => {
     const scene = newScene();
     scenes.push(scene);
     expect(faultsOfEnd(await scene.run({ at: 4, of: "COMMIT", as: "broken" }), [3])).toEqual([]);
@@ -65,7 +62,7 @@ describe("a commit whose sync fails", () => {
 });
 
 describe("a record that cannot be read", () => {
-  it("when a turn is taken up whose request leads to it, stops the session with one message", async () => {
+  it("stops the session once, if a turn request needs it", async () => {
     const waiting = newScene();
     scenes.push(waiting);
     expect(await waiting.command(waiting.beginning)).toMatchObject({ code: 4 });
@@ -83,8 +80,8 @@ describe("a record that cannot be read", () => {
   });
 });
 
-describe("a record that a check is read from", () => {
-  it("and cannot be read when the check is taken up, stops the session", async () => {
+describe("the record of a check", () => {
+  it("stops the session if it cannot be read", async () => {
     const rig = newRig();
     const slow = criterion("sh", "-c", ": >checking; exec sleep 60");
     const tasks = [task("a", [], { instruction: { summary: "Do it." }, acceptance_criteria: [slow] })];
@@ -113,12 +110,12 @@ describe("a record that a check is read from", () => {
   });
 });
 
-describe("a look into the inbox that fails", () => {
+describe("an inbox read that fails", () => {
   it.each([
     ["FROM inbox", 1],
     ["data_version", 1],
     ["data_version", 3],
-  ])("(%s, the %i.) stops the session with one message", async (of, at) => {
+  ])("(%s, call %i) stops the session with one message", async (of, at) => {
     // Long enough for some looks.
     const scene = newScene(undefined, "sleep 1");
     scenes.push(scene);
@@ -131,8 +128,8 @@ describe("a look into the inbox that fails", () => {
   });
 });
 
-describe("a read that fails while a session is taken up", () => {
-  it("is a failure, and lets go of the session", async () => {
+describe("a read that fails during a resume", () => {
+  it("fails the resume and releases the session", async () => {
     const rig = newRig();
     const begun = await begin(rig, { agentFor: crew([task("a", [], { instruction: { summary: "Do it." } })]) });
     begun.stop("signal", "for now");

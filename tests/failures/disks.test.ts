@@ -122,8 +122,8 @@ async function trial(scene: DiskScene, mend: string): Promise<string[]> {
 /** Where the home is on one disk, and where a part of it has its own. */
 const DISKS = { ".": { ".": AMPLE }, logs: { ".": AMPLE, logs: AMPLE }, sessions: { ".": AMPLE, sessions: AMPLE } };
 
-describe.runIf(whyWithoutDisks === undefined)("a disk that is full", () => {
-  it("from the beginning ends the session where it must; with more space it ends as if nothing had been", async () => {
+describe.runIf(whyWithoutDisks === undefined)("a full disk", () => {
+  it("from the beginning ends the session, which goes on with more space", async () => {
     const sizes = [4, 16, 64, 96, 128, 160, 224, 288, 352, 416, 480];
     const faults = await atOnce(
       sizes,
@@ -140,26 +140,23 @@ describe.runIf(whyWithoutDisks === undefined)("a disk that is full", () => {
     [".", "4m", [0, 4, 12, 28, 40, 64, 96], ["The artifact full", "database full"]],
     ["logs", "4m", [0, 4, 12, 24], ["The log full"]],
     ["sessions", "4m", [0, 4, 8], ["The artifact full", "The final report full"]],
-  ] as const)(
-    "in the middle (%s) says of which file, and is all that has to be mended",
-    async (disk, size, lefts, whats) => {
-      const before = new Map(met);
-      const faults = await atOnce(
-        lefts,
-        async (left) => {
-          const scene = await newDisks({ ...DISKS[disk], [disk]: size }, filled(disk, left));
-          return (await trial(scene, enlarge(disk))).map((fault) => `${left} KiB left: ${fault}`);
-        },
-        2,
-      );
-      expect(faults).toEqual([]);
-      expect([...met].filter(([what, count]) => count > (before.get(what) ?? 0)).map(([what]) => what)).toEqual(
-        expect.arrayContaining([...whats]),
-      );
-    },
-  );
+  ] as const)("that fills up (%s) is named with the file, and needs only space", async (disk, size, lefts, whats) => {
+    const before = new Map(met);
+    const faults = await atOnce(
+      lefts,
+      async (left) => {
+        const scene = await newDisks({ ...DISKS[disk], [disk]: size }, filled(disk, left));
+        return (await trial(scene, enlarge(disk))).map((fault) => `${left} KiB left: ${fault}`);
+      },
+      2,
+    );
+    expect(faults).toEqual([]);
+    expect([...met].filter(([what, count]) => count > (before.get(what) ?? 0)).map(([what]) => what)).toEqual(
+      expect.arrayContaining([...whats]),
+    );
+  });
 
-  it("lets everybody look, and refuses what would be written", async () => {
+  it("allows reading and refuses writing", async () => {
     const scene = await newDisks({ ".": AMPLE });
     expect(await scene.command(scene.beginning)).toMatchObject({ code: 4, stderr: "" });
     await scene.inside(`mount -o remount,size=4m "$home"\n${filled(".", 0)}`);
@@ -174,7 +171,7 @@ describe.runIf(whyWithoutDisks === undefined)("a disk that is full", () => {
     expect(await faultsOfRest(scene)).toEqual([]);
   });
 
-  it("is told by doctor", async () => {
+  it("is reported by doctor", async () => {
     const scene = await newDisks({ ".": "64k" });
     await scene.inside(filled(".", 0));
     const { code, stdout } = await scene.command(["doctor"]);
@@ -183,23 +180,23 @@ describe.runIf(whyWithoutDisks === undefined)("a disk that is full", () => {
   });
 });
 
-describe.runIf(whyWithoutDisks === undefined)("a disk that is read-only", () => {
+describe.runIf(whyWithoutDisks === undefined)("a read-only disk", () => {
   it.each([".", "logs", "sessions"] as const)(
-    "in the middle (%s) ends the session; made writable again it ends as if nothing had been",
+    "that becomes so (%s) ends the session, which goes on when writable",
     async (disk) => {
       const scene = await newDisks(DISKS[disk], protectedFrom(disk));
       expect(await trial(scene, unprotect(disk))).toEqual([]);
     },
   );
 
-  it.each([".", "logs", "sessions"] as const)("from the beginning (%s) lets no session begin", async (disk) => {
+  it.each([".", "logs", "sessions"] as const)("from the beginning (%s) prevents a session", async (disk) => {
     const scene = await newDisks(DISKS[disk]);
     await scene.inside(`mount -o remount,ro "$home/${disk}"`);
     expect(await trial(scene, `mount -o remount,rw "$home/${disk}"`)).toEqual([]);
   });
 
   it.each([".", "logs", "sessions"] as const)(
-    "under a session that waits (%s) lets everybody look, and refuses what would be written",
+    "under a waiting session (%s) allows reading and refuses writing",
     async (disk) => {
       const scene = await newDisks(DISKS[disk]);
       expect(await scene.command(scene.beginning)).toMatchObject({ code: 4, stderr: "" });
@@ -218,11 +215,11 @@ describe.runIf(whyWithoutDisks === undefined)("a disk that is read-only", () => 
   );
 });
 
-describe.runIf(whyWithoutDisks === undefined)("what is written beside a session's record", () => {
+describe.runIf(whyWithoutDisks === undefined)("files beside a session's record", () => {
   it.each([
     ["read-only", 'mount -o remount,ro "$home/sessions"', 'mount -o remount,rw "$home/sessions"'],
     ["full", `mount -o remount,size=4m "$home/sessions"; ${filled("sessions", 0)}`, enlarge("sessions")],
-  ] as const)("is told by its name, and begins nothing, where the disk is %s", async (_, break_, mend) => {
+  ] as const)("are named and nothing begins if the disk is %s", async (_, break_, mend) => {
     const scene = await newDisks(DISKS.sessions);
     writeFileSync(join(scene.directory, "asking.json"), JSON.stringify({ plan_approval: "ask" }));
     const gated = scene.beginning.map((arg) =>
@@ -273,8 +270,8 @@ describe.runIf(whyWithoutDisks === undefined)("what is written beside a session'
   });
 });
 
-describe.runIf(whyWithoutDisks === undefined)("a home that is kept on a read-only disk", () => {
-  it("is looked at, verified, and told apart from one that can be gone on with", async () => {
+describe.runIf(whyWithoutDisks === undefined)("a home on a read-only disk", () => {
+  it("can be read and verified, and is reported as read-only", async () => {
     const scene = await newDisks(DISKS["."]);
     expect(await scene.run()).toMatchObject({ code: 0, stderr: "" });
     await scene.inside('mount -o remount,ro "$home"');
@@ -283,14 +280,14 @@ describe.runIf(whyWithoutDisks === undefined)("a home that is kept on a read-onl
     expect(faultsOfRefusal(scene, await scene.resume())).toEqual([]);
   });
 
-  it("is looked at with what its last process left open, which is not lost", async () => {
+  it("is read with an open journal, which is kept", async () => {
     const scene = await leftOpen("");
     for (const args of looks(scene))
       expect([args, await scene.command(args)]).toMatchObject([args, { code: 0, stderr: "" }]);
     expect(await faultsOfGoingOn(scene)).toEqual([]);
   });
 
-  it("cannot be looked at without the half of that, and says so", async () => {
+  it("is refused with half of its journal missing", async () => {
     const scene = await leftOpen('rm "$home/bosun.db-shm"');
     expect(faultsOfRefusal(scene, await scene.command(["status"]))).toEqual([]);
     expect(await faultsOfGoingOn(scene)).toEqual([]);

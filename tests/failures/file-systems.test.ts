@@ -30,7 +30,7 @@ function newPlace(): Scene {
   return scene;
 }
 
-describe("a home on a file system that machines share", () => {
+describe("a home on a network file system", () => {
   it.each([
     ["NFS", NFS],
     ["SMB", 0x517b],
@@ -39,7 +39,7 @@ describe("a home on a file system that machines share", () => {
     ["SMB2", 0xfe534d42],
     ["9P", 0x01021997],
     ["AFS", 0x5346414f],
-  ])("%s is refused by name before anything is made, and taken if a person says so", (called, type) => {
+  ])("%s is refused by name, and accepted on request", (called, type) => {
     const home = newHome();
     const statfs = () => ({ type });
     const refused = failureOf(openStore(home, { statfs }));
@@ -54,14 +54,14 @@ describe("a home on a file system that machines share", () => {
     ["FUSE", FUSE],
     ["Ceph", 0x00c36400],
     ["Lustre", 0x0bd00bd0],
-  ])("%s is taken, and doubted", (name, type) => {
+  ])("%s is accepted with a warning", (name, type) => {
     const home = newHome();
     const statfs = () => ({ type });
     value(openStore(home, { statfs })).close();
     expect(fileSystemOf(home, statfs)).toEqual({ name, safety: "depends" });
   });
 
-  it("is not made of one that nobody knows, or that cannot be asked", () => {
+  it("is not suspected on an unknown file system", () => {
     const home = newHome();
     expect(fileSystemOf(home, () => ({ type: 0x1234 }))).toEqual({ name: "0x1234", safety: "safe" });
     const unasked = () => {
@@ -72,8 +72,8 @@ describe("a home on a file system that machines share", () => {
   });
 });
 
-describe("the command line on such a home", () => {
-  it("refuses to run there, leaving nothing, unless BOSUN_SHARED_HOME=accept", async () => {
+describe("a command on such a home", () => {
+  it("refuses to run without BOSUN_SHARED_HOME=accept and leaves nothing", async () => {
     const scene = newPlace();
     const done = await scene.run({ statfs: NFS });
     expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
@@ -84,7 +84,7 @@ describe("the command line on such a home", () => {
     expect(await faultsOfRest(scene)).toEqual([]);
   });
 
-  it("looks at a database there that an older version left, if a person says so", async () => {
+  it("reads an older database if it is accepted", async () => {
     const scene = newPlace();
     value(openForWriting(scene.home)).close();
     const refused = await scene.command(["status"], { statfs: NFS });
@@ -93,7 +93,7 @@ describe("the command line on such a home", () => {
     expect(accepted).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("warns of one that is doubted, naming the home, and goes on", async () => {
+  it("warns of a doubtful one, names the home and goes on", async () => {
     const scene = newPlace();
     const done = await scene.run({ statfs: FUSE });
     expect(done.code).toBe(0);
@@ -105,7 +105,7 @@ describe("the command line on such a home", () => {
     [NFS, "missing", "NFS"],
     [FUSE, "poor", "FUSE"],
     [0xef53, "ok", "ext4"],
-  ])("doctor tells of 0x%x", async (statfs, state, name) => {
+  ])("doctor reports 0x%x", async (statfs, state, name) => {
     const scene = newPlace();
     const { stdout } = await scene.command(["doctor", "--json"], { statfs });
     const { findings } = JSON.parse(stdout) as { findings: { name: string; state: string; what: string }[] };

@@ -51,8 +51,8 @@ function rowOf({ home, session_id }: Scene): SessionRow {
 const logOf = ({ home, session_id }: Scene) => join(home, "logs", session_id);
 const proofOf = (scene: Scene) => value(verifySession(logOf(scene), MODES));
 
-describe("what is deleted under a running session", () => {
-  it("its log folder: it stops with a message, and the next resume writes the folder again, whole", async () => {
+describe("deleting under a running session", () => {
+  it("its log folder stops it, and a resume writes the folder again", async () => {
     const scene = withMischief('rm -rf "$home/logs"');
     const done = await scene.run();
     expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
@@ -62,7 +62,7 @@ describe("what is deleted under a running session", () => {
     expect(readdirSync(logOf(scene))).toContain("000001-session_opened.json");
   });
 
-  it("its log folder after it has closed: resume writes it again, whole", async () => {
+  it("its log folder after the close has a resume write it again", async () => {
     const scene = await finished();
     const before = proofOf(scene);
     rmSync(logOf(scene), { recursive: true });
@@ -70,14 +70,14 @@ describe("what is deleted under a running session", () => {
     expect(proofOf(scene)).toEqual(before);
   });
 
-  it("its own folder with its lock: it goes on, and keeps what comes after", async () => {
+  it("its own folder with the lock lets it go on", async () => {
     const scene = withMischief('rm -rf "$home/sessions"');
     expect(await scene.run()).toMatchObject({ code: 0, stderr: "" });
     expect(reportOf(scene)).toMatchObject({ outcome: "done" });
     expect(await faultsOfRest(scene)).toEqual([]);
   });
 
-  it("the database: it stops with a message, makes no other, and its log is readable until there", async () => {
+  it("the database stops it and leaves a readable log", async () => {
     const scene = withMischief('rm -f "$home"/bosun.db*');
     const done = await scene.run();
     expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
@@ -88,7 +88,7 @@ describe("what is deleted under a running session", () => {
     expect(faultsOfEnd(await scene.resume(), [2])).toEqual([]);
   });
 
-  it("the database, for a copy of it: it stops with a message, and goes on from the copy", async () => {
+  it("the database for a copy stops it, and the copy goes on", async () => {
     const scene = withMischief('cp "$home/bosun.db" copy && mv copy "$home/bosun.db"');
     const done = await scene.run();
     expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
@@ -97,7 +97,7 @@ describe("what is deleted under a running session", () => {
     expect(await faultsOfRest(scene)).toEqual([]);
   });
 
-  it("the database's journal: it stops with a message, and nothing is lost", async () => {
+  it("the database's journal stops it and loses nothing", async () => {
     const scene = withMischief('rm -f "$home/bosun.db-wal"');
     const done = await scene.run();
     expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
@@ -108,7 +108,7 @@ describe("what is deleted under a running session", () => {
 });
 
 describe("a copy of a home", () => {
-  it("taken while a session ran goes on from there; the original is left alone", async () => {
+  it("of a running session goes on by itself", async () => {
     const scene = withMischief('cp -R "$home" copy');
     expect(await scene.run()).toMatchObject({ code: 0 });
     const copy = newScene(scene.session_id);
@@ -120,7 +120,7 @@ describe("a copy of a home", () => {
     expect(proofOf(scene)).toEqual(before);
   });
 
-  it("with the journal of an earlier moment is refused, since its log knows better, and no record is touched", async () => {
+  it("with an older journal is refused, with all records intact", async () => {
     const scene = withMischief('cp "$home/bosun.db-wal" earlier-wal');
     expect(await scene.run()).toMatchObject({ code: 0 });
     cpSync(join(scene.workspace, "earlier-wal"), `${databaseOf(scene)}-wal`);
@@ -130,7 +130,7 @@ describe("a copy of a home", () => {
     expect(proofOf(scene)).toEqual(before);
   });
 
-  it("without its journal is an earlier moment, and refused for the same reason", async () => {
+  it("without its journal is refused", async () => {
     const scene = withMischief('cp "$home/bosun.db" earlier-db');
     expect(await scene.run()).toMatchObject({ code: 0 });
     renameSync(join(scene.workspace, "earlier-db"), databaseOf(scene));
@@ -142,7 +142,7 @@ describe("a copy of a home", () => {
 });
 
 describe("a damaged database", () => {
-  it.each([0.2, 0.5, 0.9])("cut to %f of its length is told as damaged, and left as it is", async (part) => {
+  it.each([0.2, 0.5, 0.9])("cut to %f of its length is reported and left alone", async (part) => {
     const scene = await finished();
     truncateSync(databaseOf(scene), Math.floor(readFileSync(databaseOf(scene)).length * part));
     const cut = readFileSync(databaseOf(scene));
@@ -154,7 +154,7 @@ describe("a damaged database", () => {
     expect(readFileSync(databaseOf(scene)).equals(cut)).toBe(true);
   });
 
-  it("that has lost any one record is told as damaged where that is needed, and never met with a trace", async () => {
+  it("without any one record is reported, never with a stack trace", async () => {
     const waiting = newScene();
     scenes.push(waiting);
     expect(await waiting.command(waiting.beginning)).toMatchObject({ code: 4 });
@@ -189,7 +189,7 @@ describe("a damaged database", () => {
     expect(told).toBeGreaterThan(10);
   }, 120_000);
 
-  it("with a wrong byte anywhere is told as damaged or read as it is, but never met with a trace", async () => {
+  it("with any wrong byte is reported or read, never with a stack trace", async () => {
     const scene = await finished();
     const whole = readFileSync(databaseOf(scene));
     const faults: string[] = [];
@@ -215,9 +215,9 @@ describe("a damaged database", () => {
   });
 });
 
-describe("something else where the home keeps its things", () => {
+describe("a file in the place of a part of the home", () => {
   it.each(["logs", "sessions", "bosun.db"])(
-    "%s: the first run says where, and begins once it is gone",
+    "%s is named by the first run, which begins once it is gone",
     async (name) => {
       const scene = newScene();
       scenes.push(scene);
@@ -233,8 +233,8 @@ describe("something else where the home keeps its things", () => {
   );
 });
 
-describe("a limit on how far files may grow", () => {
-  it.each([8, 48, 100, 200])("of %i KiB is named in the message; the session resumes without it", async (kib) => {
+describe("a file size limit", () => {
+  it.each([8, 48, 100, 200])("of %i KiB is named, and a resume without it goes on", async (kib) => {
     const scene = newScene();
     scenes.push(scene);
     const args = [built("cli.js"), "--home", scene.home, ...scene.beginning, "--answer", "c1.reader=me"];

@@ -27,7 +27,7 @@ afterAll(() => {
   for (const scene of [closed, waiting]) leave(scene);
 });
 
-describe("a command that looks, when a call to its storage fails", () => {
+describe("a reading command whose storage call fails", () => {
   it.each([
     ["status", []],
     ["status", ["--json"]],
@@ -37,7 +37,7 @@ describe("a command that looks, when a call to its storage fails", () => {
     ["inbox", []],
     ["plan", []],
   ])(
-    "%s %j says so in one message, or has no need of it",
+    "%s %j prints one message or does not need the call",
     async (name, options) => {
       const scene = name === "inbox" ? waiting : closed;
       const args = [name, ...(name === "inbox" ? [] : [scene.session_id]), ...options];
@@ -61,9 +61,9 @@ describe("a command that looks, when a call to its storage fails", () => {
   );
 });
 
-describe("a command that puts something to a session, when a call to its storage fails", () => {
+describe("a writing command whose storage call fails", () => {
   it(
-    "says so in one message; what was committed is there, and nothing else",
+    "prints one message, and only what was committed exists",
     async () => {
       const put = (scene: Scene) => ["answer", scene.session_id, "c1.reader", "me"];
       const counted = copied(waiting);

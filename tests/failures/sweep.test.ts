@@ -99,7 +99,7 @@ function numbers(command: "run" | "resume", every: number): number[] {
   return sample(calls[command]).filter((_, index) => index % every === 0);
 }
 
-describe("a call to storage that fails", () => {
+describe("a failing storage call", () => {
   it.each([
     ["run", "before", 1],
     ["run", "half", 12],
@@ -107,7 +107,7 @@ describe("a call to storage that fails", () => {
     ["run", "ever", 12],
     ["resume", "before", 5],
   ] as const)(
-    "in %s (%s) stops the session with one message or costs it nothing; taken up again it ends as if nothing had been",
+    "in %s (%s) stops the session once or not at all, and it can be resumed",
     async (command, how, every) => {
       const tried = numbers(command, every);
       expect(tried.length).toBeGreaterThan(4);
@@ -122,7 +122,7 @@ describe("a call to storage that fails", () => {
     ["before", "SELECT session_id, mode"],
     ["ever", ".partial"],
   ] as const)(
-    "(%s) does neither wherever it has to do with %s",
+    "(%s) behaves so wherever it concerns %s",
     async (how, part) => {
       const tried = calls.run.flatMap(({ what }, index) => (what.includes(part) ? [index + 1] : []));
       expect(tried.length).toBeGreaterThan(2);

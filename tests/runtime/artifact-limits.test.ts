@@ -33,8 +33,8 @@ async function copying(rig: Rig, session_id: string): Promise<void> {
   await expect.poll(() => filesOf(rig, session_id)).toEqual([expect.stringMatching(/\.partial$/)]);
 }
 
-describe("while files are copied", () => {
-  it("a session that is stopped does not wait for them, and the turn that brought them is done again", async () => {
+describe("copying artifacts", () => {
+  it("stops without waiting for copies, and the turn is repeated", async () => {
     const rig = newRig();
     const session = await begin(rig, {
       roles: withWorker(LARGE),
@@ -57,7 +57,7 @@ describe("while files are copied", () => {
     expect(logOf(rig, session_id, "report")).toMatchObject([{ record: { run: 2 } }]);
   });
 
-  it("a scheduler that the session was taken from leaves off", async () => {
+  it("ends when the lease is lost", async () => {
     const rig = newRig();
     let isTaken = false;
     const taken = err(failure("stale_lease", "It was taken over."));
@@ -81,7 +81,7 @@ describe("while files are copied", () => {
   });
 });
 
-describe("the files that are copied", () => {
+describe("the artifact quota", () => {
   function rooms(run_bytes: number, session_bytes: number) {
     const [home, workspace] = [temporaryDirectory(), temporaryDirectory()];
     const limits = {
@@ -101,7 +101,7 @@ describe("the files that are copied", () => {
     return { limits, keep, files: () => readdirSync(sessionPaths(home, "s").artifacts) };
   }
 
-  it("have a bound for each run, whatever becomes of the copies", async () => {
+  it("limits the bytes of a run, kept or not", async () => {
     const { limits, keep, files } = rooms(16, 100);
     expect(failureOf(await keep("a", "12345678", `sha256:${"0".repeat(64)}`)).message).toContain("its digest is");
     expect(limits).toMatchObject({ run: { left: 8 }, session: { left: 100 } });
@@ -113,7 +113,7 @@ describe("the files that are copied", () => {
     expect(files()).toEqual([expect.stringMatching(/-a$/)]);
   });
 
-  it("have a bound for a session, for which what is kept once counts once", async () => {
+  it("limits the bytes of a session and counts a file once", async () => {
     const { limits, keep, files } = rooms(100, 16);
     value(await keep("a", "12345678"));
     value(await keep("a", "12345678"));
@@ -123,7 +123,7 @@ describe("the files that are copied", () => {
     expect(files()).toHaveLength(2);
   });
 
-  it("are refused where the session has kept as much as it may, which ends nothing", async () => {
+  it("refuses an artifact over the quota and the session goes on", async () => {
     const rig = newRig();
     const session_id = sessionId();
     const { artifacts } = sessionPaths(rig.home, session_id);

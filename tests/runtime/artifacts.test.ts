@@ -64,8 +64,8 @@ function digestOf(text: string): string {
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;
 }
 
-describe.runIf(process.platform === "linux")("a file that the system does not give", () => {
-  it("is no artifact, and no trouble of the scheduler's disk", async () => {
+describe.runIf(process.platform === "linux")("a file that cannot be read", () => {
+  it("is refused as an artifact", async () => {
     workspace = UNREADABLE;
     expect(failureOf(await keep("mem"))).toMatchObject({
       code: "validation_failed",
@@ -74,7 +74,7 @@ describe.runIf(process.platform === "linux")("a file that the system does not gi
     expect(keptFiles()).toEqual([]);
   });
 
-  it("stands for no field of an answer", () => {
+  it("is refused as a field of an answer", () => {
     const request = { turn_id: "t-1", artifacts_dir, workspace: UNREADABLE } as PayloadByType["turn_request"];
     const answer = { payload_type: "plan", payload: { tasks_ref: { label: "tasks", uri: "mem" } } } as const;
     expect(failureOf(inlineField(answer, { field: "tasks", reference: "tasks_ref" }, request))).toMatchObject({
@@ -84,8 +84,8 @@ describe.runIf(process.platform === "linux")("a file that the system does not gi
   });
 });
 
-describe("an artifact is kept", () => {
-  it("by a path relative to the artifacts directory, or else to the workspace, with its digest and size", async () => {
+describe("keeping an artifact", () => {
+  it("takes paths relative to the artifacts directory or the workspace", async () => {
     writeFileSync(join(artifacts_dir, "a.txt"), "from the artifacts");
     writeFileSync(join(workspace, "a.txt"), "from the workspace");
     mkdirSync(join(workspace, "deep/er"), { recursive: true });
@@ -105,7 +105,7 @@ describe("an artifact is kept", () => {
     }
   });
 
-  it("by a file address below either, whatever it has to escape", async () => {
+  it("takes file URLs with escapes", async () => {
     writeFileSync(join(workspace, "50% b#?.txt"), "x");
     const { payload } = value(
       await keep(pathToFileURL(join(workspace, "50% b#?.txt")).href, {
@@ -116,13 +116,13 @@ describe("an artifact is kept", () => {
     expect(readFileSync(new URL(payload["uri"] as string), "utf8")).toBe("x");
   });
 
-  it("by a file address whose scheme is in capitals", async () => {
+  it("takes file URLs with a scheme in capitals", async () => {
     writeFileSync(join(workspace, "a.txt"), "x");
     const { row } = value(await keep(pathToFileURL(join(workspace, "a.txt")).href.replace("file:", "FILE:")));
     expect(row.digest).toBe(digestOf("x"));
   });
 
-  it("only in name when it lies somewhere else", async () => {
+  it("records a reference elsewhere without copying", async () => {
     const { payload, row } = value(await keep("https://example.org/a", { digest: digestOf("x") }));
     expect(payload).toEqual({ label: "it", uri: "https://example.org/a", digest: digestOf("x") });
     expect(row.path).toBe("");
@@ -130,7 +130,7 @@ describe("an artifact is kept", () => {
 });
 
 describe("a large artifact", () => {
-  it("is copied in pieces, between which everything else goes on", async () => {
+  it("is copied in pieces while the event loop runs", async () => {
     const path = join(artifacts_dir, "large");
     writeFileSync(path, "");
     truncateSync(path, 32 * 1024 * 1024);
@@ -143,7 +143,7 @@ describe("a large artifact", () => {
     expect(others).toBeGreaterThan(3);
   });
 
-  it("that was being copied when the scheduler died leaves nothing of that", async () => {
+  it("is removed at resume if its scheduler died while copying", async () => {
     const { artifacts } = sessionPaths(home, "s");
     mkdirSync(artifacts, { recursive: true });
     writeFileSync(join(artifacts, "t-1.1.partial"), "half of");
@@ -153,9 +153,9 @@ describe("a large artifact", () => {
   });
 
   it.each<[string, (artifacts: string) => void]>([
-    ["a link to a folder of somebody's", (artifacts) => symlinkSync(workspace, artifacts)],
+    ["a link to another directory", (artifacts) => symlinkSync(workspace, artifacts)],
     ["a file", (artifacts) => writeFileSync(artifacts, "")],
-  ])("that was being copied is not looked for where an agent has put %s in the folder's place", (_, put) => {
+  ])("is not removed through %s in place of the artifacts directory", (_, put) => {
     writeFileSync(join(workspace, "download.partial"), "somebody's");
     const { artifacts } = sessionPaths(home, "s");
     put(artifacts);
@@ -163,7 +163,7 @@ describe("a large artifact", () => {
     expect(readdirSync(workspace)).toEqual(["download.partial"]);
   });
 
-  it("whose place an agent has taken with a link is written beside the link's target", async () => {
+  it("replaces a link in its partial name without following it", async () => {
     const { artifacts } = sessionPaths(home, "s");
     mkdirSync(artifacts, { recursive: true });
     symlinkSync(join(home, "secret"), join(artifacts, "t-1.1.partial"));
@@ -175,7 +175,7 @@ describe("a large artifact", () => {
   it.each([
     ["while it is copied", "t-1.1.partial"],
     ["for good", `${createHash("sha256").update("new").digest("hex").slice(0, 16)}-a.txt`],
-  ])("is kept where an agent has put a folder in the place that it has %s", async (_when, name) => {
+  ])("replaces a directory in the name that it has %s", async (_when, name) => {
     const { artifacts } = sessionPaths(home, "s");
     mkdirSync(join(artifacts, name, "inside"), { recursive: true });
     writeFileSync(join(artifacts_dir, "a.txt"), "new");
@@ -184,7 +184,7 @@ describe("a large artifact", () => {
     expect(keptFiles()).toEqual([basename(row.path)]);
   });
 
-  it("that a scheduler died over is no trouble of the next where an agent has put a folder in its place", () => {
+  it("is removed at resume even if it is a directory", () => {
     const { artifacts } = sessionPaths(home, "s");
     mkdirSync(join(artifacts, "t-1.1.partial", "inside"), { recursive: true });
     expect(removePartialCopies(artifacts)).toEqual({ ok: true, value: undefined });
@@ -192,11 +192,11 @@ describe("a large artifact", () => {
   });
 });
 
-describe("an artifact is refused", () => {
+describe("refusing an artifact", () => {
   const outside = () => basename(home);
   it.each<readonly [string, () => string]>([
     ["a path upwards", () => `../${outside()}/secret`],
-    ["a path upwards in the middle", () => `x/../../${outside()}/secret`],
+    ["a path upwards in its middle", () => `x/../../${outside()}/secret`],
     ["an absolute path outside", () => join(home, "secret")],
     ["a file address outside", () => pathToFileURL(join(home, "secret")).href],
     ["a file address with an escaped way upwards", () => `file://${workspace}/%2e%2e/${outside()}/secret`],
@@ -212,8 +212,8 @@ describe("an artifact is refused", () => {
     ["a symbolic link first, by way of the process's own directory", () => "proc/self/environ"],
     ["a path that is too long", () => "a/".repeat(600) + "a.txt"],
     ["a file that is not there", () => "nothing"],
-    ["more than may be kept", () => "huge"],
-  ])("when it is %s", async (_what, uri) => {
+    ["a file over the limit", () => "huge"],
+  ])("refuses %s", async (_what, uri) => {
     writeFileSync(join(workspace, "a.txt"), "x");
     mkdirSync(join(workspace, "directory"));
     mkdirSync(join(workspace, "x"));
@@ -230,22 +230,22 @@ describe("an artifact is refused", () => {
     expect(keptFiles()).toEqual([]);
   });
 
-  it("when its digest or size is another than it is said to be", async () => {
+  it("refuses a wrong digest or size", async () => {
     writeFileSync(join(workspace, "a.txt"), "x");
     expect(failureOf(await keep("a.txt", { digest: digestOf("y") })).message).toContain(digestOf("x"));
     expect(failureOf(await keep("a.txt", { size_bytes: 2 })).message).toContain("1 bytes, not 2");
     expect(keptFiles()).toEqual([]);
   });
 
-  it("when the artifacts directory itself has become a link to somewhere else", async () => {
+  it("refuses everything if the artifacts directory is a link", async () => {
     rmdirSync(artifacts_dir);
     symlinkSync(home, artifacts_dir);
     expect(failureOf(await keep("secret")).code).toBe("validation_failed");
   });
 });
 
-describe("a name that flips between a file and a link to a secret", () => {
-  it("never leads to the secret, however often it is tried in a second", async () => {
+describe("a name that alternates between a file and a link", () => {
+  it("never leads to the link's target in a second of tries", async () => {
     const flipper = new Worker(
       `const fs = require("node:fs"); const { parentPort, workerData: { directory, secret } } = require("node:worker_threads");
        const at = (name) => directory + "/" + name;
@@ -281,8 +281,8 @@ describe("a name that flips between a file and a link to a secret", () => {
   });
 });
 
-describe("what workers send as artifacts", () => {
-  it("is listed in the report and handed to the tickets that depend on it; what is refused is told and ends nothing", async () => {
+describe("artifacts of workers", () => {
+  it("are listed in the report and passed to dependent tickets", async () => {
     const rig = newRig();
     const script = `printf made >"$BOSUN_ARTIFACTS_DIR/made.txt"
 say artifact_ref '{"label":"made","uri":"made.txt"}'

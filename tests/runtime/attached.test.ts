@@ -6,7 +6,7 @@ import { crew, report, task } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { begin, DONE, logOf, run } from "./sessions.ts";
 
-describe("a plan that brings its tasks as a file", () => {
+describe("a plan with its tasks in a file", () => {
   const planned = (bytes: string | Buffer, told: JsonObject = {}) =>
     crew([], {
       requirement: ({ payload }) => {
@@ -20,7 +20,7 @@ describe("a plan that brings its tasks as a file", () => {
       instruction: () => report(),
     });
 
-  it.each(["list", "object"])("as a %s is recorded with them, and needs the file no more", async (shape) => {
+  it.each(["list", "object"])("is recorded with the tasks of a %s", async (shape) => {
     const rig = newRig();
     const tasks = Array.from({ length: 50 }, (_, n) => task(`t${n}`));
     const session = await begin(rig, { agentFor: planned(JSON.stringify(shape === "list" ? tasks : { tasks })) });
@@ -30,7 +30,7 @@ describe("a plan that brings its tasks as a file", () => {
     expect(recorded?.payload).not.toHaveProperty("tasks_ref");
   });
 
-  it("and has some of its own goes by those, and its file is not looked at", async () => {
+  it("uses its own tasks if it has both", async () => {
     const rig = newRig();
     const both = { tasks: [task("own")], tasks_ref: { label: "tasks", uri: "no-such-file.json" } };
     const agentFor = crew([], {
@@ -43,7 +43,7 @@ describe("a plan that brings its tasks as a file", () => {
     expect(recorded?.payload).toMatchObject(both);
   });
 
-  it("is refused where a record would be longer than any may be, with its numbers written out", async () => {
+  it("is refused if its record would be too long", async () => {
     const rig = newRig();
     const [first] = [task("a", [], { metadata: { numbers: 0 } })];
     const agentFor = planned(
@@ -55,7 +55,7 @@ describe("a plan that brings its tasks as a file", () => {
     expect(failed?.payload["message"]).toMatch(/67108864 bytes of a record/);
   }, 120_000);
 
-  it("that cannot be read is asked for again, saying what is wrong with it", async () => {
+  it("is requested again with the reason if the file is invalid", async () => {
     const rig = newRig();
     const told: unknown[] = [];
     const agentFor = crew([], {
@@ -81,7 +81,7 @@ describe("a plan that brings its tasks as a file", () => {
     ]);
   });
 
-  it("is held to the digest and size that were told with it", async () => {
+  it("is refused with a wrong digest or size", async () => {
     for (const told of [{ digest: `sha256:${"0".repeat(64)}` }, { size_bytes: 1 }]) {
       const rig = newRig();
       const agentFor = planned(JSON.stringify([task("a")]), told);
@@ -107,7 +107,7 @@ describe("a plan that brings its tasks as a file", () => {
       '[{"task_id":"a","task_id":"b"}]',
       'The key "task_id" is a duplicate in its object. [duplicate_key]',
     ],
-  ])("that %s is told as what it is, by its own places", async (_what, text, why) => {
+  ])("is refused with the place of the fault if the file %s", async (_what, text, why) => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: planned(text), config: { max_retries: 0 } });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
@@ -115,7 +115,7 @@ describe("a plan that brings its tasks as a file", () => {
     expect(failed?.payload["message"]).toBe(`The artifact "tasks.json" cannot be kept: ${why}.`);
   });
 
-  it("may have 64 MiB", async () => {
+  it("may have a file of 64 MiB", async () => {
     const rig = newRig();
     const tasks = JSON.stringify([task("a")]);
     const agentFor = planned(tasks.padEnd(64 * 1024 * 1024));
@@ -134,7 +134,7 @@ describe("a plan that brings its tasks as a file", () => {
       "nests without end",
       `[{"task_id":"a","description":"x","metadata":{"x":${"[".repeat(50_000)}${"]".repeat(50_000)}}}]`,
     ],
-  ])("that %s counts as a failed turn, and takes nothing down", async (_what, bytes) => {
+  ])("fails its turn if the file %s", async (_what, bytes) => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: planned(bytes), config: { max_retries: 0 } });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });

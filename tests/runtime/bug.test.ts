@@ -10,8 +10,8 @@ const UNRECORDABLE = report({ summary: "half \ud800 a pair" });
 
 const TASKS = [instructed("a"), task("b", ["a"])];
 
-describe("a bug of our own, met in the middle of a session", () => {
-  it("ends it with what was recorded before, lets go of it, and is told as what it is; mended, the session goes on", async () => {
+describe("an exception in the scheduler", () => {
+  it("ends the session with what is committed, and it can be resumed", async () => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: crew(TASKS, { instruction: () => UNRECORDABLE }) });
     await expect(session.run({ waitForPeople: false })).rejects.toThrow(TypeError);
@@ -25,7 +25,7 @@ describe("a bug of our own, met in the middle of a session", () => {
     expect(await run(mended)).toEqual(DONE);
   });
 
-  it("is told at once where an agent's words met it, and not when that agent ends", async () => {
+  it("ends the session while the agent still runs", async () => {
     const rig = newRig();
     // No real agent's words come so far: they stand for a bug in whatever reads them.
     const endless: Script = (_request, sink) => {
@@ -37,7 +37,7 @@ describe("a bug of our own, met in the middle of a session", () => {
     expect(rig.store.holder(session.session_id)).toBeUndefined();
   });
 
-  it("is not swallowed because a listener was at work when it was met", async () => {
+  it("ends the session from within a bus listener", async () => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: crew(TASKS) });
     const met = told(session, recordOf("turn_request", "a"));

@@ -29,20 +29,20 @@ async function begun(
   return { launched: value, ended: value.exited.then(endedAs) };
 }
 
-describe.each(SANDBOXES)("a check that is to exit with 0, in $name", ({ mechanism }) => {
+describe.each(SANDBOXES)("a check that expects exit code 0, in $name", ({ mechanism }) => {
   test.each([
     ["exits with 0", "exit 0", { code: 0, signal: null }],
     ["exits with 1", "exit 1", { code: 1, signal: null }],
     ["exits with 2", "exit 2", { code: 2, signal: null }],
     ["dies of a signal", "kill -9 $$", { code: null, signal: "SIGKILL" }],
     ["dies of a real-time signal", "kill -34 $$", { code: 162, signal: null }],
-    ["dies of one that its whole group is sent", "kill -34 0; sleep 600", { code: 97, signal: null }],
-    ["exits with what stands for 0", "exit 97", { code: 97, signal: null }],
-  ])("and that %s, is told to end so", async (_how, script, exit) => {
+    ["kills its own process group", "kill -34 0; sleep 600", { code: 97, signal: null }],
+    ["exits with the swapped code", "exit 97", { code: 97, signal: null }],
+  ])("reports a command that %s", async (_how, script, exit) => {
     expect(await (await begun(mechanism, script)).ended).toEqual(exit);
   });
 
-  test("can end in its own way when it is told to, or ends of it", async () => {
+  test("lets the command handle a signal or die of it", async () => {
     const told = async (script: string) => {
       const { launched, ended } = await begun(mechanism, script);
       await once(launched.stdout, "data");
@@ -55,7 +55,7 @@ describe.each(SANDBOXES)("a check that is to exit with 0, in $name", ({ mechanis
   });
 });
 
-test.each([1, 3, 97, 128, 137])("a check that is to exit with %i is told to end as it does", async (expect_exit) => {
+test.each([1, 3, 97, 128, 137])("a check that expects exit code %i reports the real exit", async (expect_exit) => {
   for (const code of new Set([0, 1, 97, expect_exit])) {
     expect(await (await begun(undefined, `exit ${code}`, expect_exit)).ended).toEqual({ code, signal: null });
   }
@@ -65,7 +65,7 @@ test.each([1, 3, 97, 128, 137])("a check that is to exit with %i is told to end 
 
 const MECHANISMS = SANDBOXES.flatMap(({ name, mechanism }) => (mechanism === undefined ? [] : [{ name, mechanism }]));
 
-test.each(MECHANISMS)("a check that cannot begin in $name does not pass", async ({ mechanism }) => {
+test.each(MECHANISMS)("a check whose sandbox $name fails to start does not pass", async ({ mechanism }) => {
   const broken =
     mechanism.by === "unshare" ? { ...mechanism, nsenter: "/bin/false" } : { ...mechanism, bwrap: "/bin/false" };
   expect(await (await begun(broken, "exit 0")).ended).toEqual({ code: 1, signal: null });
@@ -74,7 +74,7 @@ test.each(MECHANISMS)("a check that cannot begin in $name does not pass", async 
 
 // The wrapper of a sandbox is in the group, too, and ends of it.
 test.each(["HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM"])(
-  "a check that outlives a SIG%s that it sends to its whole group ends in its own way",
+  "a check that survives SIG%s to its own process group reports its exit",
   async (signal) => {
     const { ended } = await begun(undefined, `trap : ${signal}; kill -${signal} 0; exit 0`);
     expect(await ended).toEqual({ code: 0, signal: null });

@@ -52,7 +52,7 @@ const GIVES_UP: Record<string, Script> = {
 };
 
 describe("a check", () => {
-  it("that exits as it should passes, with the end of what it printed as evidence", async () => {
+  it("passes with the expected exit code, and keeps the end of its output", async () => {
     const { results, end } = await check([
       criterion("sh", "-c", "echo out; echo err >&2"),
       { ...criterion("sh", "-c", "exit 3"), expect_exit: 3 },
@@ -68,11 +68,11 @@ describe("a check", () => {
   });
 
   it.each<readonly [string, JsonObject, JsonObject]>([
-    ["exits otherwise", criterion("sh", "-c", "echo no; exit 1"), { exit_code: 1, output: "no" }],
-    ["exits with 0 where it should not", { ...criterion("true"), expect_exit: 1 }, { exit_code: 0 }],
+    ["exits with another code", criterion("sh", "-c", "echo no; exit 1"), { exit_code: 1, output: "no" }],
+    ["exits with 0 but expects 1", { ...criterion("true"), expect_exit: 1 }, { exit_code: 0 }],
     ["dies by a signal", criterion("sh", "-c", "kill -9 $$"), { exit_code: null, signal: "SIGKILL" }],
-    ["dies by a signal without a name", criterion("sh", "-c", "kill -34 $$"), { exit_code: 162 }],
-    ["dies by one with all around it", criterion("sh", "-c", "kill -34 0"), { exit_code: 97 }],
+    ["dies by a real-time signal", criterion("sh", "-c", "kill -34 $$"), { exit_code: 162 }],
+    ["kills its own process group", criterion("sh", "-c", "kill -34 0"), { exit_code: 97 }],
     ["takes too long", { ...criterion("sh", "-c", "sleep 3600 & wait"), timeout_s: 1 }, { timed_out: true }],
     [
       "cannot be started",
@@ -80,14 +80,14 @@ describe("a check", () => {
       { exit_code: 127, output: expect.stringContaining("no-such-program") },
     ],
     ["may not be executed", criterion("/etc/passwd"), { exit_code: 126 }],
-  ])("that %s fails, and the work is not done", async (_how, one, wanted) => {
+  ])("fails if it %s, and the ticket fails", async (_how, one, wanted) => {
     const { results, end, rig, session_id } = await check([one], GIVES_UP);
     expect(results).toMatchObject([[{ passed: false, criterion: one, ...wanted }]]);
     expect(end).toMatchObject({ kind: "closed", outcome: "failed" });
     expect(reportOf(rig, session_id)["tickets"]).toMatchObject([{ status: "error" }]);
   });
 
-  it("that is asked for twice runs once, and one that only expects something else runs too", async () => {
+  it("runs once if two criteria are equal", async () => {
     const count = criterion("sh", "-c", "echo x >>count; test $(wc -l <count) -lt 3");
     const { rig, results, end } = await check(
       [count, count, { ...count, expect_exit: 0, text: "again" }, { ...count, expect_exit: 1 }],
@@ -99,13 +99,13 @@ describe("a check", () => {
     expect(end).toEqual(DONE);
   });
 
-  it("of the configuration runs for every ticket, whatever its criteria", async () => {
+  it("of the configuration runs for every ticket", async () => {
     const { results, end } = await check([], {}, { checks: { ticket: [criterion("true")] } });
     expect(results).toMatchObject([[{ passed: true }]]);
     expect(end).toEqual(DONE);
   });
 
-  it("runs in the workspace with no input, the wire's names, and nothing else that the scheduler knows", async () => {
+  it("runs in the workspace, without input, with a minimal environment", async () => {
     process.env["BOSUN_TEST_DECOY"] = "secret";
     try {
       const { rig, session_id } = await check([criterion("sh", "-c", "env >seen; cat >input; pwd >where")]);
@@ -120,7 +120,7 @@ describe("a check", () => {
     }
   });
 
-  it("leaves nothing running, and keeps only the end of a flood", async () => {
+  it("leaves no process behind and keeps only the end of its output", async () => {
     const { results, session_id } = await check([
       criterion("sh", "-c", "sleep 3600 & yes wordy | head -n 100000; echo last"),
     ]);
@@ -130,7 +130,7 @@ describe("a check", () => {
     expect(output.endsWith("last")).toBe(true);
   });
 
-  it("keeps the last bytes of a line that is longer than what is kept, and no half character", async () => {
+  it("cuts a long line between characters", async () => {
     const { results } = await check([
       criterion("sh", "-c", "echo first; printf '%09999d' 0 | tr 0 x; echo last"),
       criterion("sh", "-c", "printf '%09999d' 0 | sed s/0/€/g"),
@@ -143,8 +143,8 @@ describe("a check", () => {
   });
 });
 
-describe("the outputs of one result", () => {
-  it("are cut shorter, at their beginning, where they would be more than is kept of all of them", () => {
+describe("the outputs of one check result", () => {
+  it("are cut at their beginning if they exceed the limit together", () => {
     const kept = outputsOfResult();
     const zeros = "\0".repeat(8192);
     const outputs = Array.from({ length: 1_000 }, () => kept(zeros));
@@ -163,7 +163,7 @@ describe("the outputs of one result", () => {
     expect(kept("one 🎈🎈")).toBe("🎈");
   });
 
-  it("have that bound in the record of a session with hundreds of checks", async () => {
+  it("stay within the limit in the record of 350 checks", async () => {
     // Each has other arguments, since an equal command runs once.
     const flood = Array.from({ length: 350 }, (_, index) => criterion("head", "-c", `${8192 + index}`, "/dev/zero"));
     const { results, end } = await check(flood);
@@ -177,8 +177,8 @@ describe("the outputs of one result", () => {
   });
 });
 
-describe("a check that is called off", () => {
-  it("is gone before its ticket is worked on again", async () => {
+describe("a withdrawn check", () => {
+  it("has ended before its ticket is worked on again", async () => {
     const rig = newRig();
     const stubborn = criterion("sh", "-c", "trap '' TERM; while :; do echo check >>trace; sleep 0.02; done");
     const planned = (summary: string, more: JsonObject = {}) => task("a", [], { instruction: { summary }, ...more });
@@ -199,7 +199,7 @@ describe("a check that is called off", () => {
 });
 
 describe("a failed check", () => {
-  it("goes straight back to the worker, who sees it, and then to the manager with the evidence", async () => {
+  it("goes to the worker, and after check_rounds to the manager", async () => {
     const worked: unknown[] = [];
     let asked = 0;
     const { end, rig, session_id } = await check(
@@ -225,7 +225,7 @@ describe("a failed check", () => {
     expect(reportOf(rig, session_id)["tickets"]).toMatchObject([{ attempts: 4, reviews: 2 }]);
   });
 
-  it("is never approved away: the approval is refused, and the next counts as changes requested", async () => {
+  it("cannot be approved by the manager", async () => {
     const { end, rig, session_id } = await check(
       [criterion("sh", "-c", "test -e never")],
       {
@@ -244,7 +244,7 @@ describe("a failed check", () => {
     expect(existsSync(join(rig.workspace, "never"))).toBe(false);
   });
 
-  it("approves by itself where checks are the review, and only when all passed", async () => {
+  it("approves the ticket by itself where checks are its review", async () => {
     const passed = await check([criterion("true")], {}, {}, { review: "checks" });
     expect(passed.end).toEqual(DONE);
     expect(logOf(passed.rig, passed.session_id, "review")).toMatchObject([

@@ -23,11 +23,11 @@ function has(commit: Commit, payload_type: string): boolean {
   return commit.records.some((record) => record.payload_type === payload_type);
 }
 
-describe("a child that is begun at the moment in which its parent", () => {
+describe("a child that begins while its parent", () => {
   it.each<[string, (session: Session<unknown>) => void, object]>([
     ["is cancelled", (session) => say(session, "cancel"), { kind: "closed", outcome: "cancelled" }],
     ["is stopped", (session) => session.stop("signal", "enough"), { kind: "stopped", reason: "signal" }],
-  ])("%s is not made any more", async (_, tell, end) => {
+  ])("%s is not created", async (_, tell, end) => {
     const rig = newRig();
     let session: Session<unknown> | undefined;
     const store = meeting(rig, (commit) => {
@@ -40,7 +40,7 @@ describe("a child that is begun at the moment in which its parent", () => {
     expect(rig.store.sessions({ parent: begun.session_id })).toEqual([]);
   });
 
-  it("stops while the child is being made is left at its beginning, and goes on from there", async () => {
+  it("is stopping is created without turns, and goes on after a resume", async () => {
     const rig = newRig();
     let session: Session<unknown> | undefined;
     const store: Store = {
@@ -60,8 +60,8 @@ describe("a child that is begun at the moment in which its parent", () => {
   });
 });
 
-describe("a child that ends while its parent stops", () => {
-  it("stands on the record before the stop does", async () => {
+describe("a child that closes while its parent stops", () => {
+  it("is recorded before the stop", async () => {
     const rig = newRig();
     const asked = Promise.withResolvers<void>();
     // Called off, it answers all the same.
@@ -88,8 +88,8 @@ describe("a child that ends while its parent stops", () => {
   });
 });
 
-describe("a child that comes to its limit while its parent stops", () => {
-  it("is left as it is, and cancelled when its parent goes on", async () => {
+describe("a child that reaches its limit while its parent stops", () => {
+  it("stays stopped, and is cancelled after the resume", async () => {
     const rig = newRig();
     const limited = { mode: "debate", input: { debaters: ["one", "two"], judge: "wise" }, budget: { turns: 2 } };
     let session: Session<unknown> | undefined;
@@ -108,8 +108,8 @@ describe("a child that comes to its limit while its parent stops", () => {
   });
 });
 
-describe("a child whose end was not put on its parent's record", () => {
-  it("is told of by the next scheduler, and nothing is added to its own", async () => {
+describe("a child whose end its parent could not record", () => {
+  it("is recorded by the next scheduler, once", async () => {
     const rig = newRig();
     const one = held();
     const full = err(failure("storage_full", "The disk is full."));
@@ -134,8 +134,8 @@ describe("a child whose end was not put on its parent's record", () => {
   });
 });
 
-describe("a parent that was paused with its child", () => {
-  it("goes on with it when it is told to before the child is taken up", async () => {
+describe("a parent paused together with its child", () => {
+  it("resumes both if it is resumed before the child is taken up", async () => {
     const rig = newRig();
     const { session: first, end, child } = await inDiscussion(rig);
     say(first, "pause");
@@ -196,8 +196,8 @@ const CARELESS: Mode<object> = {
   },
 };
 
-describe("a parent of any mode", () => {
-  it("that closes without a word about its child takes the child with it", async () => {
+describe("a parent of another mode", () => {
+  it("closes its child when it closes", async () => {
     const rig = newRig();
     const around = surroundings(rig, { childMode: ASKING });
     surroundings(rig, { childMode: CARELESS });
@@ -219,8 +219,8 @@ describe("a parent of any mode", () => {
   });
 });
 
-describe("a child that only a person could move", () => {
-  it("leaves its parent waiting, and both go on when they have been answered", async () => {
+describe("a child that waits for a person", () => {
+  it("stops its parent as waiting, and an answer lets both go on", async () => {
     const rig = newRig();
     const asking = { ...choices(debating(), { discussion: { mode: "asking" } }), childMode: ASKING };
     const first = await begin(rig, asking);

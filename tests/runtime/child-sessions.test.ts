@@ -30,8 +30,8 @@ function heard(reports: readonly JsonObject[]): string {
   return reports.at(-1)?.["summary"] as string;
 }
 
-describe("a ticket that is discussed in a session of its own", () => {
-  it("is done after it: the child is closed, its verdict reaches the manager, what it used counts", async () => {
+describe("a ticket discussed in a child session", () => {
+  it("is done afterwards; the verdict reaches the manager, usage counts", async () => {
     const rig = newRig();
     const reports: JsonObject[] = [];
     const session = await begin(
@@ -76,14 +76,14 @@ describe("a ticket that is discussed in a session of its own", () => {
       "the judge wise failed",
     ],
     ["takes too long", { discussion: { ...DISCUSSION, timeout_s: 0.05 } }, { one: held().agent }, "timeout"],
-    ["is of a mode that there is not", { discussion: { mode: "seance" } }, {}, '"seance"'],
+    ["is of an unknown mode", { discussion: { mode: "seance" } }, {}, '"seance"'],
     [
-      "is given what its mode does not take",
+      "gets invalid input",
       { discussion: { mode: "debate", input: { debaters: ["one"], judge: "wise" } } },
       {},
       "invalid_input",
     ],
-  ])("goes on without it when that %s", async (_, config, agents, why) => {
+  ])("goes on without the discussion if the child %s", async (_, config, agents, why) => {
     const rig = newRig();
     const reports: JsonObject[] = [];
     const report: Script = ({ payload }) => {
@@ -97,8 +97,8 @@ describe("a ticket that is discussed in a session of its own", () => {
   });
 });
 
-describe("a session that is told something while a child of it runs", () => {
-  it("to be cancelled closes the child before it ends itself", async () => {
+describe("a session with a running child", () => {
+  it("closes the child when it is cancelled", async () => {
     const rig = newRig();
     const { session, end, child } = await inDiscussion(rig);
     say(session, "cancel");
@@ -106,7 +106,7 @@ describe("a session that is told something while a child of it runs", () => {
     expect(value(rig.store.session(child))).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
-  it("to stop tells of the child's agents as of its own", async () => {
+  it("counts the child's agents when it stops", async () => {
     const { session, end } = await inDiscussion(newRig());
     const stopping = told(session, ({ kind }) => kind === "stopping");
     session.stop("signal", "enough");
@@ -115,7 +115,7 @@ describe("a session that is told something while a child of it runs", () => {
     await end;
   });
 
-  it("to stop stops the child, and both go on where they were when it is taken up", async () => {
+  it("stops the child with it, and both resume", async () => {
     const rig = newRig();
     const { session: first, end, child } = await inDiscussion(rig);
     first.stop("signal", "that is enough");
@@ -128,7 +128,7 @@ describe("a session that is told something while a child of it runs", () => {
     expect(logOf(rig, first.session_id, "session_finished").length).toBe(1);
   });
 
-  it("to close while nobody runs the child has it closed when it is looked at again", async () => {
+  it("closes a stopped child at the next resume after a cancel", async () => {
     const rig = newRig();
     const { session: first, end, child } = await inDiscussion(rig);
     first.stop("signal", "that is enough");
@@ -144,7 +144,7 @@ describe("a session that is told something while a child of it runs", () => {
     expect(value(rig.store.session(child))).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
-  it("to pause pauses the child, and to go on lets it go on", async () => {
+  it("pauses and resumes the child with it", async () => {
     const rig = newRig();
     const { session, end, letGo, child } = await inDiscussion(rig);
     say(session, "pause");
@@ -156,7 +156,7 @@ describe("a session that is told something while a child of it runs", () => {
     expect(await end).toEqual(DONE);
   });
 
-  it("stops with a child that somebody stops", async () => {
+  it("stops when its child is stopped", async () => {
     const rig = newRig();
     const { end, child } = await inDiscussion(rig);
     const actor = { user: "ada", host: "here", via: "test" };
@@ -166,7 +166,7 @@ describe("a session that is told something while a child of it runs", () => {
   });
 });
 
-describe("a child that has stopped for a person while its parent goes on", () => {
+describe("a child that waits for a person while its parent works", () => {
   const LOCKED: Answer = { payload_type: "error", payload: { code: "authentication", message: "Who are you?" } };
   const tasks = [task("a", [], { proposal_needed: true }), task("c")];
   const atWork: Script = (_, { signal }) =>
@@ -191,7 +191,7 @@ describe("a child that has stopped for a person while its parent goes on", () =>
     expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
-  it("goes on at once where it was spoken to before it had stopped", async () => {
+  it("goes on at once if a message came before it stopped", async () => {
     const rig = newRig();
     const parent = sessionId();
     const word = { payload_type: "user_command", payload: { command: "tell", text: "Now." } };
@@ -210,7 +210,7 @@ describe("a child that has stopped for a person while its parent goes on", () =>
     await end;
   });
 
-  it("is broken off when its time is up", async () => {
+  it("is cancelled when its time is up", async () => {
     const rig = newRig();
     const clock = new BentClock();
     const { session, end, row } = await waiting(rig, { timeout_s: 600 }, clock);
@@ -222,8 +222,8 @@ describe("a child that has stopped for a person while its parent goes on", () =>
   });
 });
 
-describe("a session that was taken over", () => {
-  it("while it takes a child leaves that as it is to its successor", async () => {
+describe("a session that lost its lease", () => {
+  it("leaves a child that it just took to its successor", async () => {
     const rig = newRig();
     const parent = sessionId();
     // What a take-over does that the lock could not prevent: after a copy of the home, or on a file system with broken locks.
@@ -249,8 +249,8 @@ describe("a session that was taken over", () => {
   });
 });
 
-describe("what a child may use", () => {
-  it("is kept for it of its parent's, whose other turns wait meanwhile and begin afterwards", async () => {
+describe("the budget of a child", () => {
+  it("is reserved in its parent's budget until it ends", async () => {
     const rig = newRig();
     const one = held();
     const tasks = [task("a", [], { proposal_needed: true }), task("c"), task("d")];
@@ -268,7 +268,7 @@ describe("what a child may use", () => {
     expect(await end).toEqual(DONE);
   });
 
-  it("is nothing where the parent has nothing left: that stops, and begins it when the limit is raised", async () => {
+  it("is refused if the parent has nothing left, until the limit is raised", async () => {
     const rig = newRig();
     const first = await begin(rig, choices(debating(), { budget: { turns: 2 } }));
     expect(await run(first)).toMatchObject({ kind: "stopped", reason: "limit" });
@@ -278,7 +278,7 @@ describe("what a child may use", () => {
     expect(logOf(rig, first.session_id, "session_begun").length).toBe(1);
   });
 
-  it("is unknown where its agents do not say what they cost, and stops a parent that limits that", async () => {
+  it("stops a parent with a cost limit if the child's cost is unknown", async () => {
     const rig = newRig();
     const priced = (payload: JsonObject): JsonObject => ({ ...payload, usage: { cost_usd: 0.01 } });
     const agentFor = debating({

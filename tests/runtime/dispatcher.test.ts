@@ -29,8 +29,8 @@ function admitAll(dispatcher: Dispatcher): string[] {
   return admitted;
 }
 
-describe("the dispatcher admits", () => {
-  it("no more workers at once than the capacity, whatever their roles, and another for each that ends", () => {
+describe("the dispatcher", () => {
+  it("admits as many workers as the capacity allows", () => {
     const dispatcher = desk([role("a"), role("b"), role("c")], 2);
     for (const id of ["t1", "t2", "t3"]) dispatcher.offer(turn(id, WORKER, { subject: id }));
     expect(admitAll(dispatcher)).toEqual(["t1 a", "t2 b"]);
@@ -39,7 +39,7 @@ describe("the dispatcher admits", () => {
     expect(admitAll(dispatcher)).toEqual(["t3 a"]);
   });
 
-  it("a manager one turn at a time unless it says otherwise, and one-instance workers likewise", () => {
+  it("respects the instances of each role", () => {
     const roles = [
       role("boss", { type: "manager" }),
       role("solo", { supports_multiple_instances: false }),
@@ -55,7 +55,7 @@ describe("the dispatcher admits", () => {
     expect(admitAll(dispatcher)).toEqual(["t2 boss", "t4 solo"]);
   });
 
-  it("rather anybody else who suits than who failed last, and them if there is nobody else", () => {
+  it("prefers other roles to the one that failed last", () => {
     const again: Seat = { ...WORKER, rather_not: "a" };
     const dispatcher = desk([role("a"), role("b", { max_instances: 1 })], 9);
     for (const id of ["t1", "t2"]) dispatcher.offer(turn(id, again, { subject: id }));
@@ -63,7 +63,7 @@ describe("the dispatcher admits", () => {
     expect(admitAll(dispatcher)).toEqual(["t1 b", "t2 a", "t3 a"]);
   });
 
-  it("nobody again who failed last in the seat that was kept for them, if anybody else can", () => {
+  it("moves a reserved seat away from the role that failed last", () => {
     const dispatcher = desk([role("boss", { type: "manager" }), role("a"), role("b")], 1);
     dispatcher.offer(turn("ask", MANAGER, { subject: "x", reserve: WORKER }));
     expect(admitAll(dispatcher)).toEqual(["ask boss"]);
@@ -75,14 +75,14 @@ describe("the dispatcher admits", () => {
     expect(admitAll(dispatcher)).toEqual(["again b"]);
   });
 
-  it("only who has the capability", () => {
+  it("admits only roles with the capability", () => {
     const dispatcher = desk([role("plain"), role("painter", { capabilities: ["paint"] })], 4);
     dispatcher.offer(turn("t1", { type: "worker", capability: "paint" }));
     dispatcher.offer(turn("t2", { type: "worker", capability: "sing" }));
     expect(admitAll(dispatcher)).toEqual(["t1 painter"]);
   });
 
-  it("by priority, then in the order of offering, and what fits past what does not", () => {
+  it("admits by priority, then by age, skipping what does not fit", () => {
     const dispatcher = desk([role("boss", { type: "manager", max_instances: 9 }), role("hand")], 1);
     dispatcher.offer(turn("ticket", MANAGER, { priority: 5 }));
     dispatcher.offer(turn("review1", MANAGER, { priority: 1 }));
@@ -99,7 +99,7 @@ describe("the dispatcher admits", () => {
     ]);
   });
 
-  it("each with a slot that no other running turn has, the smallest that is free", () => {
+  it("gives each turn the smallest free slot", () => {
     const dispatcher = desk([role("a")], 3);
     for (const id of ["t1", "t2", "t3", "t4"]) dispatcher.offer(turn(id, WORKER, { subject: id }));
     expect([dispatcher.admit(), dispatcher.admit(), dispatcher.admit()].map((one) => one?.slot)).toEqual([1, 2, 3]);
@@ -107,7 +107,7 @@ describe("the dispatcher admits", () => {
     expect(dispatcher.admit()?.slot).toBe(2);
   });
 
-  it("nobody of a held role, and all of it when it is free again", () => {
+  it("admits no turn of a held role until it is released", () => {
     const held = new Set(["a"]);
     const dispatcher = desk([role("a"), role("b", { max_instances: 1 })], 4, held);
     for (const id of ["t1", "t2", "t3"]) dispatcher.offer(turn(id, WORKER, { subject: id }));
@@ -116,7 +116,7 @@ describe("the dispatcher admits", () => {
     expect(admitAll(dispatcher)).toEqual(["t2 a", "t3 a"]);
   });
 
-  it("10,000 offers in order, none twice and none lost, whatever ends in between", () => {
+  it("admits 10,000 turns in order, each once", () => {
     const dispatcher = desk([role("a"), role("b")], 3);
     for (let n = 0; n < 10_000; n += 1) dispatcher.offer(turn(`t${n}`, WORKER, { subject: `s${n}`, priority: n % 5 }));
     for (let n = 0; n < 10_000; n += 7) dispatcher.end(`t${n}`);
@@ -134,17 +134,17 @@ describe("the dispatcher admits", () => {
   });
 });
 
-describe("a seat that is kept for a subject", () => {
+describe("a reserved seat", () => {
   const roles = [role("boss", { type: "manager", max_instances: 9 }), role("hand")];
   const asking = (subject: string) => turn(`ask-${subject}`, MANAGER, { subject, reserve: WORKER, priority: 5 });
 
-  it("lets only so many be asked about as there are workers for", () => {
+  it("limits instruction turns to the number of workers", () => {
     const dispatcher = desk(roles, 2);
     for (const subject of ["x", "y", "z"]) dispatcher.offer(asking(subject));
     expect(admitAll(dispatcher)).toEqual(["ask-x boss", "ask-y boss"]);
   });
 
-  it("is taken by the subject's own turn before anybody else's, and is free when that has ended", () => {
+  it("is used by its subject's turn and free afterwards", () => {
     const dispatcher = desk(roles, 1);
     dispatcher.offer(asking("x"));
     expect(admitAll(dispatcher)).toEqual(["ask-x boss"]);
@@ -157,7 +157,7 @@ describe("a seat that is kept for a subject", () => {
     expect(admitAll(dispatcher)).toEqual(["other hand"]);
   });
 
-  it("is free at once when the subject's turn ends and no other wants it", () => {
+  it("is freed when no turn of its subject wants it", () => {
     const dispatcher = desk(roles, 1);
     dispatcher.offer(asking("x"));
     admitAll(dispatcher);
@@ -166,7 +166,7 @@ describe("a seat that is kept for a subject", () => {
     expect(admitAll(dispatcher)).toEqual(["other hand"]);
   });
 
-  it("is not taken while its role is held, and is when the role is free again", () => {
+  it("is not used while its role is held", () => {
     const held = new Set<string>();
     const dispatcher = desk(roles, 2, held);
     dispatcher.offer(asking("x"));
@@ -179,7 +179,7 @@ describe("a seat that is kept for a subject", () => {
     expect(admitAll(dispatcher)).toEqual(["work-x hand"]);
   });
 
-  it("does not make a role take a turn that is for another one", () => {
+  it("does not give a turn to an unsuitable role", () => {
     const crew = [...roles, role("painter", { capabilities: ["paint"] })];
     const dispatcher = desk(crew, 2);
     dispatcher.offer(asking("x"));
@@ -191,7 +191,7 @@ describe("a seat that is kept for a subject", () => {
 });
 
 describe("a subject's next turn", () => {
-  it("waits until the one that runs has ended", () => {
+  it("waits until the running turn has ended", () => {
     const dispatcher = desk([role("a")], 4);
     dispatcher.offer(turn("t1", WORKER, { subject: "x" }));
     admitAll(dispatcher);
@@ -201,7 +201,7 @@ describe("a subject's next turn", () => {
     expect(admitAll(dispatcher)).toEqual(["t2 a"]);
   });
 
-  it("is forgotten when it is withdrawn while it waits", () => {
+  it("is dropped when it is withdrawn while waiting", () => {
     const dispatcher = desk([role("a")], 4);
     dispatcher.offer(turn("t1", WORKER, { subject: "x" }));
     admitAll(dispatcher);
@@ -217,7 +217,7 @@ describe("a role", () => {
   const roles = [role("boss", { type: "manager" }), role("hand", { capabilities: ["code"] }), role("eye")];
   const wanted = (dispatcher: Dispatcher) => ["boss", "hand", "eye", "nobody"].filter((id) => dispatcher.wants(id));
 
-  it("is wanted by what it could take, or keep a seat for, until that is given or gone", () => {
+  it("is wanted while a waiting turn could use it", () => {
     const dispatcher = desk(roles, 4);
     expect(wanted(dispatcher)).toEqual([]);
     dispatcher.offer(turn("t1", MANAGER, { subject: "x", reserve: { type: "worker", capability: "code" } }));

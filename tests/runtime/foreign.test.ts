@@ -38,8 +38,8 @@ function planFile(rig: Rig): string {
 describe.each([
   ["sh", "py"],
   ["py", "sh"],
-] as const)("a manager in %s and a worker in %s, neither of them ours", (manager, worker) => {
-  it("clarify, plan, discuss, instruct, work, are checked, review and report; the files are as the wire says", async () => {
+] as const)("a manager in %s with a worker in %s", (manager, worker) => {
+  it("carry a plan from questions to the report, in files as specified", async () => {
     const rig = newRig();
     const roles = foreignCrew(manager, worker, { boss: { CREW_PLAN: planFile(rig) } });
     const session = await begin(rig, { roles });

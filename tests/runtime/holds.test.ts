@@ -28,8 +28,8 @@ if [ $count -gt 3 ]; then ${REPORT}; else
   say error '{"code":"rate_limited","message":"Slow down.","details":{"retry_at":"2020-01-01T00:00:00Z"}}'
 fi`;
 
-describe("a role that is held", () => {
-  it("until a time that is past by the clock here is given its turn again after longer and longer pauses", async () => {
+describe("a held role", () => {
+  it("retries with growing pauses if the time it names is past", async () => {
     const rig = newRig();
     const agentFor = crew([given("a", "hand")], {}, { hand: cli() });
     const roles = withRole("hand", { cli_command: shell(BEHIND, rig.workspace) });
@@ -46,7 +46,7 @@ describe("a role that is held", () => {
     expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }]);
   });
 
-  it("holds all that share its account, and those only", async () => {
+  it("holds all roles of its account, and no others", async () => {
     const rig = newRig();
     const clock = new BentClock();
     const now = () => milliseconds(clock.now());
@@ -71,7 +71,7 @@ describe("a role that is held", () => {
     for (const [, at] of others) expect(at).toBeGreaterThanOrEqual(end);
   });
 
-  it("longer than max_hold_s allows stops the session at once when nothing else can go on, and again when it is resumed", async () => {
+  it("stops the session if the hold exceeds max_hold_s", async () => {
     const rig = newRig();
     let ahead = 0;
     const clock: Clock = { ...systemClock, now: () => instant(Date.now() + ahead) };
@@ -102,7 +102,7 @@ describe("a role that is held", () => {
     expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
   });
 
-  it("until a person acts is given up waiting for after max_hold_s, though the person is there", async () => {
+  it("stops the session after max_hold_s even if a person is there", async () => {
     const rig = newRig();
     let able = false;
     const agentFor = crew([given("a", "hand")], {
@@ -131,35 +131,28 @@ describe("a role that is held", () => {
   it.each([
     ["authentication", {}, "waiting"],
     ["rate_limited", { retry_at: instant(Date.now() + 3_600_000) }, "limit"],
-  ] as const)(
-    "over %s for too long leaves the others at work, and stops the session when they are done",
-    async (code, details, reason) => {
-      const rig = newRig();
-      const tasks = [
-        given("a", "hand"),
-        given("b", "ear"),
-        instructed("c", ["b"], { assigned_to: { role_id: "ear" } }),
-      ];
-      let over = false;
-      const agentFor = crew(tasks, {
-        instruction: async ({ role, stamp }) => {
-          if (role.role_id === "hand") return { failure: failure(code, "Not now.", { details }), refused: [] };
-          if (stamp.subject === "b") await isOver;
-          return report();
-        },
-      });
-      const session = await begin(rig, { agentFor, roles: SHARED, config: { max_hold_s: 0.2 } });
-      const isOver = told(session, recordOf("timer_fired")).then(() => {
-        over = true;
-      });
-      expect(await session.run({ waitForPeople: true })).toMatchObject({ value: { kind: "stopped", reason } });
-      expect([over, session.view().counts]).toEqual([true, { done: 2, in_progress: 1 }]);
-      const requests = logOf(rig, session.session_id, "turn_request").filter(({ target }) => target === "ear");
-      expect(requests.map(({ record }) => `${record.ticket_id} ${record.run}`)).toEqual(["b 1", "c 1"]);
-    },
-  );
+  ] as const)("lets other roles finish before a hold over %s stops the session", async (code, details, reason) => {
+    const rig = newRig();
+    const tasks = [given("a", "hand"), given("b", "ear"), instructed("c", ["b"], { assigned_to: { role_id: "ear" } })];
+    let over = false;
+    const agentFor = crew(tasks, {
+      instruction: async ({ role, stamp }) => {
+        if (role.role_id === "hand") return { failure: failure(code, "Not now.", { details }), refused: [] };
+        if (stamp.subject === "b") await isOver;
+        return report();
+      },
+    });
+    const session = await begin(rig, { agentFor, roles: SHARED, config: { max_hold_s: 0.2 } });
+    const isOver = told(session, recordOf("timer_fired")).then(() => {
+      over = true;
+    });
+    expect(await session.run({ waitForPeople: true })).toMatchObject({ value: { kind: "stopped", reason } });
+    expect([over, session.view().counts]).toEqual([true, { done: 2, in_progress: 1 }]);
+    const requests = logOf(rig, session.session_id, "turn_request").filter(({ target }) => target === "ear");
+    expect(requests.map(({ record }) => `${record.ticket_id} ${record.run}`)).toEqual(["b 1", "c 1"]);
+  });
 
-  it("and wanted by nobody keeps no session waiting for it", async () => {
+  it("is not waited for if no turn wants it", async () => {
     const rig = newRig();
     const question = { status: "open", questions: [{ question_id: "q", text: "?" }] };
     const agentFor = crew([given("a", "hand"), given("b", "ear")], {
@@ -178,7 +171,7 @@ describe("a role that is held", () => {
     expect(await ended).toMatchObject({ kind: "stopped", reason: "waiting", message: "a person must answer" });
   });
 
-  it("and wanted by nobody is not what a session waits for or stops over, where another role has used its budget", async () => {
+  it("does not hide another role's spent budget if no turn wants it", async () => {
     const rig = newRig();
     const agentFor = crew([given("a", "hand"), given("b", "ear"), given("c", "ear")], {
       instruction: ({ role }) =>

@@ -17,7 +17,7 @@ function roles(script: string, env: Record<string, string> = {}): Role[] {
 }
 
 describe("a hostile worker", () => {
-  it("that puts a file where its artifacts directory was takes nothing down: the directory is made again", async () => {
+  it("that replaces its artifacts directory by a file gets a new one", async () => {
     const rig = newRig();
     const script = `if [ $BOSUN_TICKET_ID = a ]; then rmdir "$BOSUN_ARTIFACTS_DIR"; : >"$BOSUN_ARTIFACTS_DIR"; fi\n${REPORT}`;
     const tasks = ["a", "b"].map((id) => instructed(id, [], { acceptance_criteria: [criterion("true")] }));
@@ -30,7 +30,7 @@ describe("a hostile worker", () => {
     expect(statSync(join(rig.home, "sessions", session.session_id, "work", "a")).isDirectory()).toBe(true);
   });
 
-  it("that puts a file where kept artifacts go takes nothing down, and its artifact is kept all the same", async () => {
+  it("that blocks the kept artifacts with a file still has its own kept", async () => {
     const rig = newRig();
     const script = `cd "$BOSUN_ARTIFACTS_DIR"; : >../../artifacts; echo made >made.txt
 say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
@@ -42,21 +42,18 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
     expect(rig.store.artifacts(session.session_id)).toMatchObject([{ label: "made", size_bytes: 5 }]);
   });
 
-  it.each([0, 1, 2, 3])(
-    "whose broken line is cut in the middle of a character (%i) is quoted, and takes nothing down",
-    async (shift) => {
-      const rig = newRig();
-      const script = `printf '{"payload_type":"report"${"x".repeat(shift)}'; yes '😀' | head -n 3000 | tr -d '\\n'; echo\n${REPORT}`;
-      const session = await begin(rig, {
-        roles: roles(script),
-        agentFor: crew([instructed("a")], {}, { hand: cli() }),
-      });
-      expect(await run(session)).toEqual(DONE);
-      expect(logOf(rig, session.session_id, "error")).toMatchObject([{ record: { disposition: "refused" } }]);
-    },
-  );
+  it.each([0, 1, 2, 3])("whose broken line is cut inside a character (%i) is quoted", async (shift) => {
+    const rig = newRig();
+    const script = `printf '{"payload_type":"report"${"x".repeat(shift)}'; yes '😀' | head -n 3000 | tr -d '\\n'; echo\n${REPORT}`;
+    const session = await begin(rig, {
+      roles: roles(script),
+      agentFor: crew([instructed("a")], {}, { hand: cli() }),
+    });
+    expect(await run(session)).toEqual(DONE);
+    expect(logOf(rig, session.session_id, "error")).toMatchObject([{ record: { disposition: "refused" } }]);
+  });
 
-  it("that sends for ever what is refused, cut where half a character would be left, is told so by the rules", async () => {
+  it("that floods refused messages fails with output_limit", async () => {
     const rig = newRig();
     const header = `{"session_id":"'$BOSUN_SESSION_ID'","source":"hand","target":"scheduler","version":"1.0"`;
     const lines = [
@@ -78,7 +75,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
     expect(new Set(refused).size).toBe(3);
   });
 
-  it("that prints without end, control characters and broken UTF-8 leaves bounded files", async () => {
+  it("that floods its output leaves bounded files", async () => {
     const rig = newRig();
     const script = `if [ $BOSUN_ATTEMPT = 1 ]; then yes "$(printf '\\033[2J\\377')"; fi\n${REPORT}`;
     const session = await begin(rig, {
@@ -95,8 +92,8 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
   });
 });
 
-describe("what a role is given in its environment", () => {
-  it("reaches it, and is kept out of the log where its name says that it is secret, or it is a proxy's password", async () => {
+describe("the environment of a role", () => {
+  it("reaches the agent, and its secrets stay out of the log", async () => {
     const rig = newRig();
     const secret = "hunter2-hunter2";
     // Its own text must not hold the secret, since commands are recorded.
@@ -119,7 +116,7 @@ describe("what a role is given in its environment", () => {
     ]);
   });
 
-  it("is asked for by name when a session is resumed where it is not set, and found where it is", async () => {
+  it("is required by name at resume if secrets are missing", async () => {
     const rig = newRig();
     const script = `[ "$API_KEY" = "$HALF-$HALF" ] || exit 9\n${REPORT}`;
     const session = await begin(rig, {

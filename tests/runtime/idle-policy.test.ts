@@ -38,26 +38,26 @@ function rest({ holds, at = "early", wanted = ["hand", "eye"], forPeople = false
   return [end.with.reason, ...(/"(\w+)"/.exec(end.with.message)?.slice(1) ?? [])].join(" ");
 }
 
-describe("a session that has come to rest", () => {
+describe("an idle session", () => {
   test.each<[string, Case, string]>([
     ["waits for a hold that ends in time", { holds: [LIMITED] }, "waits"],
-    ["does not wait for one that lasts too long", { holds: [FOR_LONG], forPeople: true }, "limit hand"],
-    ["stops over one without an end", { holds: [LOCKED] }, "waiting hand"],
-    ["waits for the person who may end that one", { holds: [LOCKED], forPeople: true }, "waits"],
-    ["but not for ever", { holds: [LOCKED], forPeople: true, at: "late" }, "waiting hand"],
+    ["does not wait for a hold beyond max_hold_s", { holds: [FOR_LONG], forPeople: true }, "limit hand"],
+    ["stops at a hold without an end", { holds: [LOCKED] }, "waiting hand"],
+    ["waits for a person who may release it", { holds: [LOCKED], forPeople: true }, "waits"],
     [
-      "waits for the person who is asked something besides",
-      { holds: [LOCKED], forPeople: true, at: "late", asks: true },
-      "waits",
+      "stops waiting for that person after max_hold_s",
+      { holds: [LOCKED], forPeople: true, at: "late" },
+      "waiting hand",
     ],
-    ["stops over a spent budget", { holds: [SPENT], forPeople: true }, "limit eye"],
+    ["keeps waiting while a question is open", { holds: [LOCKED], forPeople: true, at: "late", asks: true }, "waits"],
+    ["stops at a spent budget", { holds: [SPENT], forPeople: true }, "limit eye"],
     [
-      "stops over a spent budget, and not over a hold that nobody wants",
+      "names a spent budget rather than a hold of an unwanted role",
       { holds: [LIMITED, SPENT], wanted: ["eye"] },
       "limit eye",
     ],
-    ["waits for no hold that nobody wants", { holds: [LIMITED], wanted: [], asks: true }, "waiting"],
-    ["is stuck where nobody wants what is held", { holds: [LOCKED], wanted: [], forPeople: true }, "stuck"],
+    ["does not wait for a hold of an unwanted role", { holds: [LIMITED], wanted: [], asks: true }, "waiting"],
+    ["is stuck if only unwanted roles are held", { holds: [LOCKED], wanted: [], forPeople: true }, "stuck"],
   ])("%s", (_, given, expected) => {
     expect(rest(given)).toBe(expected);
   });

@@ -43,8 +43,8 @@ function answer(session: Session<ScheduleState>, text: string): void {
   });
 }
 
-describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
-  it("waits for a person without a seat or a process, however often the session is resumed, and then runs again", async () => {
+describe("a crashed turn of a role that asks a person first", () => {
+  it("waits for a person across resumes, then repeats on request", async () => {
     const rig = newRig();
     const session_id = sessionId();
     await crashed(rig, session_id);
@@ -69,7 +69,7 @@ describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
     expect(given.at(-1)?.payload).toMatchObject({ context: { notes: [expect.stringContaining("half done")] } });
   });
 
-  it("is a failed turn, in the log too, when the person gives it up", async () => {
+  it("fails if the person gives it up", async () => {
     const rig = newRig();
     const session_id = sessionId();
     await crashed(rig, session_id);
@@ -84,7 +84,7 @@ describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
     );
   });
 
-  it("is not in doubt when the scheduler itself had ended it", async () => {
+  it("is repeated without a question after an orderly stop", async () => {
     const rig = newRig();
     const agentFor = crew([instructed("a")], {
       instruction: ({ stamp }) => (stamp.run > 1 ? report() : Promise.withResolvers<never>().promise),
@@ -101,7 +101,7 @@ describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
     expect(logOf(rig, session.session_id, "clarification")).toEqual([]);
   });
 
-  it("is in doubt when the scheduler was killed while it stopped by itself", async () => {
+  it("waits for a person if the scheduler died while stopping", async () => {
     const rig = newRig();
     const session_id = sessionId();
     const script = join(import.meta.dirname, "children/failing-manager.ts");

@@ -71,7 +71,7 @@ function keep(sequence: number, name: string, bytes = BYTES): string {
 }
 
 describe("kept files", () => {
-  it("that are what their records say are no problem, nor is what is kept elsewhere or moved nothing", () => {
+  it("pass if they match; references elsewhere and refused ones are skipped", () => {
     keep(2, "large");
     keep(3, "empty", Buffer.alloc(0));
     recorded(4, { label: "page", uri: "https://example.org/page" });
@@ -80,7 +80,7 @@ describe("kept files", () => {
     expect(artifactProblems(paths)).toEqual([]);
   });
 
-  it("are found in a home that was moved", () => {
+  it("are found in a moved home", () => {
     keep(2, "large");
     const moved = `${home}-moved`;
     renameSync(home, moved);
@@ -112,7 +112,7 @@ describe("kept files", () => {
       "it is not a plain file",
     ],
     [
-      "are a link to what they were",
+      "are a link to the original",
       (path) => {
         renameSync(path, join(home, "elsewhere"));
         symlinkSync(join(home, "elsewhere"), path);
@@ -120,8 +120,8 @@ describe("kept files", () => {
       "it cannot be read (ELOOP)",
     ],
     // Whoever read it would read for hours.
-    ["have grown beyond measure", (path) => truncateSync(path, 2 ** 43), `it has ${2 ** 43} bytes, not 3000000`],
-  ])("that %s are told with their record", (_how, change, why) => {
+    ["have grown to terabytes", (path) => truncateSync(path, 2 ** 43), `it has ${2 ** 43} bytes, not 3000000`],
+  ])("are reported with their record if they %s", (_how, change, why) => {
     keep(2, "whole", Buffer.from("whole"));
     const path = keep(3, "large");
     change(path);
@@ -131,7 +131,7 @@ describe("kept files", () => {
     expect(problem?.what).toContain(`The kept file ${path} is not the one in this record: ${why}`);
   });
 
-  it("that are a pipe are not waited for", () => {
+  it("are reported without blocking if they are a pipe", () => {
     const path = keep(2, "pipe");
     rmSync(path);
     execFileSync("mkfifo", [path]);
@@ -142,7 +142,7 @@ describe("kept files", () => {
     closeSync(writer);
   });
 
-  it("that are larger than any that is kept are not read, whatever a record says of them", () => {
+  it("are not read if they exceed the largest artifact", () => {
     const path = keep(2, "whole", Buffer.from("whole"));
     truncateSync(path, 2 ** 43);
     recorded(3, { label: "whole", uri: pathToFileURL(path).href, digest: "sha256:00", size_bytes: 2 ** 43 });
@@ -152,7 +152,7 @@ describe("kept files", () => {
     ]);
   });
 
-  it("that two records name are told with both, and of very many not every one", () => {
+  it("are reported for each record, up to a maximum of problems", () => {
     const small = Buffer.from("small");
     rmSync(keep(2, "twice", small));
     rmSync(keep(3, "twice", small));

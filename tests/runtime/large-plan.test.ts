@@ -75,7 +75,7 @@ describe(`a plan of ${TASKS} tasks and ${WORKERS} workers`, () => {
   const seed = Number(process.env["BOSUN_SEED"] ?? 20_261_122);
   const plan = randomPlan(seed);
 
-  it(`is done in the order of its dependencies, and its requests do not grow (seed ${seed})`, async () => {
+  it(`runs in dependency order with requests of constant size (seed ${seed})`, async () => {
     const rig = newRig();
     const sizes: number[] = [];
     const measure = ({ payload }: TurnRequest) => {
@@ -94,7 +94,7 @@ describe(`a plan of ${TASKS} tasks and ${WORKERS} workers`, () => {
     expect(reportOf(rig, session.session_id)).toMatchObject({ usage: { turns: 1 + 3 * TASKS } });
   });
 
-  it("is done by programs too", async () => {
+  it("runs in dependency order with programs", async () => {
     const rig = newRig();
     const roles = withWorker(`sleep 0.01\n${REPORT}`);
     const tasks = plan.map(({ id, depends_on }) => instructed(id, depends_on));

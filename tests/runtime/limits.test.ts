@@ -26,8 +26,8 @@ function telling(more: JsonObject) {
   });
 }
 
-describe("what a turn is told of tokens and money", () => {
-  it("is what remains of the session's limits", async () => {
+describe("the remaining budget in a turn request", () => {
+  it("has the tokens and money that are left", async () => {
     const rig = newRig();
     const config = { budget: { tokens: 1000, usd: 5 }, max_workers: 1 };
     const session = await begin(rig, { agentFor: telling(TOLD), config });
@@ -39,7 +39,7 @@ describe("what a turn is told of tokens and money", () => {
     ]);
   });
 
-  it("is nothing where nothing is limited", async () => {
+  it("is absent without limits", async () => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: telling(TOLD), config: { budget: {} } });
     expect(await run(session)).toMatchObject({ outcome: "done" });
@@ -49,7 +49,7 @@ describe("what a turn is told of tokens and money", () => {
 });
 
 describe("a session at its limit", () => {
-  it("begins nothing more, and lets what runs come to its end before it stops", async () => {
+  it("starts no turn, lets running ones end, and stops", async () => {
     const rig = newRig();
     let slow = 0;
     const both = Promise.withResolvers<void>();
@@ -82,7 +82,7 @@ describe("a session whose time is up", () => {
     payload: { code: "rate_limited", message: "Later.", details: { retry_at: inAnHour() } },
   });
 
-  it("stops where it waits for a person, whose answer counts when it goes on", async () => {
+  it("stops while it waits for a person", async () => {
     const rig = newRig();
     const clock = new BentClock();
     const agentFor = crew([instructed("a")]);
@@ -105,7 +105,7 @@ describe("a session whose time is up", () => {
     expect(await run(resumed)).toMatchObject(DONE);
   });
 
-  it("stops where it waits for a role that is held until later", async () => {
+  it("stops while it waits for a held role", async () => {
     const rig = newRig();
     const clock = new BentClock();
     const session = await begin(rig, { agentFor: crew([instructed("a")], { instruction: limited }), clock, config });
@@ -143,13 +143,13 @@ describe("a session", () => {
     expect(logOf(rig, session_id, "turn_request").length).toBeGreaterThan(requests);
   });
 
-  it("without such a limit does not care", async () => {
+  it("without limits accepts unknown usage", async () => {
     const rig = newRig();
     expect(await run(await begin(rig, { agentFor: telling({}) }))).toMatchObject({ outcome: "done" });
   });
 
   it.each([{ usd: 5 }, { tokens: 500 }])(
-    "with a limit of %j goes on after a rate limit that told nothing",
+    "with a limit of %j goes on after a rate limit without usage",
     async (budget) => {
       const rig = newRig();
       const agentFor = crew([], {
@@ -179,7 +179,7 @@ if [ "$BOSUN_TICKET_ID" = a ] && [ ! -e begun ]; then
 fi
 paid 0.5`;
 
-describe("what a run costs that is cut short", () => {
+describe("the cost of a run that is cut short", () => {
   const paid = { input_tokens: 1, output_tokens: 1, cost_usd: 0.5 };
   const choices = (late: string) => ({
     roles: withRole("hand", { cli_command: shell(DEAR), env: { LATE: late } }),
@@ -202,7 +202,7 @@ describe("what a run costs that is cut short", () => {
     payload: { command: "cancel", ticket_id: "a" },
   } as const;
 
-  it("is unknown, and stops no session that limits money", async () => {
+  it("is unknown and does not stop the session", async () => {
     const rig = newRig();
     const session = await begin(rig, choices(""));
     const begun = told(session, (event) => event.kind === "console");
@@ -213,7 +213,7 @@ describe("what a run costs that is cut short", () => {
     expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({ input_tokens: 3, cost_usd: null });
   });
 
-  it("counts when it is told too late, and is within the limit or stops the session", async () => {
+  it("counts if it is reported late, and may stop the session", async () => {
     const rig = newRig();
     const session = await begin(rig, choices("yes"));
     const begun = told(session, (event) => event.kind === "console");
@@ -230,7 +230,7 @@ describe("what a run costs that is cut short", () => {
     expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({ input_tokens: 4, cost_usd: null });
   });
 
-  it("is unknown also when a stop cut it short", async () => {
+  it("is unknown after a stop", async () => {
     const rig = newRig();
     const session = await begin(rig, choices(""));
     const begun = told(session, (event) => event.kind === "console");
@@ -243,8 +243,8 @@ describe("what a run costs that is cut short", () => {
   });
 });
 
-describe("what an answer tells that cannot stand", () => {
-  it("counts: a plan whose file is not there", async () => {
+describe("the usage in a refused answer", () => {
+  it("counts", async () => {
     const rig = newRig();
     const payload =
       '{"tasks_ref":{"label":"x","uri":"nothere.json"},"usage":{"input_tokens":1,"output_tokens":1,"cost_usd":7}}';

@@ -66,7 +66,7 @@ const asks: Script = () => ({
 });
 
 describe("a notification", () => {
-  it("tells of a question, of the stop that follows, and of the end, each with what to do next", async () => {
+  it("reports a question, the stop and the end, each with what to do next", async () => {
     const rig = newRig();
     const tasks = [instructed("a")];
     const its = choices(rig, keeps, { agentFor: crew(tasks, { requirement: asks }) });
@@ -120,7 +120,7 @@ describe("a notification", () => {
     expect(readFileSync(join(rig.workspace, "events"), "utf8")).toBe("question\nstopped\nclosed\n");
   });
 
-  it("is not repeated however often the session is resumed while the question stands", async () => {
+  it("is sent once for a question that stays open across resumes", async () => {
     const rig = newRig();
     const its = choices(rig, keeps, { agentFor: crew([], { requirement: asks }), on: ["question"] });
     const session = await begin(rig, its);
@@ -130,7 +130,7 @@ describe("a notification", () => {
     expect(told(rig)[0]).not.toHaveProperty("again");
   });
 
-  it("says nothing of what is answered at once, for which no program is begun, nor of events that it is not for", async () => {
+  it("is not sent for a question answered at once, nor for unselected events", async () => {
     const rig = newRig();
     const tasks = [instructed("a")];
     const recorded: string[] = [];
@@ -149,7 +149,7 @@ describe("a notification", () => {
     expect(recorded).not.toContain("process notification");
   });
 
-  it("tells of a held role, with its remedy, once for an account and once for a hold", async () => {
+  it("reports a hold once for its account, with the remedy", async () => {
     const rig = newRig();
     const roles = (["boss", "hand"] as const).map((role_id) => ({
       role_id,
@@ -172,7 +172,7 @@ describe("a notification", () => {
     ]);
   });
 
-  it("runs in the workspace with the environment of a check and what it is about, and its input ends", async () => {
+  it("runs in the workspace with the minimal environment and its event", async () => {
     const rig = newRig();
     const script = "env >seen; pwd >where; cat >input";
     const session = await begin(
@@ -188,7 +188,7 @@ describe("a notification", () => {
     expect(JSON.parse(readFileSync(join(rig.workspace, "input"), "utf8"))).toMatchObject({ event: "closed" });
   });
 
-  it("is one program for fifty questions that come while the first runs, and never two at a time", async () => {
+  it("combines fifty questions, and never runs two programs at once", async () => {
     const rig = newRig();
     const tasks = Array.from({ length: 50 }, (_, index) => task(`t${index}`));
     const gate = Promise.withResolvers<void>();
@@ -234,10 +234,10 @@ describe("a notification", () => {
   });
 });
 
-describe("a program of notifications", () => {
+describe("a notification program", () => {
   it.each<readonly [string, timeout_ms: number, readonly string[], RegExp]>([
     ["is missing", 30_000, ["no-such-program"], /notify\.command "no-such-program" is not on the PATH/],
-    ["is named by a path where there is none", 30_000, ["./none"], /"\.\/none"/],
+    ["is a path that does not exist", 30_000, ["./none"], /"\.\/none"/],
     ["is a directory", 30_000, ["/"], /"\/" is a directory\./],
     [
       "fails",
@@ -248,13 +248,13 @@ describe("a program of notifications", () => {
     ["does not read", 30_000, ["sh", "-c", "exec <&-; exit 1"], /exited with 1\./],
     ["is killed", 30_000, ["sh", "-c", "kill -9 $$"], /was ended by SIGKILL/],
     [
-      "hangs, with all that it started",
+      "hangs with its child processes",
       1_000,
       ["sh", "-c", "trap '' TERM; sleep 3600 & sleep 3600"],
       /did not end within 1 s/,
     ],
     ["floods", 30_000, ["yes"], /printed too much/],
-  ])("that %s is warned of in one line, and touches nothing", async (_how, timeout_ms, command, warning) => {
+  ])("that %s causes one warning, and the session goes on", async (_how, timeout_ms, command, warning) => {
     const rig = newRig();
     const tasks = [instructed("a")];
     const config = { max_output_bytes: 1_000_000 };
@@ -269,7 +269,7 @@ describe("a program of notifications", () => {
     expect(living(session.session_id)).toEqual([]);
   });
 
-  it("that fails is not run again for the same", async () => {
+  it("that fails is not run again for the same question", async () => {
     const rig = newRig();
     const its = choices(rig, ["sh", "-c", "echo begin >>marks; exit 1"], {
       agentFor: crew([], { requirement: asks }),
@@ -281,7 +281,7 @@ describe("a program of notifications", () => {
     expect(marks(rig)).toEqual(["begin"]);
   });
 
-  it("is ended with a session that cannot go on", async () => {
+  it("is ended if the session fails", async () => {
     const rig = newRig();
     let full = false;
     const store: Store = {

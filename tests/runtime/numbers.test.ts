@@ -6,8 +6,8 @@ import { begin, logOf, reportOf, resume, run } from "./sessions.ts";
 
 const given = (id: string, more = {}) => instructed(id, [], { review: "manager", ...more });
 
-describe("a number that no date and no sum can hold", () => {
-  it("is refused in a manager's plan, and takes no scheduler down, nor the next", async () => {
+describe("a number too large for dates and sums", () => {
+  it("is refused in a plan, before and after a resume", async () => {
     const rig = newRig();
     const tasks = '[{"task_id":"a","description":"x","budget":{"wall_s":1e13},"instruction":{"summary":"x"}}]';
     const roles = withRole("boss", { cli_command: shell(`say plan '{"tasks":${tasks}}'`) });
@@ -21,7 +21,7 @@ describe("a number that no date and no sum can hold", () => {
     expect(await run(await resume(rig, session.session_id, choices))).toMatchObject(stopped);
   });
 
-  it("is refused where an agent tells what it cost", async () => {
+  it("is refused as a cost", async () => {
     const rig = newRig();
     const roles = withRole("hand", {
       cli_command: shell(`say report '{"status":"completed","usage":{"cost_usd":1e308}}'`),
@@ -34,7 +34,7 @@ describe("a number that no date and no sum can hold", () => {
     ]);
   });
 
-  it("of an older log ends no ticket's time and holds no role before the last moment there is", async () => {
+  it("in older configurations neither ends a ticket nor holds a role", async () => {
     const rig = newRig();
     const roles = withRole("hand", { rate_limit: { turns_per_minute: 1e-12 } });
     const config = { budget: { ticket: { wall_s: 1e13 } } };
@@ -42,7 +42,7 @@ describe("a number that no date and no sum can hold", () => {
     expect(await run(session)).toMatchObject({ outcome: "done" });
   });
 
-  it("of an agent inside the process is the most there is when it is told twice, and the session comes to its end", async () => {
+  it("from an in-process agent is capped at the largest number", async () => {
     const rig = newRig();
     const most = { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 1, cost_usd: Number.MAX_VALUE };
     const agentFor = crew([], {

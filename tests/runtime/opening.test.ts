@@ -12,7 +12,7 @@ beforeEach(() => {
   rig = newRig();
 });
 describe("a session that cannot begin", () => {
-  it("is refused for a fact that cannot stand, and leaves nothing", async () => {
+  it("is refused for an invalid fact, and leaves nothing", async () => {
     const begun = await tryBegin(rig, {
       facts: [{ payload_type: "plan", payload: { tasks: [{ task_id: "no description" }] } }],
     });
@@ -20,18 +20,18 @@ describe("a session that cannot begin", () => {
     expect(rig.store.sessions()).toEqual([]);
   });
 
-  it("is refused for what no person may say", async () => {
+  it("is refused for a fact that a person may not send", async () => {
     const begun = await tryBegin(rig, { facts: [{ payload_type: "report", payload: { status: "completed" } }] });
     expect(begun).toMatchObject({ ok: false, error: { code: "usage", message: 'a person may not send "report"' } });
     expect(rig.store.sessions()).toEqual([]);
   });
 
   it.each([
-    ["in what is asked of it", { facts: [{ payload_type: "requirement", payload: { text: "\ud800" } }] }, "/text"],
+    ["in a requirement", { facts: [{ payload_type: "requirement", payload: { text: "\ud800" } }] }, "/text"],
     ["in a role", { roles: [{ ...CREW[0], cli_command: ["\udc00"] } as Role] }, "/roles/0/cli_command/0"],
     ["in its configuration", { config: { workspace: "\ud800" } }, "/config/workspace"],
-    ["in what its mode gets", { input: { a: ["\ud800"] } }, "/input/a/0"],
-  ] as const)("is refused for what no record can hold %s, and leaves nothing", async (_, choices, pointer) => {
+    ["in the mode's input", { input: { a: ["\ud800"] } }, "/input/a/0"],
+  ] as const)("is refused for invalid text %s, and leaves nothing", async (_, choices, pointer) => {
     const begun = await tryBegin(rig, choices);
     expect(begun).toMatchObject({ ok: false, error: { code: "usage", details: { pointer } } });
     expect(failureOf(begun).message).toContain(`"${pointer}" holds half a surrogate pair.`);
@@ -40,7 +40,7 @@ describe("a session that cannot begin", () => {
 });
 
 describe("a session whose scheduler died before its first commit", () => {
-  it("is begun by whoever comes with the same name, mode and workspace", async () => {
+  it("is begun by the next call with the same name, mode and workspace", async () => {
     const named = { session_id: "s-again", mode: scheduleMode.name, created_at: "2026-01-01T00:00:00Z" };
     expect(await rig.store.create({ ...named, workspace: rig.workspace })).toMatchObject({ ok: true });
     const agentFor = crew([instructed("a")]);
@@ -48,7 +48,7 @@ describe("a session whose scheduler died before its first commit", () => {
     expect(await run(session)).toEqual(DONE);
   });
 
-  it("keeps its name from another workspace", async () => {
+  it("is not begun from another workspace", async () => {
     const named = { session_id: "s-again", mode: scheduleMode.name, created_at: "2026-01-01T00:00:00Z" };
     expect(await rig.store.create({ ...named, workspace: rig.home })).toMatchObject({ ok: true });
     expect(await tryBegin(rig, { session_id: "s-again" })).toMatchObject({ ok: false, error: { code: "busy" } });

@@ -45,7 +45,7 @@ function patient(gate: Promise<void>) {
 }
 
 describe("a person in another process", () => {
-  it("answers, tells, pauses and lets go on, and all of it is on record with who it was", async () => {
+  it("answers, tells, pauses and resumes, recorded with the person's name", async () => {
     const rig = newRig();
     const gate = Promise.withResolvers<void>();
     const { agentFor, notes } = patient(gate.promise);
@@ -85,7 +85,7 @@ describe("a person in another process", () => {
     expect(rig.store.inbox.pending(session.session_id)).toEqual([]);
   });
 
-  it("cancels one ticket, and then all of it", async () => {
+  it("cancels a ticket, then the session", async () => {
     const rig = newRig();
     const tasks = [...TASKS, instructed("c")];
     const session = await begin(rig, { agentFor: crew(tasks, { instruction: () => new Promise(() => {}) }) });
@@ -106,7 +106,7 @@ describe("a person in another process", () => {
     expect(await ended).toMatchObject({ value: { kind: "closed", outcome: "cancelled" } });
   });
 
-  it("cancels what is paused: it is closed, and stands as closed", async () => {
+  it("cancels a paused session", async () => {
     const rig = newRig();
     const { agentFor } = patient(Promise.withResolvers<void>().promise);
     const session = await begin(rig, { agentFor });
@@ -116,7 +116,7 @@ describe("a person in another process", () => {
     expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "cancelled" }]);
   });
 
-  it("who has a closed session tried again has one without an outcome until it is closed again", async () => {
+  it("reopens a closed session with a retry", async () => {
     const rig = newRig();
     const failed = () => ({ payload_type: "error", payload: { code: "agent_failed", message: "No." } }) as const;
     const tasks = [instructed("a")];
@@ -133,7 +133,7 @@ describe("a person in another process", () => {
     expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "done" }]);
   });
 
-  it("has nothing of a closed session that opens again undone by what came too late for its end", async () => {
+  it("has a cancel from before the close refused after a reopening", async () => {
     const rig = newRig();
     const failed = () => ({ payload_type: "error", payload: { code: "agent_failed", message: "No." } }) as const;
     const tasks = [instructed("a")];
@@ -153,7 +153,7 @@ describe("a person in another process", () => {
     expect(rig.store.inbox.pending(session_id)).toEqual([]);
   });
 
-  it("is refused what no person may send, and what makes no sense, and disturbs nothing by it", async () => {
+  it("has invalid and forbidden messages refused", async () => {
     const rig = newRig();
     const session_id = sessionId();
     const session = await begin(rig, { session_id, agentFor: crew(TASKS) });
@@ -172,7 +172,7 @@ describe("a person in another process", () => {
     expect(rig.store.inbox.pending(session_id)).toEqual([]);
   });
 
-  it("is refused what no record could hold, from a row that another process put there, and every later word is heard", async () => {
+  it("has rows with arbitrary content refused, and later messages taken", async () => {
     const rig = newRig();
     const { agentFor } = patient(Promise.resolve());
     const session = await begin(rig, { agentFor });
@@ -229,7 +229,7 @@ describe("a person in another process", () => {
     expect(rig.store.inbox.pending(session_id)).toEqual([]);
   });
 
-  it("whom nobody hears is heard by whoever resumes", async () => {
+  it("has waiting messages taken by the next scheduler", async () => {
     const rig = newRig();
     const { agentFor } = patient(Promise.resolve());
     const session = await begin(rig, { agentFor });

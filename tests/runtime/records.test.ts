@@ -21,7 +21,7 @@ function stored(last: number) {
   return { records, lookAtAll, reads: () => reads };
 }
 
-it("a record that is not stored yet is there, whatever else is looked at", () => {
+it("keeps records in memory until they are stored", () => {
   const { records, lookAtAll } = stored(20_000);
   records.add(20_001, recorded(20_001) as unknown as UnsealedRecord, "line");
   records.add(20_002, recorded(20_002) as unknown as UnsealedRecord, "line");
@@ -33,7 +33,7 @@ it("a record that is not stored yet is there, whatever else is looked at", () =>
   expect(() => records.record(20_001)).toThrow("record 20001 is not stored");
 });
 
-it("records are read once as long as few are looked at, and let go of where many are", () => {
+it("reads few records once and drops them where there are many", () => {
   const few = stored(4_000);
   few.lookAtAll();
   few.lookAtAll();

@@ -30,16 +30,16 @@ function recorded(recoveries: number, left: "by a crash" | "by a stop" | "by a c
   );
 }
 
-describe("a turn that was open when its scheduler went", () => {
-  it("is given again under a higher run, as long as it has not brought down too many", () => {
+describe("an open turn of a dead scheduler", () => {
+  it("is repeated under a higher run below max_recoveries", () => {
     expect(recorded(2, "by a crash")).toEqual(['recovered [{"turn_id":"t4.1","run":5}]']);
   });
 
-  it.each(["by a crash", "by a crash in a stop"] as const)("%s is a failed turn when it has", (left) => {
+  it.each(["by a crash", "by a crash in a stop"] as const)("fails at max_recoveries %s", (left) => {
     expect(recorded(3, left)).toEqual(["turn_failed", "recovered []"]);
   });
 
-  it("is given again after a stop, however many it has brought down before", () => {
+  it("is repeated after a stop, whatever its recoveries", () => {
     expect(recorded(3, "by a stop")).toEqual(['recovered [{"turn_id":"t4.1","run":5}]']);
   });
 });

@@ -66,8 +66,8 @@ const withEffect = (event: string) => (record: Editable) =>
 const ofType = (payload_type: string) => (record: Editable) => record.payload_type === payload_type;
 const noted = (disposition: string) => (record: Editable) => record.record["disposition"] === disposition;
 
-describe("a log whose chain is without a fault", () => {
-  it("proves itself when nothing was changed", async () => {
+describe("a log with an intact chain", () => {
+  it("is verified if nothing was changed", async () => {
     expect(prove(forged(await session(), () => {}))).toMatchObject({
       ok: true,
       decisions: "ok",
@@ -78,61 +78,65 @@ describe("a log whose chain is without a fault", () => {
 
   const changes: readonly (readonly [string, (record: Editable) => boolean, (record: Editable) => void])[] = [
     [
-      "where an effect leads elsewhere",
+      "with another target in an effect",
       withEffect("report_completed"),
       ({ record }) => Object.assign((record["effects"] as object[])[0] ?? {}, { to: "done" }),
     ],
-    ["without an effect that was", withEffect("approved"), ({ record }) => void delete record["effects"]],
+    ["without one of its effects", withEffect("approved"), ({ record }) => void delete record["effects"]],
     [
-      "where another event is said to have done it",
+      "with another event in an effect",
       withEffect("changes_requested"),
       ({ record }) => Object.assign((record["effects"] as object[])[0] ?? {}, { event: "approved" }),
     ],
     [
-      "where what moved something is said to have been refused",
+      "with an applied fact marked as refused",
       ofType("check_result"),
       ({ record }) => Object.assign(record, { disposition: "refused" }),
     ],
     [
-      "where a late message has an effect",
+      "with an effect of a late message",
       noted("late"),
       ({ record }) =>
         Object.assign(record, { effects: [{ ticket_id: "c", from: "pending", event: "approved", to: "done" }] }),
     ],
     [
-      "where a refusal is said to have counted",
+      "with a refused message marked as applied",
       (record) => record.payload_type === "error" && noted("refused")(record),
       ({ record }) => Object.assign(record, { disposition: "applied" }),
     ],
     [
-      "where a repeated message has an effect",
+      "with an effect of a duplicate",
       noted("duplicate"),
       ({ record }) =>
         Object.assign(record, { effects: [{ ticket_id: "c", from: "pending", event: "approved", to: "done" }] }),
     ],
     [
-      "where the scheduler's own review says something else",
+      "with another review by the scheduler",
       (record) => record.payload_type === "review" && record.record["kind"] === "decided",
       (record) => Object.assign(record, { payload: { decision: "approved", notes: "because I say so" } }),
     ],
     [
-      "where another ticket is reported done",
+      "with another ticket in its report",
       ofType("final_report"),
       ({ payload }) => Object.assign((payload["tickets"] as object[])[1] ?? {}, { reviews: 7 }),
     ],
     [
-      "where the report spent less",
+      "with less usage in its report",
       ofType("final_report"),
       ({ payload }) => Object.assign(payload, { usage: { turns: 1, input_tokens: 0, output_tokens: 0, cost_usd: 0 } }),
     ],
-    ["where it ended otherwise", ofType("session_closed"), ({ payload }) => Object.assign(payload, { exit_code: 1 })],
     [
-      "where something else was asked",
+      "with another exit code at its end",
+      ofType("session_closed"),
+      ({ payload }) => Object.assign(payload, { exit_code: 1 }),
+    ],
+    [
+      "with another turn request",
       ofType("turn_request"),
       ({ payload }) => Object.assign(payload, { expects: ["plan"] }),
     ],
     [
-      "where a turn was taken that nobody offered",
+      "with a turn that was never offered",
       ofType("turn_request"),
       ({ record, payload }) => {
         Object.assign(record, { turn_id: "t999" });
@@ -141,7 +145,7 @@ describe("a log whose chain is without a fault", () => {
     ],
   ];
 
-  it.each(changes)("%s is found, and the record is named", async (_what, fits, change) => {
+  it.each(changes)("%s fails at that record", async (_what, fits, change) => {
     let sequence = 0;
     const folder = forged(await session(), (records) => {
       const record = at(records, fits);
@@ -153,7 +157,7 @@ describe("a log whose chain is without a fault", () => {
     expect(proof.problems[0]?.sequence).toBe(sequence);
   });
 
-  it("from which a decided record was taken out is found, at the record that follows", async () => {
+  it("without a decided record fails at the next one", async () => {
     let sequence = 0;
     const folder = forged(await session(), (records) => {
       const decided = at(records, (record) => record.record["kind"] === "decided");
@@ -165,7 +169,7 @@ describe("a log whose chain is without a fault", () => {
     expect(proof.problems[0]?.sequence).toBe(sequence);
   });
 
-  it("into which a decided record was put is found, at that record", async () => {
+  it("with an added decided record fails at it", async () => {
     let sequence = 0;
     const folder = forged(await session(), (records) => {
       const decided = at(records, (record) => record.record["kind"] === "decided");
@@ -177,7 +181,7 @@ describe("a log whose chain is without a fault", () => {
     expect(first).toEqual({ sequence, what, fault: "decided" });
   });
 
-  it("without its report, and closed by what decides nothing, is found by what is missing at its end", async () => {
+  it("without its report fails at its end", async () => {
     const folder = forged(await session(), (records) => {
       const closed = at(records, ofType("session_closed"));
       Object.assign(closed.record, { kind: "fact", disposition: "late" });
@@ -192,7 +196,7 @@ describe("a log whose chain is without a fault", () => {
     });
   });
 
-  it("that is wrong from its plan on is told by its first twenty wrong decisions", async () => {
+  it("with every decision wrong reports the first twenty", async () => {
     const folder = forged(await session(), (records) => {
       for (const { record } of records) if (record["kind"] === "fact") record["disposition"] = "refused";
     });
@@ -201,7 +205,7 @@ describe("a log whose chain is without a fault", () => {
     expect(problems[0]).toMatchObject({ sequence: 1 });
   });
 
-  it("where any value was replaced by any other stands, or is found with its place, and never ends in a bug", async () => {
+  it("with any value replaced passes or names a problem, and never throws", async () => {
     const log = await session();
     // Ten thousand files are written, which takes long on a disk.
     const memory = "/dev/shm";
@@ -219,7 +223,7 @@ describe("a log whose chain is without a fault", () => {
     }
   });
 
-  it("that holds one record with another's hash is not decided again at all", async () => {
+  it("with a wrong hash is not replayed", async () => {
     const folder = forged(await session(), () => {});
     const [name = ""] = readdirSync(folder).filter((file) => file.includes("-plan."));
     const line = readFileSync(join(folder, name), "utf8");
@@ -232,7 +236,7 @@ describe("a log whose chain is without a fault", () => {
     });
   });
 
-  it("made under other rules, or of a mode that is not known, cannot be compared, which is no failure", async () => {
+  it("of other rules or an unknown mode is not comparable", async () => {
     const log = await session();
     const folder = forged(log, () => {});
     const [name, mode] = [...MODES][0] ?? [];
@@ -246,7 +250,7 @@ describe("a log whose chain is without a fault", () => {
     }
   });
 
-  it("that was cut off is open by itself, and truncated to whoever knows how long it was", async () => {
+  it("without its end is open, or truncated if its length is known", async () => {
     const log = await session();
     const last = log.at(-1)?.integrity;
     const whole = forged(log, () => {});

@@ -7,7 +7,7 @@ import { newRig } from "./rig.ts";
 import { begin, reportOf, resume, run } from "./sessions.ts";
 
 describe("a final report", () => {
-  it("has for people what a worker told as a plain string, as a text with more about it, and by name", async () => {
+  it("prints outputs and issues of every shape", async () => {
     const rig = newRig();
     const told = {
       outputs: ["one", { text: "two\nlines" }, { label: "three", uri: "3.txt" }, { uri: "4.txt" }],
@@ -21,7 +21,7 @@ describe("a final report", () => {
     expect(text).toContain(`\n## a: Work on a\n\n> It is done.\n\n${entries.map((entry) => `- ${entry}\n`).join("")}`);
   });
 
-  it("sums up what was told of tokens, the cached ones where anybody told of some", async () => {
+  it("adds up tokens, with cached ones where they are reported", async () => {
     const used = async (usage: JsonObject) => {
       const rig = newRig();
       const agentFor = crew([instructed("a"), instructed("b")], { instruction: () => report({ usage }) });
@@ -40,7 +40,7 @@ describe("a final report", () => {
 });
 
 describe("a final report that cannot be written", () => {
-  it("fails naming the place, and is written by whoever resumes the closed session", async () => {
+  it("fails with its path, and is written by the next resume", async () => {
     const rig = newRig();
     const session_id = "unwritten";
     const folder = join(rig.home, "sessions", session_id);

@@ -14,7 +14,7 @@ function withHand(more: Partial<Role>, ...others: readonly Role[]): readonly Rol
 }
 
 describe("a role whose budget is spent", () => {
-  it("stops the session at once, though a person is there, until the role is released", async () => {
+  it("stops the session until the role is released", async () => {
     const rig = newRig();
     const roles = withHand({ budget: { turns: 2 } });
     const agentFor = crew([given("a"), given("b"), given("c")]);
@@ -42,7 +42,7 @@ describe("a role whose budget is spent", () => {
     expect(given_to.filter((target) => target === "hand")).toHaveLength(3);
   });
 
-  it("leaves the work to others that suit, also what it was to do next", async () => {
+  it("leaves its work to other suitable roles", async () => {
     const rig = newRig();
     const roles = withHand({ budget: { turns: 1 } }, { role_id: "spare", type: "worker", cli_command: ["unused"] });
     // A seat at the first worker is kept for each ticket whose instruction is asked for.
@@ -57,7 +57,7 @@ describe("a role whose budget is spent", () => {
     expect(work.map(({ target }) => target).sort()).toEqual(["hand", "spare", "spare", "spare"]);
   });
 
-  it("tells in each request how many turns are left, the least that session and role have", async () => {
+  it("limits the remaining turns in requests", async () => {
     const rig = newRig();
     const agentFor = crew([given("a"), given("b")]);
     const config = { max_workers: 1, budget: { turns: 6 } };
@@ -74,7 +74,7 @@ describe("a role whose budget is spent", () => {
     expect(left.at(-1)).toEqual(["boss", 1]);
   });
 
-  it("counts the time that its programs took", async () => {
+  it("counts the time of its programs", async () => {
     const rig = newRig();
     const roles = withHand({ cli_command: shell(`sleep 0.3; ${REPORT}`), budget: { wall_s: 0.2 } });
     const agentFor = crew([given("a"), given("b")], {}, { hand: cli() });
@@ -111,7 +111,7 @@ describe("a role's own rate", () => {
   const agentFor = crew(tasks, {}, { hand: cli() });
   const roles = withHand({ rate_limit: { turns_per_minute: 2 }, cli_command: shell(REPORT) });
 
-  it("spaces the turns of its programs, and others go on meanwhile", async () => {
+  it("spaces its turns while other roles go on", async () => {
     const rig = newRig();
     const spare = { role_id: "spare", type: "worker", cli_command: ["unused"] } as const;
     const others = [...withHand({ rate_limit: { turns_per_minute: 0.001 } }), spare];
@@ -128,7 +128,7 @@ describe("a role's own rate", () => {
     expect(logOf(rig, alone.session_id, "turn_failed")).toEqual([]);
   });
 
-  it("is waited for longer than max_hold_s, and not begun anew by a scheduler that takes over", async () => {
+  it("is waited for beyond max_hold_s, and kept across a resume", async () => {
     const rig = newRig();
     const config = { max_hold_s: 1 };
     const session = await begin(rig, { agentFor, roles, clock: fast, config });
@@ -148,7 +148,7 @@ describe("a role's own rate", () => {
     expect(tightest(all, 2)).toBeGreaterThanOrEqual(60_000);
   });
 
-  it("is not waited for where nothing is left for the role, so that a person's absence is told at once", async () => {
+  it("is not waited for if no turn wants the role", async () => {
     const rig = newRig();
     const session = await begin(rig, {
       agentFor: crew([given("a", { review: "user" })]),

@@ -22,8 +22,8 @@ function shifted(ms: number): Clock {
   return { ...systemClock, now: () => instant(Date.now() + ms) };
 }
 
-describe("a session that is stopped", () => {
-  it("by a person's word is left as by a signal, and says who it was and why", async () => {
+describe("a stopped session", () => {
+  it("by a person's message ends like by a signal and names the person", async () => {
     const rig = newRig();
     const agentFor = crew([instructed("a")], {}, { hand: cli() });
     const session = await begin(rig, { roles: withWorker(WAITING), agentFor });
@@ -41,7 +41,7 @@ describe("a session that is stopped", () => {
     expect(reportOf(rig, session.session_id)).toMatchObject({ recoveries: 0, tickets: [{ attempts: 1 }] });
   });
 
-  it("by a word that an earlier scheduler did not hear any more goes on, and keeps the word as refused", async () => {
+  it("goes on after a resume and refuses the earlier stop message", async () => {
     const rig = newRig();
     const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { agentFor });
@@ -57,7 +57,7 @@ describe("a session that is stopped", () => {
     expect(rig.store.inbox.pending(session.session_id)).toEqual([]);
   });
 
-  it("by a person's word is left though the wall clock was set back since it was taken up", async () => {
+  it("by a person's message ends though the wall clock was set back", async () => {
     const rig = newRig();
     const agentFor = crew([instructed("a")], {}, { hand: cli() });
     const session = await begin(rig, {
@@ -76,7 +76,7 @@ describe("a session that is stopped", () => {
     expect(heard).toMatchObject({ kind: "stopped", reason: "signal" });
   });
 
-  it("by a word that an earlier scheduler did not hear goes on though the wall clock was set back since it was put", async () => {
+  it("refuses the earlier stop message though the wall clock was set back", async () => {
     const rig = newRig();
     const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { agentFor });
@@ -88,7 +88,7 @@ describe("a session that is stopped", () => {
     expect(await run(resumed)).toMatchObject({ outcome: "done" });
   });
 
-  it("by a signal ends its running workers, leaves their turns open, and does them again when it is resumed", async () => {
+  it("ends its workers and repeats their turns after a resume", async () => {
     const rig = newRig();
     const tasks = ["a", "b", "c"].map((id) => instructed(id));
     const agentFor = crew(tasks, {}, { hand: cli() });
@@ -128,7 +128,7 @@ describe("a session that is stopped", () => {
     for (const { payload } of again) expect(JSON.stringify(payload["context"])).toContain("interrupted");
   });
 
-  it("while a check runs ends the check, and runs it again when it is resumed", async () => {
+  it("ends a running check and repeats it after a resume", async () => {
     const rig = newRig();
     const slow = criterion("sh", "-c", "echo run >>checks; while [ ! -e go ]; do sleep 0.02; done");
     const agentFor = crew([instructed("a", [], { acceptance_criteria: [slow] })]);
@@ -147,7 +147,7 @@ describe("a session that is stopped", () => {
     expect(readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\nrun\n");
   });
 
-  it("while a worker answers begins no checks of that answer; they run when it is resumed", async () => {
+  it("starts no checks of a late answer until it is resumed", async () => {
     const rig = newRig();
     const tasks = [instructed("a", [], { acceptance_criteria: [criterion("sh", "-c", "echo run >>checks")] })];
     const answering = `last_words() { ${REPORT}; exit 0; }\ntrap last_words TERM\necho ready; while :; do sleep 0.02; done`;
@@ -172,7 +172,7 @@ describe("a session that is stopped", () => {
     expect(readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\n");
   });
 
-  it("in the moment in which a turn is about to start does not leave that turn to run its whole time", async () => {
+  it("does not start a turn that is being committed", async () => {
     const rig = newRig();
     const agentFor = crew([instructed("a")], {}, { hand: cli() });
     const store = {
@@ -196,10 +196,10 @@ describe("a session that is stopped", () => {
   });
 });
 
-describe("a session that is cancelled", () => {
+describe("a cancelled session", () => {
   const cancel = { source: "user", payload_type: "user_command", payload: { command: "cancel" } } as const;
 
-  it("while workers run ends them, and nothing that they still say comes after its last record", async () => {
+  it("ends its workers and records nothing after its close", async () => {
     const rig = newRig();
     // Told to end, it answers: too late for a session that is closed.
     const stubborn = `last_words() { ${REPORT}; exit 0; }
@@ -221,7 +221,7 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
     });
   });
 
-  it("while it is paused is closed, and paused no more", async () => {
+  it("closes while it is paused", async () => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: crew([instructed("a")]) });
     session.submit({ ...cancel, payload: { command: "pause" } });
@@ -230,7 +230,7 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
     expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "cancelled" }]);
   });
 
-  it("while a check runs ends the check", async () => {
+  it("ends a running check", async () => {
     const rig = newRig();
     const endless = criterion("sh", "-c", "touch running; sleep 3600");
     const session = await begin(rig, { agentFor: crew([instructed("a", [], { acceptance_criteria: [endless] })]) });
@@ -241,8 +241,8 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
   });
 });
 
-describe("a turn that is withdrawn while it runs", () => {
-  it("frees its seat only when its process is gone", async () => {
+describe("a turn withdrawn while it runs", () => {
+  it("keeps its seat until its process is gone", async () => {
     const rig = newRig();
     const order = "order";
     // The first does not hear SIGTERM for a while; what runs beside it would be seen in the file.
@@ -264,7 +264,7 @@ echo "end $BOSUN_TICKET_ID" >>${order}`;
     expect(readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\nend a\nstart b\nend b\n");
   });
 
-  it("in the moment in which it is about to start is ended too, before another takes its seat", async () => {
+  it("is ended if it was about to start", async () => {
     const rig = newRig();
     const tasks = [instructed("a"), instructed("b")];
     let running = 0;
@@ -300,7 +300,7 @@ echo "end $BOSUN_TICKET_ID" >>${order}`;
   });
 });
 
-describe("a session in which only a person can move anything", () => {
+describe("a session that only a person can move", () => {
   const asking = crew([task("a")], {
     requirement: ({ payload }) =>
       payload.context.clarifications?.length
@@ -311,7 +311,7 @@ describe("a session in which only a person can move anything", () => {
           },
   });
 
-  it("is left waiting when nobody is there, and goes on with the answer", async () => {
+  it("stops as waiting, and goes on with the answer", async () => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: asking });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });

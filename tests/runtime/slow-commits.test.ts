@@ -12,7 +12,7 @@ import { value } from "../results.ts";
 const HOLD_MS = 60_000;
 const LOOKS_MS = 10_000;
 
-it("a hold that ends while a commit is under way is noticed after it", async () => {
+it("notices a hold that ends during a commit", async () => {
   const rig = newRig();
   const clock = new BentClock();
   let isSlow = false;
@@ -44,7 +44,7 @@ it("a hold that ends while a commit is under way is noticed after it", async () 
   expect(reportOf(rig, session.session_id)).toMatchObject({ outcome: "done" });
 });
 
-it("a malformed word that comes with the one that closes the session stays in the inbox", async () => {
+it("leaves a malformed message in the inbox of a session that closes", async () => {
   const rig = newRig();
   const actor = { user: "ada", host: "here", via: "test" };
   const session = await begin(rig, { agentFor: crew([task("a")]) });

@@ -37,7 +37,7 @@ const TASKS = ["a", "b"].map((id) => instructed(id, [], { acceptance_criteria: [
 const PROGRAMS = withWorker(`sleep 0.02\n${REPORT}`);
 
 describe("a commit that fails", () => {
-  it("while a check runs waits for the check to be gone", async () => {
+  it("waits for a running check to end", async () => {
     const rig = newRig();
     let isFull = false;
     const store: Store = {
@@ -58,31 +58,28 @@ describe("a commit that fails", () => {
     expect(living(session.session_id)).toEqual([]);
   });
 
-  it.each([2, 3, 4, 5, 6, 7, 8])(
-    "as the %i. ends the session here, its agents with it; what was written stays, and it can be resumed",
-    async (n) => {
-      const rig = newRig();
-      const store = full(rig.store, n, NO_ROOM);
-      const agentFor = crew(TASKS, {}, { hand: cli() });
-      const session = await begin(rig, { store, roles: PROGRAMS, agentFor });
-      const end = await session.run({ waitForPeople: false });
-      expect(failureOf(end)).toEqual(NO_ROOM);
-      expect(living(session.session_id)).toEqual([]);
-      const kept = logOf(rig, session.session_id);
-      expect(kept).toHaveLength(store.committed());
-      expect(say(session, "tell", { text: "x" })).toBeUndefined();
+  it.each([2, 3, 4, 5, 6, 7, 8])("ends the session and its agents as number %i, and it can be resumed", async (n) => {
+    const rig = newRig();
+    const store = full(rig.store, n, NO_ROOM);
+    const agentFor = crew(TASKS, {}, { hand: cli() });
+    const session = await begin(rig, { store, roles: PROGRAMS, agentFor });
+    const end = await session.run({ waitForPeople: false });
+    expect(failureOf(end)).toEqual(NO_ROOM);
+    expect(living(session.session_id)).toEqual([]);
+    const kept = logOf(rig, session.session_id);
+    expect(kept).toHaveLength(store.committed());
+    expect(say(session, "tell", { text: "x" })).toBeUndefined();
 
-      const resumed = await resume(rig, session.session_id, { agentFor });
-      expect(await run(resumed)).toEqual(DONE);
-      expect(logOf(rig, session.session_id).slice(0, kept.length)).toEqual(kept);
-      expect(reportOf(rig, session.session_id)).toMatchObject({
-        recoveries: 1,
-        tickets: [{ status: "done" }, { status: "done" }],
-      });
-    },
-  );
+    const resumed = await resume(rig, session.session_id, { agentFor });
+    expect(await run(resumed)).toEqual(DONE);
+    expect(logOf(rig, session.session_id).slice(0, kept.length)).toEqual(kept);
+    expect(reportOf(rig, session.session_id)).toMatchObject({
+      recoveries: 1,
+      tickets: [{ status: "done" }, { status: "done" }],
+    });
+  });
 
-  it("as the first leaves a session that was never begun, which says so", async () => {
+  it("leaves a session that was never begun if it is the first", async () => {
     const rig = newRig();
     const session = await begin(rig, { store: full(rig.store, 1, NO_ROOM), agentFor: crew(TASKS) });
     expect(failureOf(await session.run({ waitForPeople: false }))).toEqual(NO_ROOM);
@@ -92,7 +89,7 @@ describe("a commit that fails", () => {
     });
   });
 
-  it("because the session was taken over stops this scheduler and leaves the other's work alone", async () => {
+  it("leaves the successor's work alone after a take-over", async () => {
     const rig = newRig();
     const agentFor = crew(TASKS, {}, { hand: cli() });
     const session = await begin(rig, { store: full(rig.store, 4, TAKEN_OVER), roles: PROGRAMS, agentFor });
@@ -104,7 +101,7 @@ describe("a commit that fails", () => {
 });
 
 describe("one home", () => {
-  it("holds two sessions at once, each with its own log and end", async () => {
+  it("runs two sessions at once with separate logs", async () => {
     const rig = newRig();
     const other = value(openStore(rig.home));
     try {
@@ -123,7 +120,7 @@ describe("one home", () => {
     }
   });
 
-  it("lets nobody resume a session that another holds, naming who does", async () => {
+  it("refuses to resume a held session and names its holder", async () => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: crew(TASKS) });
     const other = value(openStore(rig.home));

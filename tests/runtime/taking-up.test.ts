@@ -42,8 +42,8 @@ async function leftover(rig: Rig, session_id: string, script: string): Promise<v
   await once(program.stdout, "data");
 }
 
-describe.runIf(process.platform === "linux")("a session that is taken up after its scheduler died", () => {
-  it("has what was left running end only when it can go on, with all secrets of its roles", async () => {
+describe.runIf(process.platform === "linux")("a session resumed after its scheduler died", () => {
+  it("ends leftover processes only if all secrets are set", async () => {
     const rig = newRig();
     const session_id = await stopped(rig);
     await leftover(rig, session_id, "");
@@ -59,7 +59,7 @@ describe.runIf(process.platform === "linux")("a session that is taken up after i
     expect(await run(session)).toEqual(DONE);
   });
 
-  it("keeps no half copy, not even one that what was left running makes in its last moment", async () => {
+  it("keeps no partial copy, not even one that a leftover process makes last", async () => {
     const rig = newRig();
     const session_id = await stopped(rig);
     const { artifacts } = sessionPaths(rig.home, session_id);

@@ -12,7 +12,7 @@ import { living } from "../processes.ts";
 const given = (budget: JsonObject) => instructed("a", [], { budget });
 
 describe("a ticket with a budget", () => {
-  it("of time has its program ended with it, and goes on with a plan that gives more", async () => {
+  it("of time ends its program, and goes on with a larger budget", async () => {
     const rig = newRig();
     const started = join(rig.workspace, "started");
     const asked: unknown[] = [];
@@ -45,7 +45,7 @@ describe("a ticket with a budget", () => {
     ]);
   });
 
-  it("of turns keeps its count through a stop, and is given up when its manager says so", async () => {
+  it("of turns counts across a stop, and ends with its manager's error", async () => {
     const rig = newRig();
     const agentFor = crew([given({ turns: 2 })], { instruction: () => report({ status: "error" }) });
     const session = await begin(rig, { agentFor });

@@ -38,7 +38,7 @@ class HandClock implements Clock {
 }
 
 describe("a session's time", () => {
-  it("is the wall's at first, and goes on by what really passes", () => {
+  it("starts at the wall clock and follows elapsed time", () => {
     const hands = new HandClock();
     const clock = new SteadyClock(hands);
     expect(clock.now()).toBe(instant(hands.wall));
@@ -47,7 +47,7 @@ describe("a session's time", () => {
     expect(clock.look()).toEqual([]);
   });
 
-  it.each([YEARS, -24 * HOUR])("does not follow a wall clock that is set by %d ms, and tells of it once", (by) => {
+  it.each([YEARS, -24 * HOUR])("ignores a wall clock set by %d ms, and reports it once", (by) => {
     const hands = new HandClock();
     const clock = new SteadyClock(hands);
     const before = hands.wall;
@@ -58,7 +58,7 @@ describe("a session's time", () => {
     expect(clock.now()).toBe(instant(before + 1_000));
   });
 
-  it("follows sleep of the machine as soon as that was seen, and tells of it once", () => {
+  it("follows the machine's sleep, and reports it once", () => {
     const hands = new HandClock();
     const clock = new SteadyClock(hands);
     hands.sleep(8 * HOUR);
@@ -67,7 +67,7 @@ describe("a session's time", () => {
     expect(clock.now()).toBe(instant(hands.wall));
   });
 
-  it("tells sleep and a clock that was set meanwhile apart", () => {
+  it("distinguishes sleep from a clock that was set meanwhile", () => {
     const hands = new HandClock();
     const clock = new SteadyClock(hands);
     hands.sleep(HOUR);
@@ -78,7 +78,7 @@ describe("a session's time", () => {
     ]);
   });
 
-  it("takes no notice of clocks that are a little unsteady", () => {
+  it("ignores small jitter", () => {
     const hands = new HandClock();
     const clock = new SteadyClock(hands);
     hands.wall += 900;
@@ -86,7 +86,7 @@ describe("a session's time", () => {
     expect(clock.look()).toEqual([]);
   });
 
-  it("never lies before the last record, whatever the wall shows by now", () => {
+  it("never starts before the last record", () => {
     const hands = new HandClock();
     const last = instant(hands.wall + HOUR);
     const clock = new SteadyClock(hands, last);
@@ -104,8 +104,8 @@ function shiftsIn(rig: Rig, session_id: string): { cause: unknown; shift_s: numb
   }));
 }
 
-describe("a session under a wall clock that is set while it works", () => {
-  it.each([YEARS, -24 * HOUR])("by %d ms retries in time, records it, and ends as if nothing had been", async (by) => {
+describe("a session whose wall clock is set while it works", () => {
+  it.each([YEARS, -24 * HOUR])("retries in time after a change of %d ms, and records it", async (by) => {
     const rig = newRig();
     const clock = new BentClock();
     let tries = 0;
@@ -128,7 +128,7 @@ describe("a session under a wall clock that is set while it works", () => {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(60_000);
   });
 
-  it("back while nobody runs it, does not wait for that time to come again when it is resumed", async () => {
+  it("does not wait twice if it is set back between schedulers", async () => {
     const rig = newRig();
     const clock = new BentClock();
     let tries = 0;
@@ -180,7 +180,7 @@ describe("a machine that sleeps while an agent works", () => {
     return { rig, runs, session: await begin(rig, { clock, agentFor, config }) };
   }
 
-  it("repeats the turn that was cut short by it, without an attempt, and records how long it slept", async () => {
+  it("repeats the interrupted turn without an attempt, and records the sleep", async () => {
     const { rig, session, runs } = await asleep("agent_failed", [task("a")]);
     expect(await run(session)).toEqual(DONE);
     expect(runs).toEqual([1, 2]);
@@ -193,13 +193,13 @@ describe("a machine that sleeps while an agent works", () => {
     expect(second?.payload["context"]).toMatchObject({ notes: [expect.stringContaining("half done")] });
   });
 
-  it("counts the attempt of a turn that failed of something else", async () => {
+  it("counts an attempt that failed for another reason", async () => {
     const { rig, session } = await asleep("malformed_output", [task("a")], { retry_backoff_ms: 0 });
     expect(await run(session)).toEqual(DONE);
     expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 2 }] });
   });
 
-  it("does not spend the session's time by sleeping", async () => {
+  it("does not count sleep as session time", async () => {
     const { session } = await asleep("agent_failed", [task("a"), task("b")], { budget: { wall_s: 600 } });
     expect(await run(session)).toEqual(DONE);
   });

@@ -60,7 +60,7 @@ function clockwork(): { ledger: Ledger; clock: StandingClock; timers: Timers; wo
 }
 
 describe("timers", () => {
-  it("are not all looked at again whenever the session rests, and none is missed", () => {
+  it("are read once, not at every rest, and none is missed", () => {
     const { ledger, clock, timers, woken } = clockwork();
     let looks = 0;
     for (let n = 0; n < 100; n++) {
@@ -93,7 +93,7 @@ describe("timers", () => {
     expect([timers.due(), clock.armed]).toEqual([[], [1_001]]);
   });
 
-  it("wake for the earliest only, and tell what is due in its order, by id where two are due together", () => {
+  it("wake for the earliest, and report due ones in order", () => {
     const { ledger, clock, timers, woken } = clockwork();
     for (const [id, at] of [
       ["z", 200],
@@ -111,7 +111,7 @@ describe("timers", () => {
     expect(timers.due().map(({ timer_id }) => timer_id)).toEqual(["z", "a", "b"]);
   });
 
-  it("wake earlier when something earlier is set, and not at all when they are stopped", () => {
+  it("wake earlier for an earlier one, and never once stopped", () => {
     const { clock, timers, woken } = clockwork();
     timers.at(instant(500));
     timers.at(instant(100));
@@ -122,7 +122,7 @@ describe("timers", () => {
     expect(woken()).toBe(0);
   });
 
-  it("wake for the end of a hold, and a hold without an end is no reason to wait", () => {
+  it("wake for the end of a hold, but not for one without an end", () => {
     const { ledger, clock, timers } = clockwork();
     ledger.holds.set("forever", { role_id: "forever", reason: "authentication" });
     expect([timers.willWake(() => true), timers.isHeld("forever")]).toEqual([false, true]);
@@ -134,7 +134,7 @@ describe("timers", () => {
     expect([timers.isHeld("hand"), timers.isHeld("forever")]).toEqual([false, true]);
   });
 
-  it("that only watch are no reason to wait", () => {
+  it("that are passive are not waited for", () => {
     const { ledger, timers } = clockwork();
     ledger.timers.set("notice", { due_at: instant(50), passive: true });
     expect(timers.willWake(() => true)).toBe(false);
@@ -144,7 +144,7 @@ describe("timers", () => {
 });
 
 describe("a session", () => {
-  it("that is stopped while it waits for a retry tries again when it is resumed", async () => {
+  it("stopped before a retry tries again after a resume", async () => {
     const rig = newRig();
     let tries = 0;
     const agentFor = crew([instructed("a")], {
@@ -169,7 +169,7 @@ describe("a session", () => {
     );
   });
 
-  it("in which only a watching timer is left is left waiting for the person", async () => {
+  it("with only a passive timer stops as waiting", async () => {
     const rig = newRig();
     const agentFor = crew([task("a")], {
       ticket: () => ({
@@ -182,33 +182,30 @@ describe("a session", () => {
     expect(session.ledger.timers.get("notice")).toMatchObject({ passive: true });
   });
 
-  it.each(["error", "failure"])(
-    "whose worker meets a rate limit (as its %s) holds that role until it may go on, and spends no attempt",
-    async (as) => {
-      const rig = newRig();
-      const runs: (readonly [string | undefined, number, number])[] = [];
-      const agentFor = crew(
-        ["a", "b"].map((id) => instructed(id)),
-        {
-          instruction: ({ stamp }) => {
-            runs.push([stamp.subject, stamp.run, Date.now()]);
-            if (runs.length > 1) return report();
-            const details = { retry_at: instant(Date.now() + 250) };
-            if (as === "failure") return { failure: failure("rate_limited", "Slow down.", { details }), refused: [] };
-            return { payload_type: "error", payload: { code: "rate_limited", message: "Slow down.", details } };
-          },
+  it.each(["error", "failure"])("with a rate-limited worker (as its %s) waits without an attempt", async (as) => {
+    const rig = newRig();
+    const runs: (readonly [string | undefined, number, number])[] = [];
+    const agentFor = crew(
+      ["a", "b"].map((id) => instructed(id)),
+      {
+        instruction: ({ stamp }) => {
+          runs.push([stamp.subject, stamp.run, Date.now()]);
+          if (runs.length > 1) return report();
+          const details = { retry_at: instant(Date.now() + 250) };
+          if (as === "failure") return { failure: failure("rate_limited", "Slow down.", { details }), refused: [] };
+          return { payload_type: "error", payload: { code: "rate_limited", message: "Slow down.", details } };
         },
-      );
-      const session = await begin(rig, { agentFor, config: { max_workers: 1 } });
-      expect(await run(session)).toEqual(DONE);
-      expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
-      const [first, ...others] = runs;
-      for (const [, , at] of others) expect(at - (first?.[2] ?? 0)).toBeGreaterThanOrEqual(249);
-      expect(new Set(others.map(([subject, run]) => `${subject} ${run}`))).toEqual(new Set(["a 2", "b 1"]));
-    },
-  );
+      },
+    );
+    const session = await begin(rig, { agentFor, config: { max_workers: 1 } });
+    expect(await run(session)).toEqual(DONE);
+    expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
+    const [first, ...others] = runs;
+    for (const [, , at] of others) expect(at - (first?.[2] ?? 0)).toBeGreaterThanOrEqual(249);
+    expect(new Set(others.map(([subject, run]) => `${subject} ${run}`))).toEqual(new Set(["a 2", "b 1"]));
+  });
 
-  it("whose role cannot log in is left to the person, and goes on when the role is released", async () => {
+  it("with a role that cannot log in stops as waiting until it can", async () => {
     const rig = newRig();
     let able = false;
     const agentFor = crew([instructed("a")], {
@@ -225,7 +222,7 @@ describe("a session", () => {
     expect(await run(resumed)).toEqual(DONE);
   });
 
-  it("at its limit of turns stops, and goes on with a higher one", async () => {
+  it("at its turn limit stops, and goes on with a higher one", async () => {
     const rig = newRig();
     const agentFor = crew(["a", "b", "c"].map((id) => task(id)));
     const session = await begin(rig, { agentFor, config: { budget: { turns: 4 } } });
@@ -242,7 +239,7 @@ describe("a session", () => {
     expect(reportOf(rig, session.session_id)).toMatchObject({ usage: { turns: 10 } });
   });
 
-  it("whose time is up stops before it begins another turn, and lets those that run come to their end", async () => {
+  it("at its time limit stops before the next turn", async () => {
     const rig = newRig();
     let ahead = 0;
     const clock: Clock = { ...systemClock, monotonic: () => performance.now() + ahead };

@@ -60,7 +60,7 @@ test("gives turns by priority, then in the order added, past those that do not f
   );
 });
 
-test("asks once for each kind of seat, however many turns wait for it", () => {
+test("asks once for each kind of seats", () => {
   const queue = new TurnQueue();
   for (let each = 0; each < 10_000; each++) queue.add(turn(`t${each}`, "busy"));
   queue.add(turn("last", "free", 9));
