@@ -3,7 +3,7 @@ import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
-import { entriesOf } from "./found.ts";
+import { entriesOf, EXTENSIONS } from "./found.ts";
 import { shipped } from "./installation.ts";
 import { loadRoles } from "./roles.ts";
 
@@ -48,5 +48,5 @@ function registryFiles(folder: string): Result<string[], Failure> {
   const entries = entriesOf(folder);
   if (!entries.ok) return entries;
   const files = (entries.value ?? []).map(({ name }) => name);
-  return ok(files.filter((file) => [".json", ".yaml", ".yml"].includes(extname(file))).sort());
+  return ok(files.filter((file) => EXTENSIONS.includes(extname(file))).sort());
 }

@@ -4,6 +4,9 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
+/** The formats of configuration files. */
+export const EXTENSIONS = [".json", ".yaml", ".yml"];
+
 /** The environment variables of a process, by name. */
 export type Environment = { readonly [name: string]: string | undefined };
 
@@ -84,7 +87,7 @@ function configurationIn(folder: string): Result<FoundConfiguration, Failure> {
 }
 
 function onlyFile(folder: string, name: string): Result<string | undefined, Failure> {
-  const files = ["json", "yaml", "yml"].map((extension) => join(folder, `${name}.${extension}`)).filter(existsSync);
+  const files = EXTENSIONS.map((extension) => join(folder, name + extension)).filter(existsSync);
   if (files.length < 2) return ok(files[0]);
   return err(
     failure("configuration", `${files.join(" and ")} both exist, and only one may.`, {

@@ -22,19 +22,18 @@ export type CompleteRole = Role &
 
 /** Adds the defaults that a registry omits, some of them from the scheduler configuration. */
 export function completeRole(role: Role, settings: ResolvedConfiguration): CompleteRole {
-  const backend = role.backend ?? "cli";
   const dialect = dialectOf(role);
   const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "worker" ? 2 : 1)) > 1;
   return {
     ...role,
-    backend,
+    backend: role.backend ?? "cli",
     ...(dialect !== undefined && { dialect }),
     capabilities: role.capabilities ?? [],
     supports_multiple_instances: several,
     max_instances: several ? (role.max_instances ?? settings.max_workers) : 1,
     timeout_s: role.timeout_s ?? settings.timeout_s,
     idle_timeout_s: role.idle_timeout_s ?? settings.idle_timeout_s,
-    recovery: role.recovery ?? (keepsConversations(backend, dialect) ? "resume" : "restart"),
+    recovery: role.recovery ?? (keepsConversations(role) ? "resume" : "restart"),
   };
 }
 
@@ -55,8 +54,7 @@ export function defaultSandbox(role: Role): Sandbox {
 
 /** Whether a turn of this role presumably costs money. */
 export function costsMoney(role: Role): boolean {
-  const backend = role.backend ?? "cli";
-  return backend === "model" || backend === "acp" || (backend === "cli" && dialectOf(role) !== "envelope");
+  return role.backend === "model" || keepsConversations(role);
 }
 
 /** Whether a name is that of an agent program with a dialect of its own. */
@@ -64,7 +62,7 @@ export function isAgentProgram(name: string): name is (typeof AGENT_PROGRAMS)[nu
   return (AGENT_PROGRAMS as readonly string[]).includes(name);
 }
 
-/** Whether the program keeps its conversations and can resume one. */
-function keepsConversations(backend: string, dialect: Dialect | undefined): boolean {
-  return backend === "acp" || (dialect !== undefined && dialect !== "envelope");
+/** Whether the role's agent keeps its conversations and can resume one, as the big agent programs do. */
+function keepsConversations(role: Role): boolean {
+  return role.backend === "acp" || (dialectOf(role) ?? "envelope") !== "envelope";
 }

@@ -1,9 +1,9 @@
 import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
-import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { printable } from "../protocol/document/problem.ts";
+import { type Finding, printable } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
@@ -58,7 +58,7 @@ function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, 
   if (person?.settings === undefined) return ok({});
   const document = loadDocument(person.settings);
   if (!document.ok) return err(problemsFailure([document.error]));
-  return ok(isJsonObject(document.value.value) ? document.value.value : {});
+  return ok(objectOf(document.value.value));
 }
 
 /** The paths of all files, in byte order. A link is refused: its target could change after it was trusted. */
@@ -88,12 +88,7 @@ function refused(path: string, why: string): Result<never, Failure> {
   );
 }
 
-interface Claim {
-  readonly pointer: string;
-  readonly what: string;
-}
-
-function rolePowers(value: Json): Claim[] {
+function rolePowers(value: Json): Finding[] {
   return entries(value, "roles").map((role, index) => {
     const name = typeof role.role_id === "string" ? role.role_id : `number ${index + 1}`;
     const runs = Array.isArray(role.cli_command)
@@ -107,46 +102,43 @@ function rolePowers(value: Json): Claim[] {
 /** The values of `proposal`, from the least discussion before the work to the most. */
 const DISCUSSED: readonly Json[] = ["never", "risk", "always"];
 
-function settingPowers(value: Json, usual: JsonObject): Claim[] {
-  if (!isJsonObject(value)) return [];
-  const claims: Claim[] = [];
-  const checks = isJsonObject(value.checks) ? value.checks : {};
-  for (const kind of ["ticket", "merge"]) {
-    for (const [index, check] of entries(checks, kind).entries()) {
-      if (check.command === undefined) continue;
-      claims.push({ pointer: `/checks/${kind}/${index}`, what: `a check runs ${JSON.stringify(check.command)}` });
-    }
-    const own = isJsonObject(usual.checks) ? usual.checks[kind] : undefined;
-    if (own !== undefined && checks[kind] !== undefined && canonicalJson(own) !== canonicalJson(checks[kind])) {
-      claims.push({ pointer: `/checks/${kind}`, what: `your own checks of each ${kind} are replaced` });
-    }
-  }
-  if (isJsonObject(value.notify) && value.notify.command !== undefined) {
-    claims.push({ pointer: "/notify/command", what: `a notification runs ${JSON.stringify(value.notify.command)}` });
-  }
-  if (value.plan_approval === "never") {
-    claims.push({ pointer: "/plan_approval", what: "plans run without your approval" });
-  }
-  if (value.workspace !== undefined) {
-    claims.push({ pointer: "/workspace", what: `the work is done in ${JSON.stringify(value.workspace)}` });
-  }
-  const review = usual.review ?? CONFIGURATION_DEFAULTS.review;
-  if (value.review !== undefined && value.review !== review) {
-    const words = `work is reviewed by ${JSON.stringify(value.review)}, not by ${JSON.stringify(review)}`;
-    claims.push({ pointer: "/review", what: words });
-  }
-  const proposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
-  if (DISCUSSED.indexOf(value.proposal ?? proposal) < DISCUSSED.indexOf(proposal)) {
-    const words = `work is discussed before it begins: ${JSON.stringify(value.proposal)}, not ${JSON.stringify(proposal)}`;
-    claims.push({ pointer: "/proposal", what: words });
-  }
+function settingPowers(value: Json, usual: JsonObject): Finding[] {
   // Bosun does not read the metadata.
-  const { metadata: _, ...figures } = value;
-  return [...claims, ...raised(figures, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
+  const { metadata: _, ...settings } = objectOf(value);
+  const { checks, notify, plan_approval, workspace, review, proposal } = settings;
+  const usualReview = usual.review ?? CONFIGURATION_DEFAULTS.review;
+  const usualProposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
+  const claims: Finding[] = [];
+  const claim = (pointer: string, what: string) => void claims.push({ pointer, what });
+  for (const kind of ["ticket", "merge"]) {
+    for (const [index, { command }] of entries(checks, kind).entries()) {
+      if (command !== undefined) claim(`/checks/${kind}/${index}`, `a check runs ${JSON.stringify(command)}`);
+    }
+    const [own, replaced] = [objectOf(usual.checks)[kind], objectOf(checks)[kind]];
+    if (own !== undefined && replaced !== undefined && canonicalJson(own) !== canonicalJson(replaced)) {
+      claim(`/checks/${kind}`, `your own checks of each ${kind} are replaced`);
+    }
+  }
+  const { command } = objectOf(notify);
+  if (command !== undefined) claim("/notify/command", `a notification runs ${JSON.stringify(command)}`);
+  if (plan_approval === "never") claim("/plan_approval", "plans run without your approval");
+  if (workspace !== undefined) claim("/workspace", `the work is done in ${JSON.stringify(workspace)}`);
+  if (review !== undefined && review !== usualReview) {
+    claim("/review", `work is reviewed by ${JSON.stringify(review)}, not by ${JSON.stringify(usualReview)}`);
+  }
+  if (DISCUSSED.indexOf(proposal ?? usualProposal) < DISCUSSED.indexOf(usualProposal)) {
+    const change = `${JSON.stringify(proposal)}, not ${JSON.stringify(usualProposal)}`;
+    claim("/proposal", `work is discussed before it begins: ${change}`);
+  }
+  return [...claims, ...raised(settings, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
 }
 
 /** Numbers that are larger than in the layers `below`, the nearest last: a larger number lets a session use more. */
-function raised(value: Json | undefined, below: readonly (Json | undefined)[], path: readonly string[] = []): Claim[] {
+function raised(
+  value: Json | undefined,
+  below: readonly (Json | undefined)[],
+  path: readonly string[] = [],
+): Finding[] {
   if (isJsonObject(value)) {
     return Object.entries(value).flatMap(([name, inner]) => {
       const limits = below.map((one) => (isJsonObject(one) ? one[name] : undefined));
@@ -158,7 +150,6 @@ function raised(value: Json | undefined, below: readonly (Json | undefined)[], p
   return [{ pointer: ["", ...path].join("/"), what: `${path.join(".")} is raised from ${limit} to ${value}` }];
 }
 
-function entries(value: Json, key: string): JsonObject[] {
-  const list = isJsonObject(value) ? value[key] : undefined;
-  return Array.isArray(list) ? (list as Json[]).map((entry) => (isJsonObject(entry) ? entry : {})) : [];
+function entries(value: Json | undefined, key: string): JsonObject[] {
+  return listOf(objectOf(value)[key]).map(objectOf);
 }

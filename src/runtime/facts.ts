@@ -6,7 +6,7 @@ import type { Actor, Exit } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { wordName } from "../protocol/word-name.ts";
+import { wordName } from "../protocol/recording.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact before it is recorded, with what its channel knows of it. */

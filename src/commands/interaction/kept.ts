@@ -2,7 +2,7 @@ import { bareId } from "../../config/picked-option.ts";
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
-import { wordName } from "../../protocol/word-name.ts";
+import { wordName } from "../../protocol/recording.ts";
 import { latestOf } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Waiting } from "../../ui/waiting.ts";
