@@ -1,6 +1,7 @@
 import { shellWord } from "../lib/shell-word.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
+import { widthOf } from "../lib/text-layout.ts";
 import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { localize, quoted } from "./words.ts";
@@ -147,13 +148,13 @@ export function showHolds(output: Output, session_id: string, holds: readonly Le
 /** Shows messages that the session takes when it is resumed. */
 export function showKept(output: Output, session_id: string, words: readonly Unheard[]): void {
   const command = localize(output, `bosun resume ${session_id}`);
-  for (const { said } of words) output.line(`  ${safeLine(said)}; to deliver it: ${command}`);
+  for (const { said } of words) write(output, "  ", `${said}; to deliver it:`, command);
 }
 
 /** Messages that the session closed before taking, and the commands that do the same now. */
 export function unheardLines(output: Output, words: readonly Unheard[]): string[] {
   return words.flatMap(({ said, again }) => [
-    `Not taken, because the session closed first: ${safeLine(said)}`,
+    ...hanging(`Not taken, because the session closed first: ${said}`, output.width, 2),
     ...(again === undefined ? [] : [`  ${localize(output, safeLine(again))}`]),
   ]);
 }
@@ -164,7 +165,7 @@ export function showWaiting(output: Output, session_id: string, waiting: Waiting
   writeNeed(output, `${sentenceFor(waiting)}${about}`);
   if (kept !== undefined) {
     const command = localize(output, `bosun resume ${session_id}`);
-    output.line(`      answered ${JSON.stringify(safeLine(kept))}; to deliver it: ${command}`);
+    write(output, "      ", `answered ${JSON.stringify(safeLine(kept))}; to deliver it:`, command);
     return;
   }
   for (const detail of detailsOf(waiting)) for (const line of wrapped(detail, output.width, 6)) output.line(line);
@@ -172,8 +173,12 @@ export function showWaiting(output: Output, session_id: string, waiting: Waiting
 }
 
 function writeNeed(output: Output, sentence: string): void {
-  const [first = "", ...more] = hanging(sentence, output.width, 4);
-  for (const line of [`  ${output.style("yellow", "?")} ${first}`, ...more]) output.line(line);
+  write(output, `  ${output.style("yellow", "?")} `, sentence);
+}
+
+function write(output: Output, before: string, text: string, command?: string): void {
+  const [first = "", ...more] = hanging(text, output.width, widthOf(before), command);
+  for (const line of [before + first, ...more]) output.line(line);
 }
 
 function detailsOf(waiting: Waiting): string[] {

@@ -4,64 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { promptLine, promptQuestion } from "../../src/ui/prompt.ts";
-import { outputOn, type Terminal } from "../../src/ui/terminal.ts";
-import type { OpenQuestion } from "../../src/ui/waiting.ts";
+import { promptLine } from "../../src/ui/prompt.ts";
+import type { Terminal } from "../../src/ui/terminal.ts";
 import { openTerminal, type Pane } from "../commands/terminal.ts";
-
-/** What is shown of a question on a terminal of so many columns, before what is typed. */
-async function shown(question: OpenQuestion, columns: number): Promise<string[]> {
-  const stream = Object.assign(new PassThrough(), { isTTY: true, columns });
-  const err = outputOn(stream as unknown as NodeJS.WriteStream);
-  const terminal = { input: new PassThrough(), err, isDumb: true } as unknown as Terminal;
-  const leave = new AbortController();
-  stream.once("readable", () => leave.abort());
-  await promptQuestion(terminal, question, { number: 1, of: 1 }, leave.signal);
-  return stripVTControlCharacters(String(stream.read())).split("\n").slice(2, -2);
-}
-
-const QUESTION: OpenQuestion = {
-  kind: "question",
-  ask_id: "c1",
-  question_id: "c1.q1",
-  text: "Which of the two lists of files is the one that counts?\n  - src/one   \n  - src/two",
-  why: "They differ in more than one place.",
-  options: ["The first list, which is the longer one of the two", "Neither"],
-  default: "The first list, which is the longer one of the two",
-};
-
-describe("a question at a terminal", () => {
-  it("is broken between words where it is wider, and stands as it was written where it is not", async () => {
-    expect(await shown(QUESTION, 30)).toEqual([
-      "  Which of the two lists of",
-      "  files is the one that",
-      "  counts?",
-      "    - src/one   ",
-      "    - src/two",
-      "  why: They differ in more",
-      "  than one place.",
-      "  1  The first",
-      "     list, which is",
-      "     the longer one",
-      "     of the two  (default)",
-      "  2  Neither",
-    ]);
-  });
-
-  it("is not broken where it fits", async () => {
-    expect(await shown({ ...QUESTION, default: "Something else" }, 100)).toEqual([
-      "  Which of the two lists of files is the one that counts?",
-      "    - src/one   ",
-      "    - src/two",
-      "  why: They differ in more than one place.",
-      "  1  The first list, which is the longer one of the two",
-      "  2  Neither",
-      "  Enter: Something else",
-    ]);
-  });
-});
 
 /** A program that asks two questions in a terminal of its own, once it shows the first. */
 async function asking(columns: number, env: Record<string, string> = {}): Promise<Pane> {

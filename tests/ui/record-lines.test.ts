@@ -2,64 +2,9 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { recordLines } from "../../src/ui/record-lines.ts";
-import { effect, moved, PERSON, record } from "./records.ts";
+import { record } from "./records.ts";
 
 describe("the lines of a record", () => {
-  it.each([
-    ["a turn request of a ticket", record("turn_request", {}, { ticket_id: "t" }, "scheduler"), []],
-    ["progress", record("report", { status: "progress", summary: "half" }), []],
-    [
-      "a first plan, however many tickets it makes",
-      record("plan", { tasks: [{}, {}] }, { effects: ["t", "u"].map((id) => effect(id, null, "pending")) }),
-      [["-", "PLAN", "2", "by w"]],
-    ],
-    [
-      "a revised plan, with what it does to the tickets, and their transitions",
-      record(
-        "plan",
-        { tasks: [{}, {}, {}] },
-        {
-          effects: [
-            effect("c", "pending", "error", "withdrawn"),
-            effect("b", "blocked", "pending"),
-            effect("d", null, "pending"),
-          ],
-        },
-      ),
-      [
-        ["-", "PLAN", "new: d", ": b;", ": c"],
-        ["c", "pending -> error", "withdrawn"],
-        ["b", "blocked -> pending"],
-      ],
-    ],
-    [
-      "a command of a person, and the transition that it caused",
-      record("user_command", { command: "cancel", reason: "No." }, { ...moved("pending", "error"), ...PERSON }, "user"),
-      [
-        ["t", "CANCEL", "ada (cli)", '"No."'],
-        ["t", "pending -> error"],
-      ],
-    ],
-    [
-      "a review of a person, with their name in the transition",
-      record("review", { decision: "approved" }, { ...moved("awaiting_review", "done"), ...PERSON }, "user"),
-      [["t", "awaiting_review -> done", "by=ada (cli)"]],
-    ],
-    [
-      "a refusal, by the role of the turn",
-      record("error", { message: "Not JSON." }, { disposition: "refused" }, "scheduler"),
-      [["-", "REFUSED", '"Not JSON."']],
-    ],
-    ["a late answer", record("report", {}, { disposition: "late", ticket_id: "t" }), [["t", "LATE", "w"]]],
-  ])("show %s", (_what, given, facts) => {
-    const lines = recordLines(given);
-    expect(lines).toHaveLength(facts.length);
-    for (const [index, [ticket, ...parts]] of facts.entries()) {
-      expect(lines[index]?.ticket ?? "-").toBe(ticket);
-      for (const part of parts) expect(lines[index]?.text).toContain(part);
-    }
-  });
-
   it("do not throw for payloads of any shape", () => {
     for (const payload_type of [
       "report",

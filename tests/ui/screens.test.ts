@@ -21,6 +21,7 @@ const QUESTION: OpenQuestion = {
   why: "The notes depend on it: they list what has changed since the last release on that branch.",
   options: ["main", "the next one, which has all the changes that wait for a release but is not yet tested", "次の版"],
   default: "main",
+  ticket_id: "notes",
 };
 
 /** One record of each kind, as a session may have them. */
@@ -255,7 +256,7 @@ function screen(columns: number): { readonly terminal: Terminal; readonly lines:
   return { terminal, lines: () => stripVTControlCharacters(String(stream.read() ?? "")) };
 }
 
-describe.each([80, 120])("on %s columns", (columns) => {
+describe.each([40, 80, 120])("on %s columns", (columns) => {
   const { terminal, lines } = screen(columns);
   const { out } = terminal;
   const file = (name: string) => `__snapshots__/${name}-${columns}.txt`;

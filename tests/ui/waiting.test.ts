@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import type { Output } from "../../src/ui/terminal.ts";
-import { commandFor, sentenceFor, showWaiting } from "../../src/ui/waiting.ts";
+import { commandFor, sentenceFor } from "../../src/ui/waiting.ts";
 
 const question = (
   question_id: string,
@@ -48,15 +47,4 @@ describe("the command that answers a question", () => {
   it("shows the question's id only as safe text", () => {
     expect(sentenceFor(question("c1.\u001b[2Jq\u0007"))).toBe("c1.q\\u{7}: Which?");
   });
-});
-
-it("names the subject of a question", () => {
-  const lines: string[] = [];
-  const output = {
-    program: "bosun",
-    line: (text = "") => void lines.push(text),
-    style: (_style: string, text: string) => text,
-  };
-  showWaiting(output as unknown as Output, "d", { ...question("t3.again"), ticket_id: "python" });
-  expect(lines[0]).toBe("  ? t3.again: Which? (about python)");
 });
