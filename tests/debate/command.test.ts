@@ -26,7 +26,7 @@ function bosun(...words: readonly string[]): Promise<Ended> {
   return bosunReading("", ...words);
 }
 
-/** The same with something on standard input. */
+/** The same, with a text on standard input. */
 function bosunReading(input: string, ...words: readonly string[]): Promise<Ended> {
   const env = { ...compiledOnce(), PATH: process.env["PATH"], HOME: home };
   return new Promise((resolve) => {
@@ -38,7 +38,7 @@ function bosunReading(input: string, ...words: readonly string[]): Promise<Ended
         resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
       },
     );
-    // A command that is refused at once does not wait for its input.
+    // A command that refuses at once does not read its input.
     stdin?.on("error", () => {}).end(input);
   });
 }
@@ -51,7 +51,7 @@ const QUESTION = "Python or Go for microservices?";
 const SEATS = ["--roles", ROLES, "--agents", "python,go,architect", "--judge", "judge"];
 const CONCLUSION = "Go on the request path, Python for data work, one pipeline for both.";
 
-/** What the session's files prove, with the modes of the program itself. */
+/** The program's own verification of a session. */
 async function proof(session_id: string): Promise<unknown> {
   return JSON.parse((await bosun("replay", session_id, "--verify", "--json")).stdout);
 }
@@ -60,24 +60,24 @@ describe("bosun debate", () => {
   it.each([
     ["for -", ["-"]],
     ["for --file -", ["--file", "-"]],
-  ])("reads the question from standard input %s, as run does the requirement", async (_what, words) => {
+  ])("reads the question from standard input %s", async (_what, words) => {
     const ended = await bosunReading(`\n${QUESTION}\n`, "debate", ...words, ...SEATS, "--rounds", "1", "--json");
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(ended.stdout.split("\n", 1)[0] ?? "")).toMatchObject({ requirement: QUESTION });
   });
 
   it.each([
-    ["without one", [], "The question is empty."],
-    ["with nothing on standard input", ["-"], "The question is empty."],
-    ["with two", ["x", "--file", "y"], "There are two questions: "],
-    ["with a file that is not there", ["--file", "no-such"], "The question cannot be read.\nno-such: "],
-  ])("is refused %s, and nothing is made for it", async (_what, words, said) => {
+    ["without one", [], "empty"],
+    ["with nothing on standard input", ["-"], "empty"],
+    ["with two", ["x", "--file", "y"], "two"],
+    ["with a file that is not there", ["--file", "no-such"], "no-such"],
+  ])("is refused %s, and creates nothing", async (_what, words, said) => {
     const refused = await bosun("debate", ...words, ...SEATS);
     expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(said) });
     expect(existsSync(home)).toBe(false);
   });
 
-  it("has nothing to be tried again, and nobody is sent to do so", async () => {
+  it("offers no retry", async () => {
     await debate(...SEATS, "--rounds", "1", "--session", "d-over");
     for (const word of [
       ["tell", "d-over", "x"],
@@ -98,11 +98,11 @@ describe("bosun debate", () => {
     expect(misspelt.stderr).toContain("lists its debaters.");
   });
 
-  it("carries out the example: ends when nobody moves, prints the verdict, and keeps it in the final report", async () => {
+  it("runs the example to a verdict on the screen and in the final report", async () => {
     const ended = await debate(...SEATS, "--rounds", "5", "--until", "stable", "--session", "d-example");
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
     expect(ended.stdout).toContain(CONCLUSION);
-    // What each said as well as where it stands, then the verdict in words, and nothing about tickets.
+    // Each opinion and last position, then the verdict, and nothing about tickets.
     expect(ended.stdout).toMatch(/ go +OPINION from go "Go: one static/);
     expect(ended.stdout).toMatch(/ go +answering -> answered$/m);
     expect(ended.stdout).toMatch(/^DEBATER +STATE +TRY +POSITION$/m);
@@ -132,7 +132,7 @@ describe("bosun debate", () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("d-example")]);
   });
 
-  it("says in words why it closed where nobody is left to debate: 1", async () => {
+  it("says why it failed when no debater is left, and exits with 1", async () => {
     const folder = scratchDirectory();
     const [roles, config] = [join(folder, "roles.json"), join(folder, "config.json")];
     const crew = ["a", "b", "judge"].map((role_id) => ({ role_id, type: "participant", cli_command: ["false"] }));
@@ -143,7 +143,7 @@ describe("bosun debate", () => {
     expect(ended.stdout).toMatch(/^No debater was left\.$/m);
   });
 
-  it("has three rounds if nobody says how many", async () => {
+  it("has three rounds by default", async () => {
     const ended = await debate(...SEATS, "--json");
     const lines = ended.stdout
       .trimEnd()
@@ -153,7 +153,7 @@ describe("bosun debate", () => {
     expect(lines.every((line) => typeof line["type"] === "string")).toBe(true);
   });
 
-  it("seats whoever is named, whatever the role is elsewhere; only a manager judges as one", async () => {
+  it("seats the named roles whatever their type; only a manager judges as one", async () => {
     const roles = join(scratchDirectory(), "roles.json");
     const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string; type: string }[] };
     for (const role of crew.roles) role.type = role.role_id === "judge" || role.role_id === "go" ? "manager" : "worker";
@@ -178,7 +178,7 @@ describe("bosun debate", () => {
     ["rounds in words", ["--agents", "python,go", "--judge", "judge", "--rounds", "two"], 'cannot have "two" rounds'],
     ["no such workspace", ["--agents", "python,go", "--judge", "judge", "--cwd", "/no/such/place"], "/no/such/place"],
     ["an id that is no folder's name", ["--agents", "python,go", "--judge", "judge", "--session", "../up"], "../up"],
-  ])("refuses %s before it makes anything", async (_, words, message) => {
+  ])("refuses %s before it creates anything", async (_, words, message) => {
     const ended = await debate("--roles", ROLES, ...words);
     expect(ended.stderr).toContain(message);
     expect({ code: ended.code, stdout: ended.stdout, home: existsSync(home) }).toEqual({
@@ -188,7 +188,7 @@ describe("bosun debate", () => {
     });
   });
 
-  it("looks a debater's program up in the PATH of its role's own, before it makes anything", async () => {
+  it("looks for a debater's program in its role's own PATH, before it creates anything", async () => {
     const roles = join(scratchDirectory(), "roles.json");
     const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string }[] };
     for (const role of crew.roles)
@@ -202,7 +202,7 @@ describe("bosun debate", () => {
     expect(existsSync(home)).toBe(false);
   });
 
-  it("is refused in an isolation that is not there yet, as run is, and does not begin in the workspace itself", async () => {
+  it("is refused with an unknown isolation, and does not start in the workspace", async () => {
     const settings = join(scratchDirectory(), "settings.json");
     writeFileSync(settings, JSON.stringify({ isolation: "worktree" }));
     const refused = await debate(...SEATS, "--config", settings);

@@ -17,16 +17,16 @@ beforeEach(async () => {
   onTestFinished(() => around.store.close());
 });
 
-/** How often a text stands anywhere in the whole request. */
+/** How often a text occurs in the whole request. */
 function count(speaker: Speaker, text: string): number {
   return JSON.stringify(speaker.request).split(text).length - 1;
 }
 
 describe("a debate of real programs", () => {
-  it("lets them answer in parallel and independently, then see each other, and the judge conclude", async () => {
+  it("asks all in parallel, shows each round to the next, and lets the judge conclude", async () => {
     const session = await begin(around, rolesAt(stage.address));
     const over = session.run({ waitForPeople: false });
-    // `round` answers nobody before all three run at once: debaters that are asked one after the other never get here.
+    // `round` answers only when all three programs run at once: debaters that are asked in turn never get here.
     const first = await stage.round();
     const second = await stage.round();
     const verdict = { conclusion: "Go, for this team.", winner: "go", dissent: ["Python is known."], consensus: false };
@@ -69,7 +69,7 @@ describe("a debate of real programs", () => {
     expect(proofOf(home)).toMatchObject({ ok: true, decisions: "ok", completeness: "closed", problems: [] });
   });
 
-  it("records requests as references: what a round was told can be read in the log, and nothing of the round itself", async () => {
+  it("records requests that can be read in the log, without the current round", async () => {
     const session = await begin(around, rolesAt(stage.address), { rounds: 3 });
     const over = session.run({ waitForPeople: false });
     for (const _ of [1, 2, 3]) await stage.round();
@@ -93,7 +93,7 @@ describe("a debate of real programs", () => {
     expect(proofOf(home).ok).toBe(true);
   });
 
-  it("keeps them independent when only one may run at a time", async () => {
+  it("keeps answers independent when only one program may run at a time", async () => {
     const session = await begin(around, rolesAt(stage.address), { rounds: 2 }, { max_workers: 1 });
     const over = session.run({ waitForPeople: false });
     const said: string[] = [];
@@ -110,7 +110,7 @@ describe("a debate of real programs", () => {
     expect(proofOf(home).ok).toBe(true);
   });
 
-  it("ends early when nobody moves any more, if it may", async () => {
+  it("ends early when no position changes, if it may", async () => {
     const session = await begin(around, rolesAt(stage.address), { rounds: 5, until: "stable" });
     const over = session.run({ waitForPeople: false });
     await stage.round();
@@ -121,7 +121,7 @@ describe("a debate of real programs", () => {
     expect(proofOf(home).ok).toBe(true);
   });
 
-  it("goes on without a program that always fails, and says so", async () => {
+  it("goes on without a program that always fails, and reports it", async () => {
     const roles = rolesAt(stage.address).map((role) =>
       role.role_id === "go"
         ? { ...role, cli_command: ["sh", "-c", "read line; exit 3"] as [string, ...string[]] }
@@ -145,7 +145,7 @@ describe("a debate of real programs", () => {
     expect(proofOf(home).ok).toBe(true);
   });
 
-  it("puts the message again to one that answers for the wrong round, with the reason", async () => {
+  it("asks again, with the reason, after an answer about the wrong round", async () => {
     const session = await begin(around, rolesAt(stage.address), { rounds: 1 });
     const over = session.run({ waitForPeople: false });
     const [architect, ...others] = await stage.gathered(3);
@@ -158,7 +158,7 @@ describe("a debate of real programs", () => {
     expect(proofOf(home).ok).toBe(true);
   });
 
-  it("tells everybody who is asked afterwards what the person told", async () => {
+  it("shows a person's note in every later request", async () => {
     const session = await begin(around, rolesAt(stage.address), { rounds: 1 });
     const over = session.run({ waitForPeople: false });
     const speakers = await stage.gathered(3);
@@ -175,7 +175,7 @@ describe("a debate of real programs", () => {
     expect(proofOf(home).ok).toBe(true);
   });
 
-  it("ends every program when it is cancelled, and closes", async () => {
+  it("ends every program when it is cancelled", async () => {
     const session = await begin(around, rolesAt(stage.address));
     const over = session.run({ waitForPeople: false });
     const speakers = await stage.gathered(3);

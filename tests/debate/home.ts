@@ -34,7 +34,7 @@ const CLI: Agent = cliAgent({
   },
 });
 
-/** A store in a directory of its own; whoever opens it closes it. */
+/** A store in a directory of its own. The caller closes it. */
 export function openHome(home: string, agent: Agent = CLI): Surroundings {
   return {
     home,
@@ -81,12 +81,12 @@ export async function resume(
   return value(await resumeSession(around, debateMode, value(around.store.session(SESSION)), change));
 }
 
-/** What the session's files alone prove. */
+/** The verification of the session's files. */
 export function proofOf(home: string): Proof {
   return value(verifySession(join(home, "logs", SESSION), new Map([["debate", debateMode as Mode<unknown>]])));
 }
 
-/** Everything that stands in the session's log, in order. */
+/** Every record of the session's log, in order. */
 function logOf(home: string): LogRecord[] {
   return recordsIn(join(home, "logs", SESSION));
 }

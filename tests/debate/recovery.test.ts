@@ -15,7 +15,7 @@ import { value } from "../results.ts";
 const SCHEDULER = join(import.meta.dirname, "children", "scheduler.ts");
 const VERDICT = { conclusion: "Go, for this team.", winner: "go" };
 
-/** A scheduler in a process of its own, with what it says of its end. */
+/** A scheduler in a process of its own, and its output. */
 function scheduler(
   home: string,
   stage: Stage,
@@ -46,7 +46,7 @@ async function undisturbed(): Promise<unknown> {
 }
 
 describe("a scheduler that is killed in the second round", () => {
-  it("is taken up by another: what was said stands, what was open is asked again, and the verdict is the same", async () => {
+  it("is followed by one that repeats the open turns and gets the same verdict", async () => {
     const home = scratchDirectory();
     const stage = await Stage.open(home);
     const first = scheduler(home, stage, "begin");
@@ -59,7 +59,7 @@ describe("a scheduler that is killed in the second round", () => {
     expect(others.every(({ pid }) => isLiving(pid))).toBe(true);
 
     const second = scheduler(home, stage, "resume");
-    // The dead one's programs are ended first, so whoever is gathered now is new.
+    // The dead scheduler's programs are ended first, so these are new ones.
     await expect.poll(() => others.filter(({ pid }) => isLiving(pid))).toEqual([]);
     const again = await stage.gathered(2);
     expect(again.map(({ role_id }) => role_id)).toEqual(["go", "python"]);
@@ -76,7 +76,7 @@ describe("a scheduler that is killed in the second round", () => {
   });
 });
 
-/** Everybody answers at once; the judge only while `judges` says so. */
+/** Agents that answer at once, the judge only while `judges` is true. */
 function crew(judges: () => boolean): Agent {
   return scriptedAgent(({ role, payload }) => {
     const round = Number(payload.context.metadata?.["round"]);
@@ -88,7 +88,7 @@ function crew(judges: () => boolean): Agent {
 }
 
 describe("a debate that stops", () => {
-  it("because its judge fails is asked again when it is resumed", async () => {
+  it("when its judge fails asks the judge again on resume", async () => {
     const home = scratchDirectory();
     let awake = false;
     const around = openHome(
@@ -111,7 +111,7 @@ describe("a debate that stops", () => {
     expect(proofOf(home).ok).toBe(true);
   });
 
-  it("at its limit of turns goes on with a higher one, and comes to the same", async () => {
+  it("at its limit of turns goes on with a higher limit", async () => {
     const home = scratchDirectory();
     const around = openHome(
       home,
@@ -129,7 +129,7 @@ describe("a debate that stops", () => {
 });
 
 describe("a debate that has ended", () => {
-  it("is not reopened, and stays what it was", async () => {
+  it("refuses to be reopened, and stays the same", async () => {
     const home = scratchDirectory();
     const around = openHome(
       home,
@@ -147,7 +147,7 @@ describe("a debate that has ended", () => {
     expect(proofOf(home)).toMatchObject({ ok: true, completeness: "closed", decisions: "ok" });
   });
 
-  it("as failed because its input made no sense says so in its log, and nobody was asked", async () => {
+  it("because of invalid input says so in its log, and has asked no one", async () => {
     const home = scratchDirectory();
     const around = openHome(
       home,

@@ -9,18 +9,18 @@ import type { Role } from "../../src/protocol/roles.ts";
 
 const PROGRAM = join(import.meta.dirname, "../fixtures/debaters/debater.mjs");
 
-/** Not in the order of the alphabet, in which rows come back from the store. */
+/** Not in alphabetical order, in which the store returns rows. */
 export const DEBATERS = ["python", "go", "architect"] as const;
 
 export const INPUT = { topic: "Python or Go?", debaters: [...DEBATERS], judge: "judge", rounds: 2 };
 
-/** Debaters and a judge whose programs meet at this address. */
+/** Debaters and a judge whose programs connect to this address. */
 export function rolesAt(address: string): Role[] {
   const cli_command: Role["cli_command"] = [process.execPath, PROGRAM, address];
   return [...DEBATERS, "judge"].map((role_id) => ({ role_id, type: "participant", cli_command }));
 }
 
-/** A program that has its request and waits for what it shall answer. */
+/** A program that has its request and waits for the test to give it an answer. */
 export class Speaker {
   readonly pid: number;
   readonly session_id: string;
@@ -42,12 +42,12 @@ export class Speaker {
     return Number(this.request.context.metadata?.["round"]);
   }
 
-  /** The position that the others find in their requests. */
+  /** Its position, which the others find in their requests. */
   get position(): string {
     return `${this.role_id} holds this in round ${this.round}`;
   }
 
-  /** Lets the program print an answer and end. */
+  /** The program prints this answer and ends. */
   say(payload_type: PayloadType, payload: JsonObject): void {
     this.#socket.write(`${JSON.stringify({ payload_type, payload })}\n`);
   }
@@ -57,7 +57,7 @@ export class Speaker {
   }
 }
 
-/** Where the programs of a debate meet the test; nothing has to be timed. */
+/** A socket to which the programs of a debate connect, so that the test controls when each answers. */
 export class Stage {
   readonly address: string;
   readonly #server: Server;
@@ -80,13 +80,13 @@ export class Stage {
     return stage;
   }
 
-  /** Waits until so many programs wait for their answers at the same time, and gives them in the order of their role ids. */
+  /** Resolves when so many programs wait at the same time, with the programs by role id. */
   async gathered(count: number): Promise<Speaker[]> {
     while (this.#speakers.length < count) await once(this.#arrived, "speaker");
     return this.#speakers.splice(0).toSorted((a, b) => (a.role_id < b.role_id ? -1 : 1));
   }
 
-  /** A round in which everybody waits until all are there, and then says its own. */
+  /** Lets all answer once all are there. */
   async round(count: number = DEBATERS.length): Promise<Speaker[]> {
     const speakers = await this.gathered(count);
     for (const speaker of speakers) speaker.hold();

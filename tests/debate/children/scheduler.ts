@@ -1,4 +1,4 @@
-// Begins or resumes the debate of a home and carries it to its end: argv is the home, the stage's address, and what to do.
+// Begins or resumes the debate of a home and runs it to its end. Arguments: the home, the stage's address, `begin` or `resume`.
 import { begin, openHome, resume } from "../home.ts";
 import { rolesAt } from "../stage.ts";
 import { value } from "../../results.ts";
