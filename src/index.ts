@@ -1,4 +1,4 @@
-// The public library: sessions run in a program of one's own, and logs proved. Everything else is private and may change.
+// The public library: runs sessions and verifies logs in your own program. Everything else is private and may change.
 export { embeddedLauncher } from "./agents/embedded-launcher.ts";
 export { type CliSettings, cliAgent } from "./agents/cli/agent.ts";
 export { scriptedAgent } from "./agents/scripted.ts";

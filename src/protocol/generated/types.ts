@@ -2,61 +2,61 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
 
 /**
- * Answers given before the questions are asked: by the question's id, or by a part of its text.
+ * Answers that are given before the questions are asked: by question id, or by part of the question's text.
  */
 export type AnswersFile = AnswersById | readonly AnswerEntry[];
 /**
- * Numbers and booleans are taken as their text.
+ * Numbers and booleans stand for their text.
  */
 export type AnswerValue = string | number | boolean;
 /**
- * Whatever the sender wants kept; Bosun does not read it.
+ * Anything that the sender wants to keep. Bosun does not read it.
  */
 export type Metadata = JsonObject;
 export type Questions = readonly Question[];
 /**
- * A text; the plain string stands for the object that has only that text.
+ * A text. A plain string stands for an object with only that text.
  */
 export type Text = string | TextObject;
 export type Texts = readonly Text[];
 /**
- * What must hold for work to be accepted. With a command it is executable: the scheduler runs it in the ticket's workspace, and the result is evidence.
+ * A condition for accepting work. With a command it is executable: the scheduler runs it in the ticket's workspace, and the result is evidence.
  */
 export type Criterion = string | CriterionObject;
 /**
- * A program and its arguments; no shell reads it.
+ * A program and its arguments, without a shell.
  */
 export type Argv = readonly string[];
 export type Criteria = readonly Criterion[];
 /**
- * A step of an instruction: a text, with a command where a program can do it.
+ * A step of an instruction: a text, with a command if a program can do it.
  */
 export type Step = string | StepObject;
 export type Steps = readonly Step[];
 /**
- * Who reviews finished work: the manager, the person, or its executable criteria alone.
+ * Who reviews finished work: the manager, a person, or its executable criteria alone.
  */
 export type ReviewPolicy = "manager" | "user" | "checks";
 export type Tasks = readonly Task[];
 export type RoleType = "manager" | "worker" | "participant";
 /**
- * How an agent is reached; `cli` if left out.
+ * How an agent is reached: `cli` if left out.
  */
 export type Backend = "cli" | "acp" | "model" | "human" | "scripted";
 /**
- * How a command-line program is spoken to; if left out, `envelope` or what the program's name says.
+ * How Bosun talks to a command-line program. If left out, `envelope` or the dialect of the program's name.
  */
 export type Dialect = "envelope" | "claude" | "codex" | "gemini" | "opencode";
 /**
- * What becomes of its open turn when the scheduler died: resume its own conversation, instruct it again, or ask a person.
+ * What happens to its open turn after the scheduler has died: resume its conversation, instruct it again, or ask a person.
  */
 export type RecoveryPolicy = "resume" | "restart" | "ask";
 /**
- * What its program is kept from: nothing; that anything it starts outlives it; besides, changing or seeing files outside of its places; besides, the network. If left out, `processes` for the dialect `envelope` where the machine can, else `none`.
+ * What its program is kept from. `none`: nothing. `processes`: leaving processes behind. `files`: also reading or changing files outside its folders. `offline`: also the network. If left out: `processes` for the dialect `envelope` if the machine supports it, otherwise `none`.
  */
 export type Sandbox = "none" | "processes" | "files" | "offline";
 /**
- * Whether a person approves the plan; if left out, `ask` as soon as a role costs money.
+ * Whether a person approves the plan. If left out, `ask` if any role costs money.
  */
 export type PlanApproval = "ask" | "never";
 /**
@@ -64,12 +64,12 @@ export type PlanApproval = "ask" | "never";
  */
 export type ProposalPolicy = "risk" | "always" | "never";
 /**
- * Whether each ticket works in a git worktree of its own; `worktree` is not there yet.
+ * Whether each ticket works in its own git worktree. `worktree` is not available yet.
  */
 export type Isolation = "none" | "worktree";
 export type SessionOutcome = "done" | "failed" | "cancelled";
 /**
- * Something made: a text, or a label with the place it is kept.
+ * A product of the work: a text, or a label with the place where it is kept.
  */
 export type Output = string | OutputObject;
 export type Outputs = readonly Output[];
@@ -78,7 +78,7 @@ export type Outputs = readonly Output[];
  */
 export type Evidence = string | EvidenceObject;
 /**
- * An argv list, or the line as it would be typed.
+ * A list of arguments, or a line as it would be typed.
  */
 export type CommandLine = string | Argv;
 export type TicketStatus = "pending" | "discussing" | "in_progress" | "blocked" | "awaiting_review" | "done" | "error";
@@ -95,7 +95,7 @@ export type AnswerEntry = {
   readonly text: AnswerValue;
 };
 /**
- * What every message carries. The payload is checked by the schema of its type.
+ * The header of every message. The payload is checked by the schema of its type.
  */
 export type EnvelopeHeader = {
   /**
@@ -103,7 +103,7 @@ export type EnvelopeHeader = {
    */
   readonly session_id: string;
   /**
-   * When it was written: RFC 3339 with a zone; converted to UTC. An agent may leave it out.
+   * When it was written: RFC 3339 with a zone, converted to UTC. An agent may leave it out.
    */
   readonly timestamp: string;
   /**
@@ -119,7 +119,7 @@ export type EnvelopeHeader = {
   readonly payload: JsonObject;
 };
 /**
- * A plan that can be run again and again: what the bundled playbook manager reads and `bosun plan --export` writes.
+ * A plan that can be run again: the bundled playbook manager reads it, and `bosun plan --export` writes it.
  */
 export type PlanFile = {
   readonly requirement?: string;
@@ -129,7 +129,7 @@ export type PlanFile = {
   readonly metadata?: Metadata;
 };
 /**
- * Something a person, or a worker's manager, must answer.
+ * A question that a person, or a worker's manager, must answer.
  */
 export type Question = {
   readonly question_id: string;
@@ -137,13 +137,13 @@ export type Question = {
   readonly why?: string;
   readonly options?: readonly string[];
   /**
-   * The answer to take when nobody gives one.
+   * The answer that is used if there is none.
    */
   readonly default?: string;
   readonly metadata?: Metadata;
 };
 /**
- * A piece of work in a plan.
+ * One piece of work in a plan.
  */
 export type Task = {
   /**
@@ -193,7 +193,7 @@ export type CriterionObject = {
    */
   readonly timeout_s?: number;
   /**
-   * The exit code that passes; 0 if left out.
+   * The exit code that passes: 0 if left out.
    */
   readonly expect_exit?: number;
   readonly metadata?: Metadata;
@@ -207,11 +207,11 @@ export type Instruction = {
   readonly resources?: Texts;
   readonly acceptance_criteria?: Criteria;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
@@ -227,7 +227,7 @@ export type StepObject = {
   readonly metadata?: Metadata;
 };
 /**
- * What a turn used, as far as the agent knows it; what is left out is unknown, not zero.
+ * What a turn used, as far as the agent knows. A missing number is unknown, not zero.
  */
 export type Usage = {
   readonly input_tokens?: number;
@@ -236,7 +236,7 @@ export type Usage = {
   readonly cost_usd?: number;
 };
 /**
- * The most that may be used; what is left out is not limited here.
+ * The most that may be used. A missing number is not limited here.
  */
 export type Budget = {
   readonly turns?: number;
@@ -248,7 +248,7 @@ export type Budget = {
   readonly wall_s?: number;
 };
 /**
- * Who can fill a seat, and how each is reached.
+ * The roles that can fill seats, and how each is reached.
  */
 export type RoleRegistry = {
   readonly roles: readonly Role[];
@@ -272,7 +272,7 @@ export type Role = {
    */
   readonly cli_command?: readonly string[];
   /**
-   * What a task can ask for.
+   * Words that a task can ask for.
    */
   readonly capabilities?: readonly string[];
   /**
@@ -285,11 +285,11 @@ export type Role = {
   readonly model?: string;
   readonly env?: Environment;
   /**
-   * Seconds a turn may take.
+   * Seconds that a turn may take.
    */
   readonly timeout_s?: number;
   /**
-   * Seconds a turn may be silent.
+   * Seconds that a turn may be silent.
    */
   readonly idle_timeout_s?: number;
   /**
@@ -303,12 +303,12 @@ export type Role = {
   readonly budget?: Budget;
   readonly system_prompt?: string;
   /**
-   * Roles of one account share its limits and holds.
+   * Roles with the same account share its limits and holds.
    */
   readonly account?: string;
 };
 /**
- * Variables for its process, beyond the few it is always given.
+ * Environment variables for its process, beside the few that every process gets.
  */
 export type Environment = {
   readonly [k: string]: string;
@@ -324,67 +324,67 @@ export type Permissions = {
 export type RateLimit = {
   readonly turns_per_minute?: number;
   /**
-   * Envelopes taken from one turn.
+   * The most envelopes in one turn.
    */
   readonly messages_per_minute?: number;
 };
 /**
- * Timeouts, retries and policies, outside the code. `default` is what holds when a key is left out.
+ * Timeouts, retries and policies. `default` is the value of a key that is left out.
  */
 export type SchedulerConfiguration = {
   /**
-   * Worker turns at once.
+   * The most worker turns at the same time.
    */
   readonly max_workers?: number;
   /**
-   * Attempts beyond the first.
+   * Retries after the first attempt.
    */
   readonly max_retries?: number;
   /**
-   * Milliseconds before the first retry; doubles with each.
+   * Milliseconds before the first retry. Each further retry doubles it.
    */
   readonly retry_backoff_ms?: number;
   /**
-   * Seconds a turn, or a check, may take.
+   * Seconds that a turn or a check may take.
    */
   readonly timeout_s?: number;
   /**
-   * Seconds a turn may be silent.
+   * Seconds that a turn may be silent.
    */
   readonly idle_timeout_s?: number;
   /**
-   * Seconds between asking a process to end and ending it.
+   * Seconds between asking a process to end and killing it.
    */
   readonly kill_grace_s?: number;
   /**
-   * Seconds a process may live on after its answer.
+   * Seconds that a process may live after its answer.
    */
   readonly answer_grace_s?: number;
   /**
-   * Bytes of one envelope line.
+   * The most bytes of one envelope line.
    */
   readonly max_line_bytes?: number;
   /**
-   * Bytes a turn may print in all.
+   * The most bytes that a turn may print in all.
    */
   readonly max_output_bytes?: number;
   readonly max_review_rounds?: number;
   /**
-   * How often failed checks go straight back to the worker.
+   * How often work with failed checks goes back to the worker without a review.
    */
   readonly check_rounds?: number;
   readonly max_clarification_rounds?: number;
   readonly max_escalations?: number;
   /**
-   * How often a turn is repeated because the scheduler died.
+   * How often a turn is repeated after the scheduler died.
    */
   readonly max_recoveries?: number;
   /**
-   * Seconds a role may be held before the session stops, once nothing else can go on.
+   * Seconds that a role may be held before the session stops, if nothing else can go on.
    */
   readonly max_hold_s?: number;
   /**
-   * Seconds a ticket may hold others up before the manager is told.
+   * Seconds that a ticket may hold up others before the manager is told.
    */
   readonly dependency_notice_s?: number;
   readonly plan_approval?: PlanApproval;
@@ -394,7 +394,7 @@ export type SchedulerConfiguration = {
   readonly discussion?: Discussion;
   readonly isolation?: Isolation;
   /**
-   * The directory the work is done in; if left out, the current one.
+   * The directory in which the work is done. If left out, the current one.
    */
   readonly workspace?: string;
   readonly budget?: SessionBudget;
@@ -403,27 +403,27 @@ export type SchedulerConfiguration = {
   readonly metadata?: Metadata;
 };
 /**
- * Criteria no manager can drop: for every ticket, and for what is merged.
+ * Criteria that no manager can drop: for every ticket, and for every merge.
  */
 export type ConfiguredChecks = {
   readonly ticket?: Criteria;
   readonly merge?: Criteria;
 };
 /**
- * In what session of their own the manager's proposals are discussed; if left out, the worker is asked.
+ * The child session in which the manager's proposals are discussed. If left out, the worker is asked.
  */
 export type Discussion = {
   /**
-   * The rules of that session.
+   * The mode of that session.
    */
   readonly mode: string;
   /**
-   * What only that mode understands, but the topic.
+   * The input of that mode, without the topic.
    */
   readonly input?: JsonObject;
   readonly budget?: Budget;
   /**
-   * Seconds after which it is broken off.
+   * Seconds after which it is cancelled.
    */
   readonly timeout_s?: number;
 };
@@ -435,7 +435,7 @@ export type SessionBudget = {
   readonly tokens?: number;
   readonly usd?: number;
   /**
-   * Seconds that the scheduler is at work while the machine is awake.
+   * Seconds of work, without the time that the machine sleeps.
    */
   readonly wall_s?: number;
   readonly ticket?: Budget;
@@ -448,11 +448,11 @@ export type Notification = {
   readonly on?: readonly ("question" | "hold" | "stopped" | "closed")[];
 };
 /**
- * What a clean-up keeps; this version has none.
+ * What a clean-up keeps. This version has no clean-up.
  */
 export type Retention = {
   /**
-   * How many of the newest.
+   * How many of the newest sessions.
    */
   readonly sessions?: number;
   readonly days?: number;
@@ -469,24 +469,24 @@ export type Approval = {
    */
   readonly scope?: "once" | "ticket" | "session";
   /**
-   * Names what a person was asked.
+   * Names something that a person was asked.
    */
   readonly ask_id?: string;
   readonly metadata?: Metadata;
 };
 /**
- * The manager's breakdown of the requirement; a revision is a whole plan again. Tasks stand here or in an artifact.
+ * The manager's breakdown of the requirement. A revision is a whole plan again. The tasks are here or in an artifact.
  */
 export type Plan = {
   readonly summary?: string;
   readonly tasks?: Tasks;
   readonly tasks_ref?: ArtifactReference;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
@@ -503,11 +503,11 @@ export type ArtifactReference = {
   readonly size_bytes?: number;
   readonly description?: string;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
@@ -519,26 +519,26 @@ export type ArtifactReference = {
 export type ApprovalRequest = {
   readonly subject: "plan" | "permission" | "result";
   /**
-   * Names what a person was asked.
+   * Names something that a person was asked.
    */
   readonly ask_id: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   /**
-   * What is to be approved.
+   * The thing to approve.
    */
   readonly about?: Json;
   readonly estimate?: JsonObject;
   /**
-   * How the checks stand before any work.
+   * The results of the checks before any work.
    */
   readonly baseline?: readonly Check[];
   readonly metadata?: Metadata;
 };
 /**
- * The result of one executable criterion. `exit_code` is null when the command was ended by a signal or could not start.
+ * The result of one executable criterion. `exit_code` is null if a signal ended the command or it could not start.
  */
 export type Check = {
   readonly criterion: Criterion;
@@ -550,19 +550,19 @@ export type Check = {
   readonly timed_out?: boolean;
 };
 /**
- * What a run of executable criteria gave, in their order.
+ * The results of executable criteria, in their order.
  */
 export type CheckResult = {
   readonly check_id: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly results: readonly Check[];
   readonly metadata?: Metadata;
 };
 /**
- * Questions the manager must have answered before it can go on.
+ * Questions that the manager needs answered before it goes on.
  */
 export type Clarification = {
   readonly questions: Questions;
@@ -572,24 +572,24 @@ export type Clarification = {
    */
   readonly intent_summary?: string;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
   readonly metadata?: Metadata;
 };
 /**
- * Answers to questions. Status complete means: no more questions, please.
+ * Answers to questions. The status `complete` asks the manager not to ask more.
  */
 export type ClarificationResponse = {
   readonly answers: readonly QuestionAnswer[];
   readonly status: "answered" | "complete";
   /**
-   * Names what a person was asked.
+   * Names something that a person was asked.
    */
   readonly ask_id?: string;
   readonly metadata?: Metadata;
@@ -604,18 +604,18 @@ export type QuestionAnswer = {
  */
 export type ReportedError = {
   /**
-   * A word that programs compare; SPEC.md lists the ones Bosun gives.
+   * A code that programs compare. SPEC.md lists the codes that Bosun gives.
    */
   readonly code: string;
   readonly message: string;
   readonly resolution_hint?: string;
   readonly details?: ErrorDetails;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
@@ -625,7 +625,7 @@ export type ErrorDetails = {
   readonly exit_code?: number;
   readonly signal?: string;
   /**
-   * When to try again: RFC 3339 with a zone; converted to UTC.
+   * When to try again: RFC 3339 with a zone, converted to UTC.
    */
   readonly retry_at?: string;
   readonly pointer?: string;
@@ -658,7 +658,7 @@ export type FinalReport = {
    */
   readonly clarifications?: readonly ReportedClarification[];
   /**
-   * What a mode without tickets came to.
+   * The result of a mode without tickets.
    */
   readonly result?: Json;
   readonly usage: TotalUsage;
@@ -670,7 +670,7 @@ export type FinalReport = {
 };
 export type ReportedTicket = {
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id: string;
   /**
@@ -681,7 +681,7 @@ export type ReportedTicket = {
   readonly status: string;
   readonly reason?: string;
   /**
-   * Items: The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * Items: The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly blocked_by?: readonly string[];
   /**
@@ -707,12 +707,12 @@ export type ReportedClarification = {
   readonly question: string;
   readonly answer: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
 };
 /**
- * What a whole session used; `cost_usd` is null when the cost of any turn is unknown.
+ * What a whole session used. `cost_usd` is null if the cost of any turn is unknown.
  */
 export type TotalUsage = {
   readonly turns: number;
@@ -722,7 +722,7 @@ export type TotalUsage = {
   readonly cost_usd: number | null;
 };
 /**
- * What each role's program was kept from, by role id; without an entry, nothing.
+ * What each role's program was kept from, by role id. A role without an entry was kept from nothing.
  */
 export type Sandboxes = {
   readonly [k: string]: Sandbox;
@@ -743,41 +743,41 @@ export type InstructionProposal = {
   readonly risks?: Texts;
   readonly draft_steps?: Texts;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
   readonly metadata?: Metadata;
 };
 /**
- * What a participant of a debate holds in a round.
+ * The opinion of a participant of a debate in one round.
  */
 export type Opinion = {
   readonly round: number;
   readonly position: string;
   readonly reasons?: Texts;
   /**
-   * Whether it is another position than in the round before.
+   * Whether the position has changed since the round before.
    */
   readonly changed?: boolean;
   readonly confidence?: number;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
   readonly metadata?: Metadata;
 };
 /**
- * What the worker has to say of its ticket.
+ * A worker's report about its ticket.
  */
 export type Report = {
   readonly status: "proposal" | "progress" | "completed" | "blocked" | "error";
@@ -788,11 +788,11 @@ export type Report = {
   readonly next_actions?: Texts;
   readonly questions?: Questions;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
@@ -821,11 +821,11 @@ export type Review = {
   readonly notes?: string;
   readonly requested_changes?: Texts;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
@@ -836,7 +836,7 @@ export type Review = {
  */
 export type ReviewRequest = {
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id: string;
   readonly instruction?: Instruction;
@@ -847,7 +847,7 @@ export type ReviewRequest = {
   readonly metadata?: Metadata;
 };
 /**
- * A child session that is begun, in its parent, with what it may use.
+ * In the parent's log: a child session has begun, with this budget.
  */
 export type SessionBegun = {
   /**
@@ -855,7 +855,7 @@ export type SessionBegun = {
    */
   readonly session_id: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly mode: string;
@@ -863,7 +863,7 @@ export type SessionBegun = {
   readonly metadata?: Metadata;
 };
 /**
- * A session is over: its last record, unless `session_reopened` follows.
+ * The session is over. It is the last record, unless `session_reopened` follows.
  */
 export type SessionClosed = {
   readonly outcome: SessionOutcome;
@@ -872,7 +872,7 @@ export type SessionClosed = {
   readonly metadata?: Metadata;
 };
 /**
- * The end of a child session, in its parent.
+ * In the parent's log: a child session has ended.
  */
 export type SessionFinished = {
   /**
@@ -880,13 +880,13 @@ export type SessionFinished = {
    */
   readonly session_id: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly outcome: SessionOutcome;
   readonly reason?: string;
   /**
-   * What the child came to.
+   * The child's result.
    */
   readonly result?: Json;
   readonly usage: TotalUsage;
@@ -894,7 +894,7 @@ export type SessionFinished = {
   readonly metadata?: Metadata;
 };
 /**
- * The first record of a session: all that its rules will ever read of the outside.
+ * The first record of a session: all outside information that its rules read.
  */
 export type SessionOpened = {
   readonly mode: string;
@@ -908,7 +908,7 @@ export type SessionOpened = {
   readonly version: string;
   readonly requirement?: string;
   /**
-   * What only this mode understands.
+   * The input of this mode.
    */
   readonly input?: JsonObject;
   readonly config: ResolvedConfiguration;
@@ -923,62 +923,62 @@ export type SessionOpened = {
   readonly metadata?: Metadata;
 };
 /**
- * The configuration a session runs under: every key with a default has a value.
+ * The configuration of a session: every key with a default has a value.
  */
 export type ResolvedConfiguration = {
   /**
-   * Worker turns at once.
+   * The most worker turns at the same time.
    */
   readonly max_workers: number;
   /**
-   * Attempts beyond the first.
+   * Retries after the first attempt.
    */
   readonly max_retries: number;
   /**
-   * Milliseconds before the first retry; doubles with each.
+   * Milliseconds before the first retry. Each further retry doubles it.
    */
   readonly retry_backoff_ms: number;
   /**
-   * Seconds a turn, or a check, may take.
+   * Seconds that a turn or a check may take.
    */
   readonly timeout_s: number;
   /**
-   * Seconds a turn may be silent.
+   * Seconds that a turn may be silent.
    */
   readonly idle_timeout_s: number;
   /**
-   * Seconds between asking a process to end and ending it.
+   * Seconds between asking a process to end and killing it.
    */
   readonly kill_grace_s: number;
   /**
-   * Seconds a process may live on after its answer.
+   * Seconds that a process may live after its answer.
    */
   readonly answer_grace_s: number;
   /**
-   * Bytes of one envelope line.
+   * The most bytes of one envelope line.
    */
   readonly max_line_bytes: number;
   /**
-   * Bytes a turn may print in all.
+   * The most bytes that a turn may print in all.
    */
   readonly max_output_bytes: number;
   readonly max_review_rounds: number;
   /**
-   * How often failed checks go straight back to the worker.
+   * How often work with failed checks goes back to the worker without a review.
    */
   readonly check_rounds: number;
   readonly max_clarification_rounds: number;
   readonly max_escalations: number;
   /**
-   * How often a turn is repeated because the scheduler died.
+   * How often a turn is repeated after the scheduler died.
    */
   readonly max_recoveries: number;
   /**
-   * Seconds a role may be held before the session stops, once nothing else can go on.
+   * Seconds that a role may be held before the session stops, if nothing else can go on.
    */
   readonly max_hold_s: number;
   /**
-   * Seconds a ticket may hold others up before the manager is told.
+   * Seconds that a ticket may hold up others before the manager is told.
    */
   readonly dependency_notice_s: number;
   readonly plan_approval: PlanApproval;
@@ -988,7 +988,7 @@ export type ResolvedConfiguration = {
   readonly discussion?: Discussion;
   readonly isolation: Isolation;
   /**
-   * The directory the work is done in; if left out, the current one.
+   * The directory in which the work is done. If left out, the current one.
    */
   readonly workspace: string;
   readonly budget: SessionBudget;
@@ -1000,7 +1000,7 @@ export type SchemaDigest = {
   readonly digest: string;
 };
 /**
- * Who put something to a session, and by which door.
+ * Who sent something to a session, and how.
  */
 export type ActingPerson = {
   readonly user: string;
@@ -1013,24 +1013,24 @@ export type ParentSession = {
    */
   readonly session_id: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
 };
 /**
- * Another scheduler took the session over; its open turns run again under a higher run.
+ * Another scheduler has taken the session over. Open turns are repeated under a higher run.
  */
 export type SessionRecovered = {
   /**
-   * Whether the one before stopped by itself.
+   * Whether the scheduler before stopped by itself.
    */
   readonly graceful: boolean;
   readonly epoch: number;
   readonly turns: readonly RecoveredTurn[];
   /**
-   * Open turns that do not run again before a person has said so: of roles whose `recovery` is `ask`.
+   * Open turns that are repeated only if a person says so: turns of roles whose `recovery` is `ask`.
    *
-   * Items: The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * Items: The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly asked?: readonly string[];
   readonly limits?: Budget;
@@ -1038,7 +1038,7 @@ export type SessionRecovered = {
 };
 export type RecoveredTurn = {
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id: string;
   readonly run: number;
@@ -1051,17 +1051,17 @@ export type SessionReopened = {
   readonly metadata?: Metadata;
 };
 /**
- * The session stopped without an end; it can be resumed.
+ * The session has stopped without an end. It can be resumed.
  */
 export type SessionStopped = {
   readonly reason: "signal" | "limit" | "waiting" | "manager_failed" | "no_progress" | "storage";
   readonly message: string;
   /**
-   * Which signal stopped it, if one did.
+   * The signal that stopped it, if one did.
    */
   readonly signal?: "SIGINT" | "SIGTERM" | "SIGHUP";
   /**
-   * Which limit was reached.
+   * The limit that was reached, if one was.
    */
   readonly limit?: string;
   readonly used?: number;
@@ -1069,11 +1069,11 @@ export type SessionStopped = {
   readonly metadata?: Metadata;
 };
 /**
- * The scheduler's image of a task.
+ * The scheduler's ticket for a task.
  */
 export type Ticket = {
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id: string;
   /**
@@ -1109,18 +1109,18 @@ export type HistoryEntry = {
   readonly payload?: JsonObject;
 };
 /**
- * Time went on otherwise than the scheduler saw it: the machine slept, or its wall clock was set.
+ * The clocks jumped: the machine slept, or its wall clock was set.
  */
 export type TimeShifted = {
   readonly cause: "sleep" | "clock";
   /**
-   * How long it slept, or by how much the clock was set: back if negative.
+   * How long the machine slept, or by how much its clock was set: backwards if negative.
    */
   readonly shift_ms: number;
   readonly metadata?: Metadata;
 };
 /**
- * A stored alarm is due.
+ * A stored timer is due.
  */
 export type TimerFired = {
   readonly timer_id: string;
@@ -1131,19 +1131,19 @@ export type TimerFired = {
   readonly metadata?: Metadata;
 };
 /**
- * A turn ended without an answer that counts.
+ * A turn has ended without an accepted answer.
  */
 export type TurnFailed = {
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   /**
-   * A word that programs compare; SPEC.md lists the ones Bosun gives.
+   * A code that programs compare. SPEC.md lists the codes that Bosun gives.
    */
   readonly code: string;
   readonly message: string;
@@ -1160,7 +1160,7 @@ export type TurnFailed = {
 export type RefusedMessage = {
   readonly payload_type: string;
   /**
-   * A word that programs compare; SPEC.md lists the ones Bosun gives.
+   * A code that programs compare. SPEC.md lists the codes that Bosun gives.
    */
   readonly code: string;
   readonly pointer: string;
@@ -1171,11 +1171,11 @@ export type GivenAnswer = {
   readonly payload: JsonObject;
 };
 /**
- * One turn, as it goes to a role. In the log, texts stand as references, so the recorded form is not checked against this.
+ * One turn, as it is sent to a role. In the log, texts are references, so the recorded form does not fit this schema.
  */
 export type TurnRequest = {
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id: string;
   /**
@@ -1196,7 +1196,7 @@ export type TurnRequest = {
   readonly workspace: string;
   readonly artifacts_dir: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly metadata?: Metadata;
@@ -1208,20 +1208,20 @@ export type TurnContext = {
   readonly plan_file?: string;
   readonly ticket?: Ticket;
   /**
-   * The latest 20 of the ticket.
+   * The latest 20 events of the ticket.
    */
   readonly history?: readonly HistoryEntry[];
   readonly dependencies?: readonly Dependency[];
   /**
-   * What the person told.
+   * Notes from a person.
    */
   readonly notes?: readonly string[];
   /**
-   * What was refused in the previous try.
+   * The messages that were refused in the previous try.
    */
   readonly refused?: readonly RefusedMessage[];
   /**
-   * In modes where roles talk: what was said before.
+   * In modes where roles talk to each other: what was said before.
    */
   readonly transcript?: readonly TranscriptEntry[];
   readonly metadata?: Metadata;
@@ -1273,7 +1273,7 @@ export type TurnLimits = {
 export type UserCommand = {
   readonly command: "cancel" | "pause" | "resume" | "retry" | "tell" | "limits" | "release" | "stop";
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly text?: string;
@@ -1298,11 +1298,11 @@ export type Verdict = {
   readonly dissent?: Texts;
   readonly consensus?: boolean;
   /**
-   * The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id?: string;
   /**
-   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly ticket_id?: string;
   readonly usage?: Usage;
@@ -1343,7 +1343,7 @@ export type PayloadByType = {
   readonly verdict: Verdict;
 };
 
-/** The files and the header that have schemas of their own. */
+/** The type of the envelope's header, and of each file that has a schema. */
 export type DocumentByName = {
   readonly answers: AnswersFile;
   readonly envelope: EnvelopeHeader;
@@ -1352,7 +1352,7 @@ export type DocumentByName = {
   readonly scheduler_config: SchedulerConfiguration;
 };
 
-/** Every payload type there is. */
+/** All payload types. */
 export const PAYLOAD_TYPES = [
   "approval",
   "approval_request",
@@ -1386,7 +1386,7 @@ export const PAYLOAD_TYPES = [
   "verdict"
 ] as const;
 
-/** What holds for a key of the scheduler configuration that is left out: the `default`s of its schema. `plan_approval`, which depends on the roles, and `workspace` have none. */
+/** The value of each key of the scheduler configuration that is left out. `plan_approval` depends on the roles, and `workspace` has no default. */
 export const CONFIGURATION_DEFAULTS = {
   "max_workers": 4,
   "max_retries": 2,

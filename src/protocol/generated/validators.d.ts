@@ -2,13 +2,13 @@
 import type { ErrorObject } from "ajv";
 import type { DocumentByName, PayloadByType } from "./types.ts";
 
-/** Tells whether a value fits its schema; if not, `errors` holds the first error until the next call. */
+/** Whether a value fits its schema. If not, `errors` holds the first error until the next call. */
 export interface Validator {
   (value: unknown): boolean;
   errors?: ErrorObject[] | null;
 }
 
-/** One for each payload type, and for each file that has a schema of its own. */
+/** A validator for each payload type, for the envelope's header, and for each file that has a schema. */
 export declare const validators: { readonly [K in keyof PayloadByType | keyof DocumentByName]: Validator };
 
 // Each alone too: a bundle then holds only those that it uses.
