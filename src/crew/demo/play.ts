@@ -129,7 +129,8 @@ async function answers({ session, tell, ask }: Stage): Promise<string[]> {
   const words: string[] = [];
   for (const question of questions) {
     const { text, why, options, default: usual } = question;
-    const typed = (await ask?.(`\n   ${text}\n   ${why}\n   ${options.join(" | ")}  [${usual}] `))?.trim() ?? "";
+    const typed =
+      (await ask?.(`\n   ${text}\n   ${why}\n   ${options.join(" | ")}\n   Answer [${usual}]: `))?.trim() ?? "";
     const answer = typed === "" ? usual : typed;
     tell({ type: "question", ...question, answer, by: "terminal" });
     words.push("--answer", `${question.question_id}=${answer}`);

@@ -1,7 +1,7 @@
 import { constants, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { copyFile, lstat, mkdir, readdir } from "node:fs/promises";
+import { copyFile, lstat, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { git } from "../git.ts";
@@ -22,7 +22,6 @@ export interface Scratch {
 const MOST_FILES = 20_000;
 const MOST_BYTES = 500_000_000;
 
-const LEFT_OUT: ReadonlySet<string> = new Set([".git", "node_modules"]);
 const FILES_OF_A_HOME = ["bosun.db", "bosun.db-wal", "bosun.db-shm", "logs", "sessions", "worktrees"];
 
 /** Makes the temporary folder. */
@@ -76,63 +75,48 @@ async function copy(
   home: string,
   signal: AbortSignal,
 ): Promise<Result<null, Failure>> {
-  const files = await filesOf(directory, home, signal);
+  await mkdir(work, { recursive: true });
+  await git(work, ["init", "--quiet", "--template="], { signal });
+  const files = await filesIn(directory, join(work, ".git"), home, signal);
   if (files === undefined) {
     const hint = "Name one of your repositories: bosun demo DIR";
     return err(failure("usage", `${directory} has no commit to clone, and is too large to copy.`, { hint }));
   }
-  await mkdir(work, { recursive: true });
   for (const path of files) {
     if (signal.aborted) break;
     await mkdir(dirname(join(work, path)), { recursive: true });
     await copyFile(join(directory, path), join(work, path), constants.COPYFILE_FICLONE);
   }
-  await git(work, ["init", "--quiet", "--template="], { signal });
   await git(work, ["add", "--all"], { signal });
   return ok(null);
 }
 
-/** The regular files of a folder, relative to it; undefined if there are too many. Links are not followed. */
-async function filesOf(directory: string, home: string, signal: AbortSignal): Promise<string[] | undefined> {
-  const ofTheHome = new Set([home, ...FILES_OF_A_HOME.map((name) => join(home, name))]);
-  const isLeftOut = (path: string) => LEFT_OUT.has(basename(path)) || ofTheHome.has(join(directory, path));
+/**
+ * The regular files of a folder that its `.gitignore` files leave, relative to it; undefined if there are too many. The copy's repository lists
+ * them, so a repository around the folder, or one of another user, does not matter.
+ */
+async function filesIn(
+  directory: string,
+  repository: string,
+  home: string,
+  signal: AbortSignal,
+): Promise<string[] | undefined> {
+  const ofTheHome = ["", ...FILES_OF_A_HOME]
+    .map((name) => relative(directory, join(home, name)))
+    .filter((path) => path !== "" && !path.startsWith(".."));
+  const listing = ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude,glob)**/node_modules/**"];
+  const leftOut = ofTheHome.map((path) => `:(exclude,literal)${path}`);
+  const asWorkTree = ["--git-dir", repository, "--work-tree", directory];
+  const listed = await git(directory, [...asWorkTree, ...listing, ...leftOut], { signal });
   const files: string[] = [];
   let bytes = 0;
-  for await (const path of (await filesInGit(directory, signal)) ?? filesBelow(directory, isLeftOut)) {
-    if (signal.aborted) break;
-    if (withItsFolders(path).some(isLeftOut)) continue;
-    // A file that git lists may be deleted.
-    const about = await lstat(join(directory, path)).catch(() => undefined);
+  for (const path of listed.split("\0")) {
+    const about = path === "" ? undefined : await lstat(join(directory, path)).catch(() => undefined);
+    // Links and nested repositories are left out.
     if (about?.isFile() !== true) continue;
     files.push(path);
     bytes += about.size;
     if (files.length > MOST_FILES || bytes > MOST_BYTES) return undefined;
   }
   return files;
-}
-
-/**
- * The files that git lists and does not ignore; undefined if there are none, as outside of a repository or in a folder that one ignores. Listing
- * names is safe in a repository of another user (`safe.directory`): it starts nothing that the repository configures.
- */
-async function filesInGit(directory: string, signal: AbortSignal): Promise<string[] | undefined> {
-  const listing = ["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-  const listed = await git(directory, listing, { signal }).catch(() => "");
-  const paths = [...new Set(listed.split("\0"))].filter((path) => path !== "");
-  return paths.length === 0 ? undefined : paths;
-}
-
-async function* filesBelow(directory: string, isLeftOut: (path: string) => boolean): AsyncGenerator<string> {
-  const folders = [""];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await readdir(join(directory, folder), { withFileTypes: true })) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory() && !isLeftOut(path)) folders.push(path);
-      if (entry.isFile()) yield path;
-    }
-  }
-}
-
-function withItsFolders(path: string): string[] {
-  return path === "." ? [] : [path, ...withItsFolders(dirname(path))];
 }

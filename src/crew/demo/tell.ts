@@ -80,6 +80,8 @@ function plainTeller(directory: string, write: (line: string) => void): Tell {
         chapter(`The manager asks ${counted(event.count, "question")} before it plans`);
         return;
       case "question":
+        // The terminal shows a question that was asked there.
+        if (event.by === "terminal") return fields([["answer", event.answer]]);
         write("");
         for (const line of wrapped(event.text, WIDTH - 3)) write(`   ${styled("bold", line)}`);
         fields(questionRows(event));
@@ -171,11 +173,11 @@ function contentOf({ head, uncommitted }: Extract<DemoEvent, { type: "scratch" }
 }
 
 function questionRows(event: Extract<DemoEvent, { type: "question" }>): Row[] {
-  const { why, options, default: usual, answer, by } = event;
+  const { why, options, default: usual, answer } = event;
   return [
     ...(why === "" ? [] : [["why", why] as const]),
     ...(options.length === 0 ? [] : [["options", options.join(" | ")] as const]),
-    ["answer", by === "default" && answer === usual ? `${answer}  (the default)` : answer],
+    ["answer", answer === usual ? `${answer}  (the default)` : answer],
   ];
 }
 

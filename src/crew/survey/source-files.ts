@@ -24,9 +24,9 @@ export function isSource(path: string): boolean {
   return SOURCE_EXTENSIONS.has(extname(path).toLowerCase());
 }
 
-const WITHOUT_BEHAVIOUR = /(?:\.(?:css|scss|sass|less|html|sql|graphql|proto|prisma|tf)|[.-]config\.[a-z]+)$/;
+const WITHOUT_BEHAVIOUR = /(?:\.(?:css|scss|sass|less|html|sql|graphql|proto|prisma|tf|rs)|[.-]config\.[a-z]+)$/;
 
-/** Whether a source file is expected to have a test: styles, schemas and configuration are not. */
+/** Whether a source file is expected to have a test elsewhere: not styles, schemas and configuration, nor Rust, which has its tests inside. */
 export function isTestable(path: string): boolean {
   return !WITHOUT_BEHAVIOUR.test(path);
 }

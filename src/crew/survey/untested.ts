@@ -63,7 +63,7 @@ function testedByName(tests: readonly string[], files: readonly string[]): (path
   return (path) => names.has(basename(path, extname(path))) && (sharing.get(basename(path)) ?? 0) < 2;
 }
 
-/** Where tests use the files: by an import, by their path in a string, through other files, or inside of them, as is usual in Rust. */
+/** Where tests use the files: by an import, by their path in a string, or through other files. */
 async function usesOf(repository: Repository, paths: readonly string[]): Promise<Map<string, Use>> {
   const tests = await textsOf(repository, testFiles(repository));
   const sources = await textsOf(repository, (await ownSourceFiles(repository)).slice(0, MAX_SOURCES));
@@ -71,8 +71,7 @@ async function usesOf(repository: Repository, paths: readonly string[]): Promise
   const reached = reachedFromTests(tests, sources);
   const uses = new Map<string, Use>();
   for (const path of paths) {
-    const own = path.endsWith(".rs") ? ownTests(path, await repository.read(path)) : undefined;
-    const use = imports.usedBy(path) ?? reached.get(path) ?? own;
+    const use = imports.usedBy(path) ?? reached.get(path);
     if (use !== undefined) uses.set(path, use);
   }
   return uses;
@@ -80,11 +79,6 @@ async function usesOf(repository: Repository, paths: readonly string[]): Promise
 
 async function textsOf(repository: Repository, paths: readonly string[]): Promise<SourceText[]> {
   return inParallel(paths, async (path) => ({ path, text: (await repository.read(path)) ?? "" }));
-}
-
-function ownTests(path: string, text = ""): Use | undefined {
-  const index = text.split("\n").findIndex((line) => line.includes("#[cfg(test)]"));
-  return index < 0 ? undefined : { file: path, line: index + 1 };
 }
 
 /** A claim is false if a test uses the file. */
