@@ -51,7 +51,7 @@ describe("a commit that fails to sync", () => {
     expect(faultsOfEnd(await scene.run({ at: 4, of: "COMMIT", as: "broken" }), [3])).toEqual([]);
     const [named, unnamed] = [await scene.resume(), await scene.command(["resume", "--foreground"])];
     expect(faultsOfEnd(named, [2])).toEqual([]);
-    expect(named.stderr).toContain("never begun");
+    expect(named.stderr).toContain(`${scene.session_id} never began`);
     expect(unnamed).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("no session that is not closed") as string,

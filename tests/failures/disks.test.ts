@@ -176,7 +176,7 @@ describe.runIf(whyWithoutDisks === undefined)("a full disk", () => {
     await scene.inside(filled(".", 0));
     const { code, stdout } = await scene.command(["doctor"]);
     expect(code).toBe(3);
-    expect(stdout).toContain("on tmpfs: it cannot be written");
+    expect(stdout).toMatch(/on tmpfs: .*writ/);
   });
 });
 
@@ -259,7 +259,7 @@ describe.runIf(whyWithoutDisks === undefined)("files beside a session's record",
       const resumed = await scene.command(["resume", `${scene.session_id}-${never}`]);
       expect(resumed).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/never begun|There is no session/) as string,
+        stderr: expect.stringMatching(/never began|There is no session/) as string,
       });
     }
     expect(await scene.command(["plan", scene.session_id, "--approve"])).toMatchObject({ code: 0, stderr: "" });
