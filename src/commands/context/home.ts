@@ -1,3 +1,8 @@
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { entriesOf } from "../../config/found.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { databasePath } from "../../store/database.ts";
 import { resolveHome } from "../../config/home.ts";
 import { rememberHome } from "../../config/known-homes.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -8,7 +13,6 @@ import { openReader, openStore, type SharedHome } from "../../store/sqlite-store
 import type { Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "./command.ts";
-import { leftHomes } from "./left-homes.ts";
 
 /** A home with its open store, which `withHome` closes. */
 export interface OpenHome<S extends StoreReader> {
@@ -74,14 +78,32 @@ export function readHome(context: CommandContext): Result<OpenHome<StoreReader>,
   if (!home.ok) return home;
   const store = openReader(home.value, sharedHome(context.environment));
   if (store.ok || store.error.code !== "not_found" || isNamed(context)) return opened(context, home.value, store);
-  const hints = [...leftHomes(home.value, context.directory), store.error.hint ?? ""];
-  return err({ ...store.error, hint: hints.join("\n") });
+  const others = homesBeside(home.value).map((other) => `Another home: bosun status --home ${shellWord(other)}`);
+  return err({ ...store.error, hint: [...others, store.error.hint ?? ""].join("\n") });
 }
 
 /** Opens an existing home for writing; `not_found` if it does not exist. */
 export function openExistingHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
-  const looked = readHome(context);
-  if (!looked.ok) return looked;
-  looked.value.store.close();
-  return openHome(context);
+  const home = homeOf(context);
+  if (!home.ok) return home;
+  if (existsSync(databasePath(home.value))) return openHome(context);
+  const missing = readHome(context);
+  return missing.ok ? openHome(context) : missing;
+}
+
+/** How many other homes a hint names. */
+const HOMES_NAMED = 3;
+
+/** Homes in the same folder as one that does not exist, the latest first: after a repository was moved its sessions are in one of them. */
+function homesBeside(home: string): string[] {
+  const entries = entriesOf(dirname(home));
+  return (entries.ok ? (entries.value ?? []) : [])
+    .map(({ name }) => join(dirname(home), name))
+    .flatMap((path) => {
+      const database = statSync(databasePath(path), { throwIfNoEntry: false });
+      return database === undefined ? [] : [{ path, time: database.mtimeMs }];
+    })
+    .toSorted((one, other) => other.time - one.time)
+    .slice(0, HOMES_NAMED)
+    .map(({ path }) => path);
 }
