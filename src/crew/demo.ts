@@ -97,8 +97,8 @@ async function main(): Promise<number> {
 }
 
 /**
- * The parent sends SIGTERM for each signal that it gets. Ctrl-C at the terminal reaches this process too, and is left to the parent. When the
- * parent dies, its channel closes.
+ * The parent sends SIGTERM for each signal that it gets. Ctrl-C at the terminal reaches this process too, and is left
+ * to the parent. When the parent dies, its channel closes.
  */
 function listenToParent(interrupt: () => void): void {
   for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});

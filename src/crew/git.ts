@@ -1,6 +1,9 @@
 import { execFile } from "node:child_process";
 
-/** Git writes nothing into the repository and starts no program that its configuration names: no monitor, hook or signature checker. */
+/**
+ * Git writes nothing into the repository and starts no program that its configuration names: no monitor, hook or
+ * signature checker.
+ */
 const CAREFUL = [
   "core.fsmonitor=false",
   "core.hooksPath=/dev/null",
@@ -19,8 +22,8 @@ interface GitOptions {
 }
 
 /**
- * Runs git in a directory and gives its standard output without the last line end. Rejects with what git says; the `cause` is Node's error, its
- * `code` git's exit code.
+ * Runs git in a directory and gives its standard output without the last line end. Rejects with what git says; the
+ * `cause` is Node's error, its `code` git's exit code.
  */
 export function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
   const { input = "", ...limits } = options;

@@ -7,7 +7,10 @@ import { cutTo, errorReply, readTurn, sayAnswer, textOf } from "./turn.ts";
 /** The exit code of a program that SIGTERM has ended. */
 const ENDED_BY_SIGTERM = 143;
 
-/** The worker that runs an instruction's steps and answers with a `report`. If a step fails, its status is `error`, and the exit code still 0. */
+/**
+ * The worker that runs an instruction's steps and answers with a `report`. If a step fails, its status is `error`, and
+ * the exit code still 0.
+ */
 async function main(): Promise<void> {
   const turn = await readTurn();
   if (turn === undefined) return;

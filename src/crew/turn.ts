@@ -33,8 +33,8 @@ export function errorReply(code: string, message: string, hint?: string): Reply 
 }
 
 /**
- * Reads the turn from stdin; undefined if the input ends before a complete line. Then the scheduler is gone, and the program must exit without
- * working. Throws if a complete line is not a turn request.
+ * Reads the turn from stdin; undefined if the input ends before a complete line. Then the scheduler is gone, and the
+ * program must exit without working. Throws if a complete line is not a turn request.
  */
 export async function readTurn(): Promise<Turn | undefined> {
   const { line, complete } = await firstLine();

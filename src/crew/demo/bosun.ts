@@ -65,8 +65,8 @@ async function* eventsOf({ stdout }: ChildProcess): AsyncGenerator<JsonObject> {
 }
 
 /**
- * The environment of the demo's `bosun` commands. The user's own settings and crews are left out, so that no role of theirs works for the demo;
- * temporary files go into the scratch folder.
+ * The environment of the demo's `bosun` commands. The user's own settings and crews are left out, so that no role of
+ * theirs works for the demo; temporary files go into the scratch folder.
  */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,

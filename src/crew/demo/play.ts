@@ -16,7 +16,10 @@ import { tamperAndVerify } from "./tamper.ts";
 const DONE = 0;
 const PERSON_NEEDED = 4;
 
-/** How often and how long to look for a worker's program, in milliseconds. It starts some milliseconds after its turn is on record. */
+/**
+ * How often and how long to look for a worker's program, in milliseconds. It starts some milliseconds after its turn is
+ * on record.
+ */
 const LOOK_EVERY_MS = 5;
 const LOOK_FOR_MS = 2_000;
 
@@ -46,8 +49,8 @@ interface Wreck {
 }
 
 /**
- * The whole play, from the questions to the last proof. It stops at the first thing that is not as it should be: `verification_failed` for a broken
- * promise of Bosun's, `environment` for whatever keeps it from working.
+ * The whole play, from the questions to the last proof. It stops at the first thing that is not as it should be:
+ * `verification_failed` for a broken promise of Bosun's, `environment` for whatever keeps it from working.
  */
 export async function play(stage: Stage): Promise<Result<Played, Failure>> {
   const wreck = await workUntilKilled(stage);
@@ -86,7 +89,10 @@ async function workUntilKilled(stage: Stage): Promise<Result<Wreck, Failure>> {
   return ok(wreck);
 }
 
-/** Runs the session and kills its scheduler when one ticket is done and a worker works on another; undefined if that never happens. */
+/**
+ * Runs the session and kills its scheduler when one ticket is done and a worker works on another; undefined if that
+ * never happens.
+ */
 async function carryOn(
   { session, tell, ask }: Stage,
   words: readonly string[],
@@ -138,7 +144,10 @@ async function answers({ session, tell, ask }: Stage): Promise<string[]> {
   return words;
 }
 
-/** Tells a record, and before it the questions and the plan that it brings. Questions that a person is asked are told with their answers. */
+/**
+ * Tells a record, and before it the questions and the plan that it brings. Questions that a person is asked are told
+ * with their answers.
+ */
 function tellRecord(tell: Tell, sequence: number, record: UnsealedRecord, questionsToo: boolean): void {
   const { payload_type, payload } = record;
   const applied = record.record.disposition === "applied";

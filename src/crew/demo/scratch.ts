@@ -44,8 +44,9 @@ export function removeScratch({ folder }: Scratch): void {
 }
 
 /**
- * Clones the source's last commit and gives its id. Without a commit it copies the files, except those that git ignores and those of the `home`,
- * and gives null. Fails with `environment` and what git says, or with `usage` if there is too much to copy.
+ * Clones the source's last commit and gives its id. Without a commit it copies the files, except those that git ignores
+ * and those of the `home`, and gives null. Fails with `environment` and what git says, or with `usage` if there is too
+ * much to copy.
  */
 export async function fillScratch(
   source: Source,
@@ -92,8 +93,8 @@ async function copy(
 }
 
 /**
- * The regular files of a folder that its `.gitignore` files leave, relative to it; undefined if there are too many. The copy's repository lists
- * them, so a repository around the folder, or one of another user, does not matter.
+ * The regular files of a folder that its `.gitignore` files leave, relative to it; undefined if there are too many. The
+ * copy's repository lists them, so a repository around the folder, or one of another user, does not matter.
  */
 async function filesIn(
   directory: string,

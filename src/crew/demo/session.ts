@@ -146,8 +146,9 @@ export interface Whole {
 }
 
 /**
- * Compares the finished log with the records from before the kill: they must all be there unchanged, every ticket of the plan must be done once, and
- * no ticket that was done may have been started again. Fails with `verification_failed` and the first difference.
+ * Compares the finished log with the records from before the kill: they must all be there unchanged, every ticket of
+ * the plan must be done once, and no ticket that was done may have been started again. Fails with `verification_failed`
+ * and the first difference.
  */
 export function nothingLostOrDoubled(before: readonly Numbered[], log: readonly Numbered[]): Result<Whole, Failure> {
   const broken = (what: string) => err(failure("verification_failed", `After the kill, ${what}.`, { hint: REPORT_IT }));

@@ -15,8 +15,8 @@ const LIES = [
 ] as const;
 
 /**
- * Changes one byte of a check's result in a copy of a log and verifies the copy. Fails with `verification_failed` unless the verification names
- * exactly that record.
+ * Changes one byte of a check's result in a copy of a log and verifies the copy. Fails with `verification_failed`
+ * unless the verification names exactly that record.
  */
 export async function tamperAndVerify(bosun: Bosun, log: string): Promise<Result<Tampering, Failure>> {
   const copy = join(bosun.scratch.folder, "log");

@@ -204,7 +204,10 @@ function recoveryRows({ pid, ended, repeated, records }: Recovery): Row[] {
   ];
 }
 
-/** The first findings of a list, but each file once and at most `each` of a kind: a long list of one kind must not hide the others. */
+/**
+ * The first findings of a list, but each file once and at most `each` of a kind: a long list of one kind must not hide
+ * the others.
+ */
 export function topFindings(items: readonly FoundItem[], most: number, each: number): FoundItem[] {
   const files = new Set<string>();
   const kinds = new Map<string, number>();

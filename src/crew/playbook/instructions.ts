@@ -59,7 +59,10 @@ export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<s
   return numbered(work, revision, undefined, resources);
 }
 
-/** The answer to a failure: the next revision or, without revisions, the same instruction once more. After that, or with `give_up`, the task fails. */
+/**
+ * The answer to a failure: the next revision or, without revisions, the same instruction once more. After that, or with
+ * `give_up`, the task fails.
+ */
 export function afterError({ task, playbook, revision }: Work, error: JsonObject): Reply {
   const revisions = listOf(playbook["revisions"]).length;
   const next = Math.max(0, revision) + 1;

@@ -11,9 +11,9 @@ interface Values {
 }
 
 /**
- * Replaces every placeholder in the texts of a value: `${node}`, `${crew}` (the folder of the crew's programs), `${crew.<program>}` (the file of one
- * of them) and `${answers.<question_id>}`; `$${` becomes `${`. In a `shell` text the values are quoted, so that an answer cannot become a command.
- * `planFindings` must have checked the names.
+ * Replaces every placeholder in the texts of a value: `${node}`, `${crew}` (the folder of the crew's programs),
+ * `${crew.<program>}` (the file of one of them) and `${answers.<question_id>}`; `$${` becomes `${`. In a `shell` text
+ * the values are quoted, so that an answer cannot become a command. `planFindings` must have checked the names.
  */
 export function substitute(value: Json, values: Values, quoted = false): Json {
   if (typeof value === "string") {

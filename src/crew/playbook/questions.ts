@@ -6,7 +6,10 @@ import { textOf } from "../turn.ts";
 /** The scheduler's text in place of an answer that nobody gave. */
 const LEFT_OPEN = /^\(not answered\b/;
 
-/** Every answer so far, by question id and by the question's text; the latest counts. Ids may have the scheduler's prefix (`c2.window`). */
+/**
+ * Every answer so far, by question id and by the question's text; the latest counts. Ids may have the scheduler's
+ * prefix (`c2.window`).
+ */
 export function answersSoFar(turn: Turn): Map<string, string> {
   const given = new Map<string, string>();
   const remember = (key: Json | undefined, value: Json | undefined): void => {

@@ -6,8 +6,8 @@ const TAIL_LINES = 20;
 const TAIL_CHARACTERS = 2000;
 
 /**
- * Reviews a ticket on its evidence alone. It is approved if every check passed and no issue in the report contains a `fatal` text; otherwise each
- * failed criterion is named with the end of its output.
+ * Reviews a ticket on its evidence alone. It is approved if every check passed and no issue in the report contains a
+ * `fatal` text; otherwise each failed criterion is named with the end of its output.
  */
 export function review(request: JsonObject, fatal: readonly string[]): Reply {
   const report = objectOf(request["report"]);

@@ -17,8 +17,8 @@ const FILE_NAME = /^(?!\/)(?!.*\.\.)[\w@+./-]+\.[A-Za-z0-9]+$/;
 /** Progress messages of one instruction. The scheduler records 1,000 messages of a run, and the artifacts come last. */
 const MOST_PROGRESS = 100;
 /**
- * UTF-16 units of all evidence, shared equally by the steps. In JSON a unit takes up to six bytes, and a report longer than a line would be refused
- * and the work repeated.
+ * UTF-16 units of all evidence, shared equally by the steps. In JSON a unit takes up to six bytes, and a report longer
+ * than a line would be refused and the work repeated.
  */
 const EVIDENCE_LENGTH = 1_000_000;
 /** The longest text on the wire. */

@@ -18,8 +18,8 @@ interface Churn {
 }
 
 /**
- * Where change and size meet: the number of commits that touched a file, times its lines. Options: `--since` ("90 days", "all") and `--top`. A
- * renamed file starts anew.
+ * Where change and size meet: the number of commits that touched a file, times its lines. Options: `--since` ("90
+ * days", "all") and `--top`. A renamed file starts anew.
  */
 export const hotSpots: Survey = {
   options: { since: { type: "string" }, top: { type: "string" } },

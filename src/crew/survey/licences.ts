@@ -28,7 +28,10 @@ interface Package {
   readonly dev: boolean;
 }
 
-/** Dependencies in package-lock.json whose licence is unknown or makes demands. Those for development are not passed on, and only counted. */
+/**
+ * Dependencies in package-lock.json whose licence is unknown or makes demands. Those for development are not passed on,
+ * and only counted.
+ */
 export const licences: Survey = { options: {}, find: findLicences, verify: verifyLicences };
 
 async function findLicences(repository: Repository): Promise<Found> {

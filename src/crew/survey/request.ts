@@ -9,8 +9,8 @@ import { type Finding, readFinding } from "./finding.ts";
 export const DISPROVED = "false claim:";
 
 /**
- * The findings to start from: those that the task's dependencies made, or, when a person runs the survey without a request, those in the artifacts
- * directory.
+ * The findings to start from: those that the task's dependencies made, or, when a person runs the survey without a
+ * request, those in the artifacts directory.
  */
 export async function earlierFindings(directory: string): Promise<Finding[]> {
   const context = await requestContext();

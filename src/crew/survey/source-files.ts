@@ -26,7 +26,10 @@ export function isSource(path: string): boolean {
 
 const WITHOUT_BEHAVIOUR = /(?:\.(?:css|scss|sass|less|html|sql|graphql|proto|prisma|tf|rs)|[.-]config\.[a-z]+)$/;
 
-/** Whether a source file is expected to have a test elsewhere: not styles, schemas and configuration, nor Rust, which has its tests inside. */
+/**
+ * Whether a source file is expected to have a test elsewhere: not styles, schemas and configuration, nor Rust, which
+ * has its tests inside.
+ */
 export function isTestable(path: string): boolean {
   return !WITHOUT_BEHAVIOUR.test(path);
 }

@@ -19,8 +19,8 @@ const JAVASCRIPT = new Set(
 );
 
 /**
- * Reads test files as their language imports code: JavaScript by quoted paths, Python by modules, Go by packages, any other by the name of the file
- * as a word. `usedBy` gives the first line that uses a source file.
+ * Reads test files as their language imports code: JavaScript by quoted paths, Python by modules, Go by packages, any
+ * other by the name of the file as a word. `usedBy` gives the first line that uses a source file.
  */
 export function testImports(tests: readonly SourceText[]): { usedBy(path: string): Use | undefined } {
   const byPath = new Map<string, Use>();
@@ -78,7 +78,10 @@ function pascalCase(name: string): string {
   return name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The source files that quoted texts of a line may name, as keys: paths from the root begin with a slash, others are the ends of paths. */
+/**
+ * The source files that quoted texts of a line may name, as keys: paths from the root begin with a slash, others are
+ * the ends of paths.
+ */
 function quotedPaths(file: string, line: string): string[] {
   return [...line.matchAll(QUOTED)].flatMap(([, , quoted = ""]) => {
     if (quoted.includes("://") || !/[./]/.test(quoted)) return [];
@@ -99,7 +102,10 @@ function pythonModules(line: string): string[] {
   return [from, ...words(names).map((name) => `${from}.${name}`)].map((name) => name.replace(/^\.+/, ""));
 }
 
-/** The keys that may stand for a source file: its path, and the ends of it. A module of Python may be named by its last part alone. */
+/**
+ * The keys that may stand for a source file: its path, and the ends of it. A module of Python may be named by its last
+ * part alone.
+ */
 function sourceKeys(path: string): string[] {
   const whole = stem(path);
   const parts = whole.split("/");

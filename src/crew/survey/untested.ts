@@ -11,8 +11,8 @@ const HOTTEST = 5;
 const MAX_SOURCES = 5000;
 
 /**
- * Hot source files without a test. The first attempt compares file names, which is quick. When its check has found a false claim, the next attempt
- * follows what the tests import.
+ * Hot source files without a test. The first attempt compares file names, which is quick. When its check has found a
+ * false claim, the next attempt follows what the tests import.
  */
 export const untested: Survey = { options: {}, find: findUntested, verify: verifyUntested };
 
