@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { typed } from "./in-process.ts";
 import { rig } from "./rig.ts";
 
-it("`log` tells a person's answer with the ticket that it was asked for", async () => {
+it("log shows an answer with the ticket of its question", async () => {
   const here = rig();
   const crew = here.write(
     "crew.mjs",

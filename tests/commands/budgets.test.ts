@@ -48,7 +48,7 @@ describe("the budget of a role", () => {
 });
 
 describe("the budgets of two roles", () => {
-  it("are given again together, each by its name", async () => {
+  it("are renewed together, each by its role", async () => {
     const here = rig();
     const roles = registry(here, ...["one", "two"].map((role_id) => ({ role_id, budget: { turns: 1 } })));
     const task = (task_id: string, role_id: string) => ({ task_id, shell: "true", more: { assigned_to: { role_id } } });
@@ -63,7 +63,7 @@ describe("the budgets of two roles", () => {
 });
 
 describe("a limit of tokens or money", () => {
-  it("is kept by the embedded crew, which uses neither", async () => {
+  it("stops no embedded crew, which uses neither", async () => {
     const here = rig();
     const args = ["run", "--plan", here.write("plan.json", THREE), "--budget-tokens", "1", "--budget-usd", "0.01"];
     const ended = await here.run(args);
@@ -86,7 +86,7 @@ describe("a limit of tokens or money", () => {
     expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("is not kept by what is unknown: the first turn of unknown cost stops it, naming the role and the remedy", async () => {
+  it("stops at the first turn of unknown cost, naming role and remedy", async () => {
     const here = rig();
     const roles = registry(here, { cli_command: telling({}) });
     const args = ["run", "--plan", here.write("plan.json", THREE), "--roles", roles, "--max-workers", "1"];
@@ -102,8 +102,8 @@ describe("a limit of tokens or money", () => {
   });
 });
 
-describe("a limit that is set later", () => {
-  it("holds there at once, also where it is paused, and a deadline is refused", async () => {
+describe("a limit that is set during a session", () => {
+  it("applies at once, also to a paused session; a deadline is refused", async () => {
     const here = rig();
     const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
     const running = here.start(["run", "--plan", here.write("plan.json", plan), "--budget-turns", "2"]);

@@ -36,8 +36,8 @@ function nextIn(stdout: string): string[] {
   return lines.slice(lines.findLastIndex((line) => line.startsWith("next    "))).map((line) => line.slice(8));
 }
 
-describe("in a clone that is not installed", () => {
-  it("every command that is printed can be copied", () => {
+describe("printed commands in a clone that is not installed", () => {
+  it("can be copied", () => {
     const asked = shell(`node dist/bin.js run --plan ${here.write("ask.json", ASK)} --session s`);
     expect(asked.status).toBe(4);
     const [answer = "", resume = ""] = nextIn(asked.stdout);
@@ -52,7 +52,7 @@ describe("in a clone that is not installed", () => {
     expect(shell("node dist/bin.js nope").stderr).toContain("(`node dist/bin.js help` lists the commands");
   });
 
-  it("they have the whole path elsewhere, and name a home as it was typed", () => {
+  it("have absolute paths elsewhere, and the home as it was typed", () => {
     const run = `node dist/bin.js --home 'my home' run --plan ${here.write("ask.json", ASK)} --session s --answer name=Ada`;
     const [replay = ""] = nextIn(shell(run).stdout);
     expect(replay).toBe("node dist/bin.js --home 'my home' replay s --verify");
@@ -64,7 +64,7 @@ describe("in a clone that is not installed", () => {
     expect(shell(afar, here.workspace).status).toBe(0);
   });
 
-  it("a notification's can be copied anywhere", () => {
+  it("can be copied anywhere from a notification", () => {
     const notify = { command: ["sh", "-c", "cat >>told"], on: ["stopped"] };
     const config = here.write("config.json", JSON.stringify({ notify }));
     const plan = here.write("ask.json", ASK);
@@ -74,7 +74,7 @@ describe("in a clone that is not installed", () => {
     expect(shell(next[0] ?? "", "/").status).toBe(0);
   });
 
-  it("they have this Node where the shell finds another, and where npm has lent its own", () => {
+  it("name this Node where the shell finds another, or only npm's", () => {
     const older = join(programs, "node");
     writeFileSync(join(programs, "older"), "#!/bin/sh\nexit 1\n");
     chmodSync(join(programs, "older"), 0o755);
@@ -94,7 +94,7 @@ describe("in a clone that is not installed", () => {
     expect(typed(another)).toContain(whole);
   });
 
-  it("they say bosun as soon as that is on the PATH", () => {
+  it("are `bosun` once that is on the PATH", () => {
     chmodSync(join(clone, "dist", "bin.js"), 0o755);
     symlinkSync(join(clone, "dist", "bin.js"), join(programs, "bosun"));
     expect(shell("bosun status").stderr).toContain("Start with `bosun run`");

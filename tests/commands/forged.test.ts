@@ -42,8 +42,8 @@ const of =
     Object.assign(record, change(record));
   };
 
-describe("a log that was forged, with a right chain around it,", () => {
-  it("is held as a whole against the report and the database", async () => {
+describe("a forged log with a valid hash chain", () => {
+  it("is found by the report and the database", async () => {
     const { here, session_id, log, records } = await done();
     writeForged(
       log,
@@ -80,7 +80,7 @@ describe("a log that was forged, with a right chain around it,", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(6);
   });
 
-  it("is shown and judged wherever any value was replaced by any other, with the report forged alike", async () => {
+  it("is shown and judged whatever value was replaced, also in the report", async () => {
     const { here, session_id, log, records, report } = await done();
     await fc.assert(
       fc.asyncProperty(forgeries(records), async (forgery) => {

@@ -41,8 +41,8 @@ async function keep(here: Rig, ...words: readonly string[]): Promise<void> {
   expect((await typed(here, words)).stdout).toContain("Kept for kq");
 }
 
-describe("a retry that waits behind the end of the last open ticket", () => {
-  it("is heard before it, since the session would close without it", async () => {
+describe("a kept retry after the end of the last open ticket", () => {
+  it("is taken first: the session would close without it", async () => {
     const here = await stopped();
     await keep(here, "cancel", "ask");
     await keep(here, "retry", "crash");
@@ -52,7 +52,7 @@ describe("a retry that waits behind the end of the last open ticket", () => {
     expect((await typed(here, ["replay", "kq", "--verify"])).code).toBe(0);
   });
 
-  it("keeps its place behind what is about its own ticket, or about none", async () => {
+  it("stays behind messages about its own ticket, or about none", async () => {
     const here = await stopped();
     await keep(here, "tell", "crash", "Hurry.");
     await keep(here, "retry", "crash");
@@ -62,8 +62,8 @@ describe("a retry that waits behind the end of the last open ticket", () => {
   });
 });
 
-describe("a word that a session closed before it heard of", () => {
-  it("is told with what does it now, and named where it is refused as the session opens again", async () => {
+describe("a message that came too late for a session", () => {
+  it("is shown with the command that does it now", async () => {
     const here = await stopped();
     await keep(here, "cancel", "ask");
     await keep(here, "tell", "Hurry.");
@@ -88,8 +88,8 @@ describe("a word that a session closed before it heard of", () => {
   });
 });
 
-describe("a command that is kept until its session is resumed", () => {
-  it("is shown by status and inbox, and nothing is asked about a ticket that is to be cancelled", async () => {
+describe("a command that is kept until resume", () => {
+  it("is shown by status and inbox; a cancelled ticket asks nothing", async () => {
     const here = await stopped();
     expect((await typed(here, ["status", "kq"])).stdout).toContain("bosun answer kq");
     await keep(here, "cancel", "ask");
@@ -117,7 +117,7 @@ describe("a command that is kept until its session is resumed", () => {
     expect([answered.code, answered.stderr]).toEqual([2, asksNothing]);
   });
 
-  it("is the last word on a ticket whose work waits for a review", async () => {
+  it("cancels a ticket instead of its review", async () => {
     const here = rig();
     const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
     const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--session", "kq"]);

@@ -21,7 +21,7 @@ async function copied(here: Rig, stderr: string): Promise<void> {
   expect((await typed(here, ["resume"])).code).toBe(0);
 }
 
-describe("a word that may have been an answer", () => {
+describe("a word that may be meant as an answer", () => {
   it.each(["s-zzzzzz", "d-zzzzzz", "d-zzzzzz.12"])(
     "is not %s, the misspelt name of a session, unless it is typed as it is told",
     async (name) => {
@@ -34,7 +34,7 @@ describe("a word that may have been an answer", () => {
     },
   );
 
-  it("is not the beginning of its session's name, unless it is typed as it is told", async () => {
+  it("is a prefix of the session's id, unless typed as the hint shows", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("ask.json", ASK), "--session", "small"])).code).toBe(4);
     const listed = await typed(here, ["answer", "s"]);
@@ -44,7 +44,7 @@ describe("a word that may have been an answer", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("s\n");
   });
 
-  it("is not the name of another session, unless it is typed as it is told", async () => {
+  it("is another session's id, unless typed as the hint shows", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("ask.json", ASK)])).code).toBe(4);
     const closed = "over";
@@ -55,7 +55,7 @@ describe("a word that may have been an answer", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe(`${closed}\n`);
   });
 
-  it("is not the id of a question that has its answer, unless it is typed as it is told", async () => {
+  it("is the id of an answered question, unless typed as the hint shows", async () => {
     const here = rig();
     expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
     expect((await here.run(["resume", "--answer", "name=Eve"])).code).toBe(4);

@@ -43,7 +43,7 @@ const verified = async (here: Rig, session_id: string) => {
 };
 
 describe("notify", () => {
-  it("tells in the words of the reporters, and its commands do what they say", async () => {
+  it("gets the reporters' text, and commands that work", async () => {
     const here = rig();
     const first = await here.run(["run", "--plan", here.write("plan.json", ASK), ...notifies(here, KEEPS)]);
     expect(first.code).toBe(4);
@@ -67,7 +67,7 @@ describe("notify", () => {
     await verified(here, session_id);
   });
 
-  it("is heard of the crew that works on without a terminal, and the end is waited for", async () => {
+  it("is run for a detached session, which waits for it at the end", async () => {
     const here = endAfterwards(rig());
     const slowly = "until [ -e heard ]; do sleep 0.05; done; " + KEEPS;
     const args = ["run", "--plan", here.write("plan.json", QUICK), ...notifies(here, slowly, ["closed"]), "--detach"];
@@ -111,7 +111,7 @@ describe("notify", () => {
     },
   );
 
-  it("leaves no program behind that hangs when its scheduler is killed, and tells the question again", async () => {
+  it("leaves no hanging program after a kill, and repeats the question", async () => {
     const here = endAfterwards(rig());
     const hangs = `${KEEPS}; [ -e hung ] || { : >hung; exec sleep 3600; }`;
     const args = ["run", "--plan", here.write("plan.json", ASK), ...notifies(here, hangs, ["question"]), "--detach"];
@@ -125,7 +125,7 @@ describe("notify", () => {
     expect(told(here).map(({ again }) => again)).toEqual([undefined, true]);
   });
 
-  it("makes up for the end that nobody was told of, when the session is looked after again", async () => {
+  it("is run for a missed end when the session is resumed", async () => {
     const here = rig();
     const args = ["run", "--plan", here.write("plan.json", QUICK), ...notifies(here, KEEPS, ["closed"])];
     expect(await here.run(args, { env: { BOSUN_CRASH_AT: "notification_spawned" } })).toMatchObject({
@@ -138,7 +138,7 @@ describe("notify", () => {
     expect((await typed(here, ["replay", session_id, "--json"])).stdout).toBe(records);
   });
 
-  it("that fails is a warning on stderr, in scheduler.log and at a terminal, and nothing else", async () => {
+  it("only warns where it fails: on stderr, in scheduler.log and at the terminal", async () => {
     const words = 'The notification of "question" failed: notify.command "sh" exited with 7, saying: no network.';
     const fails = "echo no network >&2; exit 7";
     const near = rig();

@@ -16,7 +16,7 @@ while not os.path.exists("go"):
 report("completed", "Built.")
 `;
 
-it("shows how far a turn is beside its ticket in the status and in its log, the latest alone", async () => {
+it("status and log show the latest progress of a ticket's turn", async () => {
   const here = rig();
   const crew = ["--worker", `python3 ${here.write("worker.py", WORKER)}`];
   const plan = here.write(

@@ -5,7 +5,7 @@ import { rig, tinyPlan } from "./rig.ts";
 const WRITE = tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]);
 
 describe("a plan on standard input", () => {
-  it("is read as plan --export - writes it, also to go on with its session", async () => {
+  it("is read as `plan --export -` writes it, also for an existing session", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", WRITE), "--session", "first"])).code).toBe(0);
     const exported = (await here.run(["plan", "first", "--export", "-"])).stdout;
@@ -20,7 +20,7 @@ describe("a plan on standard input", () => {
     expect((await here.run(["plan", "second", "--export", "-"])).stdout).toBe(exported);
   });
 
-  it("has what is wrong with it told where it stands, and is no requirement besides", async () => {
+  it("is refused with its place, and cannot also be the requirement", async () => {
     const here = rig();
     const refused = async (input: string, ...more: string[]) =>
       (await here.run(["run", "--plan", "-", ...more], { input })).stderr;

@@ -44,8 +44,8 @@ type Pending = Record<"pending_decisions" | "pending_questions", { about?: strin
 
 const statusOf = (here: Rig, session_id: string) => typedJson<Pending>(here, ["status", session_id, "--json"]);
 
-describe("a session that is taken up", () => {
-  it("after its scheduler was killed asks about the turn in doubt, and goes on with the answer", async () => {
+describe("resume", () => {
+  it("asks about an in-doubt turn of a killed scheduler, and continues with the answer", async () => {
     const here = endAfterwards(rig());
     const roles = here.write("roles.json", DOUBTFUL);
     const killed = here.start(["run", "--plan", here.write("plan.json", WAIT), "--roles", roles]);
@@ -62,7 +62,7 @@ describe("a session that is taken up", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("goes on within its budget where its schedulers died too often on one turn, which could tell nothing", async () => {
+  it("stays within the budget after schedulers died on the same turn", async () => {
     const here = endAfterwards(rig());
     const config = here.write("c.json", JSON.stringify({ max_recoveries: 0, budget: { tokens: 1000, usd: 1 } }));
     const killed = here.start(["run", "--plan", here.write("plan.json", WAIT), "--config", config]);
@@ -76,7 +76,7 @@ describe("a session that is taken up", () => {
     expect(JSON.parse(failed.stdout)).toMatchObject({ payload: { code: "agent_failed", details: { recoveries: 0 } } });
   });
 
-  it("takes no default for what was answered while nobody ran it", async () => {
+  it("takes no default for a question that was answered before", async () => {
     const here = rig();
     const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?", default: "7" }],
@@ -87,7 +87,7 @@ describe("a session that is taken up", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
   });
 
-  it("does not accept the result where plans are approved without asking", async () => {
+  it("asks for the result although plans are approved without asking", async () => {
     const here = rig();
     const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
     expect((await typed(here, ["run", "--plan", here.write("plan.json", plan), "--confirm"])).code).toBe(4);
@@ -97,7 +97,7 @@ describe("a session that is taken up", () => {
     expect((await statusOf(here, session_id)).pending_decisions).toMatchObject([{ about: "result" }]);
   });
 
-  it("heeds no pause from before, which nobody can put to a session that nobody runs", async () => {
+  it("ignores an earlier pause, which a stopped session refuses", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     const session_id = await onlySession(here);
@@ -112,7 +112,7 @@ describe("a session that is taken up", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("takes whatever lies in its inbox, and can be looked at meanwhile", async () => {
+  it("survives malformed inbox rows, which other commands can show", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     for (const body of [null, [], "x", { payload_type: "clarification_response", payload: { answers: [null] } }])
@@ -124,7 +124,7 @@ describe("a session that is taken up", () => {
     expect((await typed(here, ["resume"])).code).toBe(0);
   });
 
-  it("only to be cancelled needs no secret of its roles", async () => {
+  it("needs no secrets of the roles to cancel the session", async () => {
     const here = rig();
     const roles = here.write(
       "roles.json",
@@ -141,7 +141,7 @@ describe("a session that is taken up", () => {
     expect(await typedJson(here, ["status", session_id, "--json"])).toMatchObject({ outcome: "cancelled" });
   });
 
-  it("leaves to the manager only what nothing was said about beforehand", async () => {
+  it("lets the manager decide only what no given answer covers", async () => {
     const here = rig();
     const manager = `${process.execPath} ${here.write("manager.cjs", CURIOUS)}`;
     const stopped = await typed(here, ["run", "Two files, please.", "--manager", manager]);

@@ -13,6 +13,6 @@ it.each([
   },
 );
 
-it("a word that looks like no such id is none", () => {
+it("other words are no generated ids", () => {
   expect(["e-mail", "s-", "s-Upper", "s-abcdefghi", "d-abc.", "ds-abc"].filter(isGeneratedId)).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { loadModes, loadReading } from "../../../src/commands/lookup/modes.ts";
 
 // What a schedule's session asks, and whether it is one, is read by these from sessions of whatever mode.
-it.each(["session", "question", "ticket"])("no mode but the schedule has the collection %s", async (put) => {
+it.each(["session", "question", "ticket"])("only the schedule has the collection %s", async (put) => {
   const others = [...(await loadModes()).values()].filter(({ name }) => name !== "schedule");
   expect(others.length).toBeGreaterThan(0);
   for (const mode of others) {
@@ -10,6 +10,6 @@ it.each(["session", "question", "ticket"])("no mode but the schedule has the col
   }
 });
 
-it("a name that every object of JavaScript knows is no mode's", async () => {
+it("a property name of every JavaScript object is no mode", async () => {
   expect(await loadReading("constructor")).toBeUndefined();
 });

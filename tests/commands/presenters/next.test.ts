@@ -30,8 +30,8 @@ function nextIn(stdout: string): string[] {
   return lines.slice(lines.findLastIndex((line) => line.startsWith("next    "))).map((line) => line.slice(8));
 }
 
-describe("the commands that come next", () => {
-  it("do what a session did not hear of only where it can still be done", () => {
+describe("the next commands", () => {
+  it("repeat a message that came too late only where it is possible", () => {
     const retry = (ticket_id: string) => ({ said: `retry ${ticket_id}`, command: "retry", ticket_id });
     const ticket = (ticket_id: string, status: string): TicketLine => ({
       ticket_id,
@@ -44,7 +44,7 @@ describe("the commands that come next", () => {
     expect(told).toEqual([{ said: "retry a" }, { said: "retry b", again: "bosun retry s b" }]);
   });
 
-  it("are those of the run when a failed session is looked at", async () => {
+  it("are the same in run, status and log of a failed session", async () => {
     const here = rig();
     const run = await typed(here, [
       "run",
@@ -69,7 +69,7 @@ describe("the commands that come next", () => {
     }
   });
 
-  it("are named where a session at work has taken a word, and where it was stopped", async () => {
+  it("are shown after a message to a running session, and after stop", async () => {
     const here = rig();
     const running = here.start(["run", "--plan", here.write("plan.json", WAIT), "--session", "s"]);
     await taskRuns(here);
@@ -85,7 +85,7 @@ describe("the commands that come next", () => {
     expect((await running.done).code).toBe(130);
   });
 
-  it("are named by every command that only looks, whatever it finds", async () => {
+  it("are shown by every command that only shows something", async () => {
     const here = rig();
     await typed(here, ["run", "--session", "won", "--plan", here.write("plan.json", GOOD)]);
     const folder = join(here.home, "logs/won");
@@ -101,7 +101,7 @@ describe("the commands that come next", () => {
     }
   });
 
-  it("name their session in the report for people, which may be one of many", async () => {
+  it("name the session in the report for people", async () => {
     const here = rig();
     const run = (session: string, plan: string) =>
       typed(here, ["run", "--session", session, "--plan", here.write(`${session}.json`, plan), "--config", once]);
@@ -122,7 +122,7 @@ describe("the commands that come next", () => {
     expect(recorded).toMatchObject({ next_steps: ["bosun replay --verify"] });
   });
 
-  it("raise the budget that stopped it, and no budget of nothing is taken", async () => {
+  it("raise the budget that stopped it; a budget of 0 is refused", async () => {
     const here = rig();
     const run = (...args: string[]) => typed(here, ["run", "--plan", here.write("plan.json", TWO), ...args]);
     expect((await run("--budget-turns", "1")).code).toBe(5);
@@ -137,7 +137,7 @@ describe("the commands that come next", () => {
     expect(await onlySession(here)).toBe(session_id);
   });
 
-  it("are none about a ticket for a session that has none, nor about one that the person gave up", async () => {
+  it("name no ticket of a session without tickets, and no cancelled one", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     const session_id = await onlySession(here);
@@ -154,7 +154,7 @@ describe("the commands that come next", () => {
     expect(nextIn((await typed(third, ["resume"])).stdout)).toEqual([`bosun replay ${await onlySession(third)}`]);
   });
 
-  it("are none about a ticket that a plan withdrew, unless another waits for it", () => {
+  it("name a withdrawn ticket only if another depends on it", () => {
     const { figures } = emptyLedger();
     const withdrawn = { ticket_id: "old", status: "error", reason: "withdrawn" };
     const steps = (...others: JsonObject[]) =>
@@ -175,7 +175,7 @@ describe("the commands that come next", () => {
     ]);
   });
 
-  it("name the roles that a plan needs which is written out, where it is not the embedded crew's", async () => {
+  it("name the roles of an exported plan that are not in the embedded crew", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--plan-only"])).code).toBe(4);
     const file = join(here.workspace, "out.json");
@@ -193,8 +193,8 @@ describe("the commands that come next", () => {
   });
 });
 
-describe("a home that was named with --home", () => {
-  it("is in every command that is printed, so that it can be copied, unless it is found without", async () => {
+describe("a home named with --home", () => {
+  it("is in every printed command, unless it is found without", async () => {
     const here = rig();
     const home = join(here.workspace, "it's a home");
     const at = (directory: string, args: readonly string[]) => typedIn(directory, here.environment, args);
@@ -224,7 +224,7 @@ describe("a home that was named with --home", () => {
     expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
   });
 
-  it("is in the hints of failures that programs read", async () => {
+  it("is in the hints of JSON errors", async () => {
     const here = rig();
     const home = join(here.workspace, "named");
     const running = here.start([
@@ -249,7 +249,7 @@ describe("a home that was named with --home", () => {
     expect([code, result]).toMatchObject([7, { type: "result", error: { code: "stale_lease", hint }, message: hint }]);
   });
 
-  it("is in the hints of what doctor finds", async () => {
+  it("is in the hints of doctor", async () => {
     const here = rig();
     const home = join(here.workspace, "named");
     const crew = ["--home", home, "--manager", "not-there", "--worker", "not-there"];
@@ -264,8 +264,8 @@ describe("a home that was named with --home", () => {
   });
 });
 
-describe("a plan that is written out", () => {
-  it("means the same when it is run again, and moves no cursor when it is shown", async () => {
+describe("an exported plan", () => {
+  it("means the same when it is run again, and is safe for a terminal", async () => {
     const here = rig();
     const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
     const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
@@ -293,7 +293,7 @@ describe("a plan that is written out", () => {
   });
 });
 
-describe("a plan file that is written", () => {
+describe("a written plan file", () => {
   const readBack = async (file: string, description: string) => {
     const bytes = Buffer.from(await planFileText(file, { tasks: [{ task_id: "a", description }] }));
     return valueOf(parseDocument(file, bytes.toString("utf8"))).value;
@@ -304,7 +304,7 @@ describe("a plan file that is written", () => {
     fc.tuple(fc.nat(9), fc.nat(99)).map(([some, many]) => `${"x".repeat(some)}: ${"漢字😀".repeat(30 + many)}`),
   );
 
-  it.each(["plan.yaml", "plan.json", "plan.JSON", "plan.jsonc"])("as %s holds every text as it is", async (file) => {
+  it.each(["plan.yaml", "plan.json", "plan.JSON", "plan.jsonc"])("keeps every text in %s", async (file) => {
     await fc.assert(
       fc.asyncProperty(texts, async (description) => {
         expect(await readBack(file, description)).toEqual({ tasks: [{ task_id: "a", description }] });
@@ -314,8 +314,8 @@ describe("a plan file that is written", () => {
   });
 });
 
-describe("a plan with a step that has a command and a text for the shell", () => {
-  it("is written out with the command, which wins, and so can be run", async () => {
+describe("an exported step with a command and a shell text", () => {
+  it("has the command only, and can be run", async () => {
     const here = rig();
     const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
     const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
@@ -333,8 +333,8 @@ describe("a plan with a step that has a command and a text for the shell", () =>
   });
 });
 
-describe("a word to a session at work", () => {
-  it("is followed by what holds now", async () => {
+describe("a message to a running session", () => {
+  it("is followed by its effect and the next command", async () => {
     const here = rig();
     const running = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
     const { session_id } = await taskRuns(here);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { onlySession, typed } from "../in-process.ts";
 import { rig, tinyPlan } from "../rig.ts";
 
-it("marks what could not be looked at as neither good nor bad", async () => {
+it("marks unchecked results as neither good nor bad", async () => {
   const here = rig();
   const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
   expect((await typed(here, ["run", "--plan", plan])).code).toBe(0);
