@@ -24,11 +24,11 @@ export interface Pane {
   paste(text: string): void;
   resize(columns: number): void;
   shows(text: string): Promise<void>;
-  /** The same for what is asked for so many times, and the prompt below it: only then does the program read keys, and not the terminal. */
+  /** Waits until the text is there so many times, with a prompt below: only then are keys an answer, and not discarded. */
   asks(text: string, times?: number): Promise<void>;
   /** The exit code, once the command has ended. */
   exit(): Promise<number>;
-  /** The process that was typed. */
+  /** The process of the command. */
   pid(): number;
   /** Closes the terminal: the command is hung up. */
   hangUp(): void;
@@ -52,7 +52,7 @@ export function openTerminal(
   const hangUp = () => void spawnSync("tmux", ["-L", socket, "kill-server"]);
   onTestFinished(hangUp);
   const left = join(directory, "..", `exit-code-${opened}`);
-  // The terminal has a TERM of its own.
+  // tmux sets TERM, so variables are given to the command itself.
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const words = ["env", ...variables, ...command].map(quoted);
   const tmux = (...more: string[]) =>
@@ -78,7 +78,7 @@ export function openTerminal(
       ),
     asks: (text, times = 1) =>
       until(
-        () => `"${text}" and a prompt for the ${times}. time on the screen, which is\n${screen()}`,
+        () => `"${text}" and a prompt, ${times} times, on the screen, which is\n${screen()}`,
         () => {
           const now = screen().trimEnd();
           return now.split(text).length > times && now.endsWith("\n>");

@@ -17,7 +17,7 @@ const OUTPUT: Output = {
   width: 100,
 };
 
-/** The ending of a session with so many tickets, of which the given ones failed. */
+/** The ending of a session with so many tickets, the given ones failed. */
 function ending(count: number, failed: readonly number[] = [], more: Partial<Ending> = {}): string[] {
   const tickets = Array.from({ length: count }, (_, number) => ({
     ticket_id: `t${number}`,
