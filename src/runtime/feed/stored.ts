@@ -4,11 +4,11 @@ import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { latestNotes, type Standing, TurnNotes, workload } from "./standing.ts";
 import { recordsOf } from "../../store/kept-record.ts";
 import type { SessionRow, StoredSession, StoreReader } from "../../store/store.ts";
-import { Bus, type SessionEnd, type SessionEvent, type TurnAbout } from "../bus.ts";
+import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
-import { TurnOutput } from "./turn-output.ts";
+import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
 /** How often the store and the output files are looked at, in ms. A look at an unchanged store costs one pragma. */
 const LOOK_EVERY_MS = 40;
@@ -27,21 +27,14 @@ export interface StoredFeedParts {
   readonly joins: boolean;
 }
 
-/** A turn whose agent works, and what it prints. */
-interface RunningTurn {
-  readonly about: TurnAbout;
-  readonly output: TurnOutput;
-}
-
 /** The stored state that a look goes by. */
 interface Look {
   readonly row: SessionRow;
   readonly figures: LedgerFigures | undefined;
   readonly asks: readonly LedgerAsk[];
   readonly workload: ReturnType<typeof workload>;
-  /** The processes of turns by turn id. */
-  readonly processes: ReadonlyMap<string, { readonly pid: number; readonly run: number }>;
-  readonly told: readonly SentNotification[];
+  readonly processes: TurnProcesses;
+  readonly notifications: readonly SentNotification[];
 }
 
 /**
@@ -54,11 +47,7 @@ export class StoredFeed implements SessionFeed {
   /** The status of each subject, from the effects of the records told so far. */
   readonly #statuses = new Map<string, string>();
   readonly #asks = new Map<string, { readonly ask: LedgerAsk; isTold: boolean }>();
-  /** Turns that were given, and are not known to have begun. */
-  readonly #given = new Map<string, TurnAbout>();
-  readonly #running = new Map<string, RunningTurn>();
-  /** Turns that began after the stored state of this look was read, so it cannot say whether they have ended. */
-  readonly #unsettled = new Set<string>();
+  readonly #turns: StoredTurns;
   readonly #warnings = new Set<string>();
   #notes = new TurnNotes();
   #last: number;
@@ -73,6 +62,7 @@ export class StoredFeed implements SessionFeed {
   private constructor(parts: StoredFeedParts) {
     this.#parts = parts;
     this.#last = parts.first - 1;
+    this.#turns = new StoredTurns(parts.output, (event) => this.#bus.emit(event));
   }
 
   /** Throws a `StorageError`. A session that does not exist yet may come. */
@@ -118,7 +108,7 @@ export class StoredFeed implements SessionFeed {
       // Asked before the look, so that everything the last owner wrote is told.
       const over = isOver();
       await this.look(over);
-      if ((over && this.#unsettled.size === 0) || enough?.aborted === true) break;
+      if ((over && !this.#turns.isUnsettled) || enough?.aborted === true) break;
       if (!over) await delay(LOOK_EVERY_MS, undefined, enough ? { signal: enough } : {}).catch(() => {});
     }
     const end = this.#look?.figures && recordedEnd(this.#look.figures);
@@ -130,19 +120,18 @@ export class StoredFeed implements SessionFeed {
   stopping(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    this.#bus.emit({ kind: "stopping", reason: "signal", running: this.#running.size });
+    this.#bus.emit({ kind: "stopping", reason: "signal", running: this.#turns.count });
   }
 
   /** Tells what has happened since the last look. Once the owner is gone (`isOver`) nobody takes an answer, so no ask is told. */
   async look(isOver: boolean): Promise<void> {
-    for (const turn of this.#running.values()) this.#tellOutput(turn);
+    this.#turns.tellOutput();
     const version = this.#parts.store.version();
     const asked = [...this.#asks.values()].filter(({ isTold }) => !isTold);
-    if (version !== this.#version || this.#unsettled.size > 0) {
+    if (version !== this.#version || this.#turns.isUnsettled) {
       this.#version = version;
-      // Read before the records: then every turn that the state has without its end has none among the records of earlier looks.
       this.#look = await this.#read();
-      this.#unsettled.clear();
+      if (this.#look) this.#turns.begin(this.#look.processes);
       for (const record of this.#records()) this.#tell(record);
       if (this.#look) this.#compare(this.#look);
     }
@@ -161,14 +150,7 @@ export class StoredFeed implements SessionFeed {
     if (!joins) return;
     this.#look = look;
     this.#notes = latestNotes(store, look.row);
-    for (const { turn_id, role_id, subject } of look.workload.running) {
-      const run = look.processes.get(turn_id)?.run;
-      if (run !== undefined) this.#adopt({ turn_id, run, role_id, ...(subject === undefined ? {} : { subject }) });
-    }
-  }
-
-  #adopt(about: TurnAbout): void {
-    this.#running.set(about.turn_id, { about, output: new TurnOutput(this.#parts.output, about, true) });
+    this.#turns.join(look.workload.running, look.processes);
   }
 
   async #read(): Promise<Look | undefined> {
@@ -183,7 +165,7 @@ export class StoredFeed implements SessionFeed {
       asks: values("ask"),
       workload: workload(values("turn"), values("check"), values("hold")),
       processes: new Map(processes as unknown as Iterable<[string, { pid: number; run: number }]>),
-      told: valuesIn<SentNotification>(stored.value, NOTIFIED),
+      notifications: valuesIn<SentNotification>(stored.value, NOTIFIED),
     };
   }
 
@@ -199,11 +181,11 @@ export class StoredFeed implements SessionFeed {
     if (isNew) {
       this.#count(record);
       this.#notes.add(record);
-      if (record.payload_type !== "turn_request") this.#tellTurnBefore(record);
+      this.#turns.before(record);
     }
     this.#bus.emit({ kind: "record", sequence: integrity.sequence, record });
     if (!isNew) return;
-    if (record.payload_type === "turn_request") this.#give(record);
+    this.#turns.after(record);
     if (isStop(record)) this.stopping();
   }
 
@@ -211,69 +193,13 @@ export class StoredFeed implements SessionFeed {
     for (const { ticket_id, to } of record.effects ?? []) this.#statuses.set(ticket_id, to);
   }
 
-  #give({ target, record }: UnsealedRecord): void {
-    const { turn_id, run = 1, ticket_id } = record;
-    if (turn_id === undefined || record.disposition !== "applied") return;
-    // An earlier run of the turn is over.
-    this.#end(turn_id);
-    this.#given.set(turn_id, {
-      turn_id,
-      run,
-      role_id: target,
-      ...(ticket_id === undefined ? {} : { subject: ticket_id }),
-    });
-  }
-
-  /** What a record about a turn comes after: the turn's begin, and the lines its agent printed until then. */
-  #tellTurnBefore({ record: { turn_id, run } }: UnsealedRecord): void {
-    if (turn_id === undefined) return;
-    const given = this.#given.get(turn_id);
-    if (given && (run ?? given.run) === given.run) {
-      const pid = this.#pidOf(given);
-      this.#start(given, pid);
-      if (pid === undefined) this.#unsettled.add(turn_id);
-    }
-    const running = this.#running.get(turn_id);
-    if (running) this.#tellOutput(running);
-  }
-
-  #pidOf({ turn_id, run }: TurnAbout): number | undefined {
-    const found = this.#look?.processes.get(turn_id);
-    return found?.run === run ? found.pid : undefined;
-  }
-
-  #start(about: TurnAbout, pid: number | undefined): void {
-    this.#given.delete(about.turn_id);
-    this.#running.set(about.turn_id, { about, output: new TurnOutput(this.#parts.output, about, false) });
-    this.#bus.emit({ kind: "turn_started", ...about, ...(pid === undefined ? {} : { pid }) });
-  }
-
-  #end(turn_id: string): void {
-    const running = this.#running.get(turn_id);
-    if (!running) return;
-    this.#tellOutput(running, true);
-    this.#running.delete(turn_id);
-    this.#bus.emit({ kind: "turn_ended", ...running.about });
-  }
-
-  #tellOutput({ about, output }: RunningTurn, toEnd = false): void {
-    for (const line of output.read(toEnd)) this.#bus.emit({ kind: "console", ...about, ...line });
-  }
-
   /** Tells what the stored state has and no record says. */
-  #compare({ asks, processes, told }: Look): void {
-    for (const given of [...this.#given.values()]) {
-      const pid = this.#pidOf(given);
-      if (pid !== undefined) this.#start(given, pid);
-    }
-    for (const { about } of [...this.#running.values()]) {
-      const isAtWork = processes.get(about.turn_id)?.run === about.run;
-      if (!isAtWork && !this.#unsettled.has(about.turn_id)) this.#end(about.turn_id);
-    }
+  #compare({ asks, notifications }: Look): void {
+    this.#turns.settle();
     const open = new Set(asks.map(({ ask_id }) => ask_id));
     for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
     for (const ask of asks) if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, isTold: false });
-    for (const { at, trouble } of told) {
+    for (const { at, trouble } of notifications) {
       if (trouble === undefined || at < this.#since || this.#warnings.has(trouble)) continue;
       this.#warnings.add(trouble);
       this.#bus.emit({ kind: "warning", text: trouble });

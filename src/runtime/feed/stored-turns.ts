@@ -1,0 +1,117 @@
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { SessionEvent, TurnAbout } from "../bus.ts";
+import type { RunningTurn } from "./standing.ts";
+import { TurnOutput } from "./turn-output.ts";
+
+/** The processes of turns by turn id, as they are stored. */
+export type TurnProcesses = ReadonlyMap<string, { readonly pid: number; readonly run: number }>;
+
+interface WatchedTurn {
+  readonly about: TurnAbout;
+  readonly output: TurnOutput;
+}
+
+/**
+ * Tells when turns of another process begin and end, and what their agents print, from requests, stored processes and output files. At each
+ * look `processes` are read first and the records after them, so every process without an end has none among the records of earlier looks.
+ */
+export class StoredTurns {
+  readonly #output: string;
+  readonly #emit: (event: SessionEvent) => void;
+  /** Turns that were given, and are not known to have begun. */
+  readonly #given = new Map<string, TurnAbout>();
+  readonly #watched = new Map<string, WatchedTurn>();
+  /** Turns that began after the processes were read, which therefore cannot tell whether they have ended. */
+  readonly #unsettled = new Set<string>();
+  #processes: TurnProcesses = new Map();
+
+  /** `output` is the folder with what the agents print. */
+  constructor(output: string, emit: (event: SessionEvent) => void) {
+    this.#output = output;
+    this.#emit = emit;
+  }
+
+  get count(): number {
+    return this.#watched.size;
+  }
+
+  /** Whether the processes must be read once more, though nothing has changed. */
+  get isUnsettled(): boolean {
+    return this.#unsettled.size > 0;
+  }
+
+  /** Watches turns that are under way already: what they have printed so far is not told. */
+  join(running: readonly RunningTurn[], processes: TurnProcesses): void {
+    for (const { turn_id, role_id, subject } of running) {
+      const run = processes.get(turn_id)?.run;
+      if (run === undefined) continue;
+      const about = { turn_id, run, role_id, ...(subject === undefined ? {} : { subject }) };
+      this.#watched.set(turn_id, { about, output: new TurnOutput(this.#output, about, true) });
+    }
+  }
+
+  /** Tells what agents have printed since the last call. */
+  tellOutput(): void {
+    for (const turn of this.#watched.values()) this.#tellLines(turn);
+  }
+
+  /** Begins a look. */
+  begin(processes: TurnProcesses): void {
+    this.#processes = processes;
+    this.#unsettled.clear();
+  }
+
+  /** To be called before a record is told: its turn's begin, and the lines printed until then, come first. */
+  before({ payload_type, record: { turn_id, run } }: UnsealedRecord): void {
+    if (turn_id === undefined || payload_type === "turn_request") return;
+    const given = this.#given.get(turn_id);
+    if (given && (run ?? given.run) === given.run) {
+      if (this.#pidOf(given) === undefined) this.#unsettled.add(turn_id);
+      this.#start(given);
+    }
+    const turn = this.#watched.get(turn_id);
+    if (turn) this.#tellLines(turn);
+  }
+
+  /** To be called after a record is told. */
+  after({ payload_type, target, record }: UnsealedRecord): void {
+    const { turn_id, run = 1, ticket_id, disposition } = record;
+    if (payload_type !== "turn_request" || turn_id === undefined || disposition !== "applied") return;
+    // An earlier run of the turn is over.
+    this.#end(turn_id);
+    const subject = ticket_id === undefined ? {} : { subject: ticket_id };
+    this.#given.set(turn_id, { turn_id, run, role_id: target, ...subject });
+  }
+
+  /** Ends a look: tells of the turns that have a process now, and of those that have none any more. */
+  settle(): void {
+    for (const given of [...this.#given.values()]) if (this.#pidOf(given) !== undefined) this.#start(given);
+    for (const { about } of [...this.#watched.values()]) {
+      if (this.#pidOf(about) === undefined && !this.#unsettled.has(about.turn_id)) this.#end(about.turn_id);
+    }
+  }
+
+  #pidOf({ turn_id, run }: TurnAbout): number | undefined {
+    const process = this.#processes.get(turn_id);
+    return process?.run === run ? process.pid : undefined;
+  }
+
+  #start(about: TurnAbout): void {
+    const pid = this.#pidOf(about);
+    this.#given.delete(about.turn_id);
+    this.#watched.set(about.turn_id, { about, output: new TurnOutput(this.#output, about, false) });
+    this.#emit({ kind: "turn_started", ...about, ...(pid === undefined ? {} : { pid }) });
+  }
+
+  #end(turn_id: string): void {
+    const turn = this.#watched.get(turn_id);
+    if (!turn) return;
+    this.#tellLines(turn, true);
+    this.#watched.delete(turn_id);
+    this.#emit({ kind: "turn_ended", ...turn.about });
+  }
+
+  #tellLines({ about, output }: WatchedTurn, toEnd = false): void {
+    for (const line of output.read(toEnd)) this.#emit({ kind: "console", ...about, ...line });
+  }
+}
