@@ -147,12 +147,12 @@ describe("a value that must fit", () => {
     expect(bytesOf(sent(200_000))).toBeLessThanOrEqual(200_000);
     expect(bytesOf(sent(60_000))).toBeLessThanOrEqual(60_000);
     expect(sent(60_000).message).toMatchObject({ payload: { steps: [steps[0], {}] } });
-    // Smaller than its commands it cannot be, and they stay whole.
+    // It cannot be smaller than its commands, which stay whole.
     expect(fit(1_000).context).toEqual(
       cutTo({ ...draft.context, notes: ["told", "It is cut."] }, LEVELS.at(-1) ?? cut(0, 0)),
     );
     expect(sent(1_000).message).toMatchObject({ payload: { steps: [steps[0], {}] } });
-    // Whoever runs nothing is given them cut, where nothing else is left to cut.
+    // An agent that runs nothing gets cut commands, once nothing else is left to cut.
     expect(sent(60_000, false).message).toEqual(sent(60_000).message);
     expect(bytesOf(sent(10_000, false))).toBeLessThanOrEqual(10_000);
   });

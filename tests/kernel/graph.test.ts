@@ -57,7 +57,7 @@ describe("checkGraph", () => {
         "the dependencies run in a circle: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> t8 -> t9 -> … and 99990 more -> t0",
       ),
     );
-    // Found by the same walk and one more of its length.
+    // One more walk of the same length finds it.
     expect(toTell).toBeLessThan(10 * toLookThrough);
   });
 
@@ -87,7 +87,7 @@ describe("checkGraph", () => {
   });
 });
 
-/** The definition, slowly: take away what waits for nothing left until nothing can be taken. */
+/** The definition, slowly: removes tasks without remaining dependencies until none can be removed. */
 function hasOrder(nodes: readonly GraphNode[]): boolean {
   let left = [...nodes];
   for (;;) {

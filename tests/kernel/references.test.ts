@@ -48,7 +48,7 @@ describe("resolve", () => {
     const measured = spawnSync(process.execPath, [...roomy, "--input-type=module", "--eval", script], {
       encoding: "utf8",
     });
-    // A list of the keys, and no more.
+    // Only a list of the keys.
     expect(Number(measured.stdout)).toBeGreaterThan(80_000);
     expect(Number(measured.stdout)).toBeLessThan(200_000);
   });

@@ -1,25 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type AnyStateMachine, transition } from "xstate";
 import { getSimplePaths } from "xstate/graph";
 import { debateMachine } from "../../../src/modes/debate/debate.machine.ts";
 import { debaterMachine } from "../../../src/modes/debate/debater.machine.ts";
-
-/** Every arrow of a machine as `from event to`, found by trying every event of the machine in every state that can be reached. */
-function arrows(machine: AnyStateMachine): string[] {
-  const states = [...new Set(getSimplePaths(machine).map(({ state }) => state.value as string))];
-  return states
-    .flatMap((from) => {
-      const snapshot = machine.resolveState({ value: from, context: {} });
-      return machine.events
-        .filter((type) => snapshot.can({ type }))
-        .map((type) => `${from} ${type} ${transition(machine, snapshot, { type })[0].value}`);
-    })
-    .toSorted();
-}
+import { arrowsOf } from "../arrows.ts";
 
 describe("the life of a debater", () => {
   it("has these arrows and no others", () => {
-    expect(arrows(debaterMachine)).toEqual([
+    expect(arrowsOf(debaterMachine)).toEqual([
       "answered asked answering",
       "answered dropped dropped",
       "answering dropped dropped",
@@ -49,7 +36,7 @@ describe("the life of a debate", () => {
       `${state} left_waiting waiting`,
       `${state} stopped stopped`,
     ];
-    expect(arrows(debateMachine)).toEqual(
+    expect(arrowsOf(debateMachine)).toEqual(
       [
         ...["debating", "judging", "waiting", "stopped"].flatMap(anywhere),
         "debating argued judging",

@@ -3,17 +3,17 @@ import type { Json } from "../../../src/lib/json.ts";
 import { apply } from "../../../src/modes/schedule/apply.ts";
 import { empty, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
 
-/** Tickets that count how often one of them is looked at. */
+/** Tickets that count how often they are read. */
 class Counted extends Map<string, Ticket> {
-  looks = 0;
+  reads = 0;
 
   override get(id: string): Ticket | undefined {
-    this.looks += 1;
+    this.reads += 1;
     return super.get(id);
   }
 
   override values(): ReturnType<Map<string, Ticket>["values"]> {
-    this.looks += this.size;
+    this.reads += this.size;
     return super.values();
   }
 }
@@ -64,14 +64,14 @@ describe("a plan that changes many tickets", () => {
       },
     ],
   ])("takes time in proportion to them: %s", (_which, prepare) => {
-    const looks = [100, 1_000].map((count) => {
+    const reads = [100, 1_000].map((count) => {
       const tickets = new Counted();
       const change = prepare(Object.assign(empty(), { tickets }), count);
-      tickets.looks = 0;
+      tickets.reads = 0;
       change();
-      return tickets.looks;
+      return tickets.reads;
     });
-    expect(looks[1]).toBeLessThan(12 * (looks[0] ?? 0));
+    expect(reads[1]).toBeLessThan(12 * (reads[0] ?? 0));
   });
 
   it("may have 150,000 tickets that wait for one", () => {
@@ -81,7 +81,7 @@ describe("a plan that changes many tickets", () => {
     for (const id of numbered(150_000, "x")) put(state, id, "pending", ["hub"]);
     put(state, "bad", "error");
     expect(state.blockedByError.size).toBe(150_001);
-    // If each of them were looked for among all others, this would outlast the test's time by far.
+    // Quadratic time would exceed the test's limit by far.
     for (const id of numbered(150_000, "x").reverse()) put(state, id, "pending");
     expect(state.blockedByError.size).toBe(1);
   });

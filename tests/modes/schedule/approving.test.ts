@@ -8,7 +8,7 @@ const REJECTED = { decision: "rejected", notes: "Not so" } as const;
 const FIRST = [task("a"), task("b"), task("gone"), task("changed")];
 const REVISED = [task("a"), task("b"), task("changed", { description: "Less" }), task("new", { dependencies: ["a"] })];
 
-/** A revision waits for approval that answers the trouble of `a`, leaves out `gone`, changes `changed` and adds `new`. */
+/** A revision waits for approval: it answers the escalation of `a`, leaves out `gone`, changes `changed` and adds `new`. */
 function waiting(
   options: { readonly config?: object; readonly input?: { readonly confirm: boolean } } = {},
 ): ScheduleSession {
@@ -16,7 +16,7 @@ function waiting(
   return escalated({ ...options, config }, ...FIRST).replan("a", ...REVISED);
 }
 
-/** The notes and the plan that whoever has the turn is told of. */
+/** The notes and the plan in the context of a turn. */
 function told(session: ScheduleSession, subject?: string) {
   const { notes = [], plan_file } = session.draft(subject).context;
   return [resolve(notes, session.lookup), plan_file];
@@ -136,7 +136,7 @@ describe("a revision that needs approval", () => {
 
   it("replaces one that waits, with the tickets that wait for it", () => {
     const session = waiting().instruct("b").fail("b");
-    // Whoever may plan again is shown what would be lost.
+    // A manager that may plan again is shown the waiting revision.
     const { plan } = session.state.session?.gate?.revision ?? {};
     expect(told(session, "b")).toEqual([[], { $file: plan }]);
     session.replan("b", ...FIRST, task("other"));
@@ -188,12 +188,12 @@ describe("a revision that needs approval", () => {
   });
 
   it("may be sent again as shown, though its tickets were done meanwhile", () => {
-    // What it changes has its place of the plan that counts.
+    // The revision, with `changed` last.
     const tasks = [0, 1, 3, 2].flatMap((index) => REVISED[index] ?? []).concat(task("other"));
     const troubledTwice = () => waiting().complete("gone", "changed").instruct("b").fail("b");
     const replaced = troubledTwice().replan("b", ...tasks);
     expect([replaced.refused, replaced.phase]).toEqual([undefined, "approving"]);
-    // Also the one that takes its place is shown, sent back, edited and taken.
+    // The same holds for the revision that replaces it.
     const edited = { ...APPROVED, plan: { tasks: [...tasks, task("mine")] } };
     for (const session of [
       waiting()

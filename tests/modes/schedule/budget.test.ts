@@ -2,12 +2,12 @@ import { describe, expect, it, test } from "vitest";
 import { later } from "../../../src/protocol/timestamp.ts";
 import { type Options, runs, schedule, type ScheduleSession, task, type Task } from "./session.ts";
 
-/** A session whose ticket `a` has this budget; it has been planned, and nobody has a turn about it yet. */
+/** A session whose ticket `a` has this budget, and has just been planned. */
 function planned(budget: Task["budget"], more: Partial<Task> = {}, options: Options = {}): ScheduleSession {
   return schedule(options).plan(task("a", { ...(budget ? { budget } : {}), ...more }));
 }
 
-/** The plan again, with another budget of `a`. */
+/** The plan with another budget for `a`. */
 function replan(budget: Task["budget"]): { tasks: Task[] } {
   return { tasks: [task("a", budget ? { budget } : {})] };
 }
@@ -16,7 +16,7 @@ function used(session: ScheduleSession): number | undefined {
   return session.ticket("a").allowance?.used;
 }
 
-function alarm(session: ScheduleSession): string | undefined {
+function budgetTimer(session: ScheduleSession): string | undefined {
   const timer = session.engine.ledger.timers.get("budget:a");
   return timer && `${timer.due_at}${timer.passive ? " passive" : ""}`;
 }
@@ -220,16 +220,6 @@ describe("a manager that is asked about a spent budget", () => {
       ["manager ticket b"],
     ]);
   });
-
-  it("may give up the ticket", () => {
-    const session = asked().giveUp("a");
-    expect(session.report.tickets).toEqual({ a: "error budget_exhausted" });
-  });
-
-  it("may ask a person, whose answer sends its message again", () => {
-    const session = asked().ask("a", "q");
-    expect(session.answerQuestions({ "c1.q": "No" }).open).toEqual(["manager error a"]);
-  });
 });
 
 describe("a person's retry", () => {
@@ -269,12 +259,12 @@ describe("a ticket's budget of time", () => {
 
   it("runs from its first offered turn, with a passive timer", () => {
     const session = planned({ wall_s: 60 });
-    expect([session.ticket("a").allowance, alarm(session)]).toEqual([
+    expect([session.ticket("a").allowance, budgetTimer(session)]).toEqual([
       { wall_s: 60, used: 1, from: FROM },
       "2026-01-01T00:01:03Z passive",
     ]);
     session.instruct("a");
-    expect(alarm(session)).toBe("2026-01-01T00:01:03Z passive");
+    expect(budgetTimer(session)).toBe("2026-01-01T00:01:03Z passive");
   });
 
   it("withdraws the open turn when it is over, and escalates", () => {
@@ -327,22 +317,22 @@ describe("a ticket's budget of time", () => {
   it("is extended by a plan, from the same beginning", () => {
     const session = planned({ wall_s: 60 }).instruct("a").fireTimer("budget:a");
     session.answer("a", "plan", replan({ wall_s: 600 }));
-    expect([session.open, alarm(session)]).toEqual([["manager ticket a"], `${later(FROM, 600_000)} passive`]);
+    expect([session.open, budgetTimer(session)]).toEqual([["manager ticket a"], `${later(FROM, 600_000)} passive`]);
   });
 
   it("has no timer once the ticket is over or has no limit", () => {
     const session = planned({ wall_s: 60 }).instruct("a").command("cancel", "a");
-    expect(alarm(session)).toBeUndefined();
+    expect(budgetTimer(session)).toBeUndefined();
     const other = planned({ wall_s: 60 }).send("plan", replan({ turns: 9 }));
-    expect(alarm(other)).toBeUndefined();
+    expect(budgetTimer(other)).toBeUndefined();
     const third = schedule().plan(task("a", { budget: { wall_s: 60 } }), task("b"));
     third.instruct("a").deliver("a").approve("a");
-    expect(alarm(third)).toBeUndefined();
+    expect(budgetTimer(third)).toBeUndefined();
   });
 
   it("begins again with a person's retry", () => {
     const session = planned({ wall_s: 60 }).instruct("a").fireTimer("budget:a").command("retry", "a");
-    expect([session.open, alarm(session)]).toEqual([
+    expect([session.open, budgetTimer(session)]).toEqual([
       ["worker instruction a"],
       `${later(session.ticket("a").allowance?.from ?? "", 60_000)} passive`,
     ]);

@@ -11,7 +11,7 @@ const PROPOSAL = {
 };
 const VERDICT = { verdict: { conclusion: "Three steps", dissent: ["two would do"] } };
 
-/** A session whose proposals are debated, and whose ticket `a` has one. */
+/** A session that debates proposals, and has one about ticket `a`. */
 function proposed(more: Partial<Task> = {}, options: Options = {}, ...others: readonly Task[]): ScheduleSession {
   return schedule({ ...options, config: { discussion: DEBATE, ...options.config } })
     .plan(task("a", { risks: ["it is large"], ...more }), task("b", { dependencies: ["a"] }), ...others)

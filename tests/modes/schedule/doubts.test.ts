@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
 import { schedule, type ScheduleSession, task } from "./session.ts";
 
-/** A crash while a worker had `a`, and a role that wants a person asked. */
+/** A session that recovers from a crash during a turn about `a`, of a role with `recovery: ask`. */
 function crashed(session = schedule()): { session: ScheduleSession; turn_id: string } {
   session.plan(task("a"), task("b")).instruct("a").admit("a");
   const turn_id = session.ticket("a").turn?.turn_id ?? "";

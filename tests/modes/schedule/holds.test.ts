@@ -13,14 +13,14 @@ function until(retry_at: string): JsonObject {
   return { details: { retry_at } };
 }
 
-/** Who is held, why and how long. */
+/** The holds, as `role reason from … until …`. */
 function held(session: ScheduleSession): string[] {
   return [...session.engine.ledger.holds.values()]
     .map(({ role_id, reason, until: end = "released", since }) => `${role_id} ${reason} from ${since} until ${end}`)
     .sort();
 }
 
-function alarms(session: ScheduleSession): string[] {
+function holdTimers(session: ScheduleSession): string[] {
   return [...session.engine.ledger.timers.entries()]
     .filter(([id]) => id.startsWith("hold:"))
     .map(([id, { due_at, passive }]) => `${id} ${due_at}${passive ? " passive" : ""}`);
@@ -52,7 +52,7 @@ describe("a hold", () => {
     const session = working().fail("a", "rate_limited", until("2026-01-01T00:30:00+00:15"));
     expect(held(session)).toEqual(["hand rate_limited from 2026-01-01T00:00:07Z until 2026-01-01T00:15:00Z"]);
     session.command("release", undefined, { role_id: "hand" });
-    expect([held(session), alarms(session)]).toEqual([[], []]);
+    expect([held(session), holdTimers(session)]).toEqual([[], []]);
   });
 
   it("with a past or near end lasts for a back-off that doubles", () => {
@@ -94,21 +94,21 @@ describe("a hold", () => {
   it("ends when the role is given a turn", () => {
     const session = working().fail("a", "rate_limited", until("2026-01-01T00:10:00Z"));
     session.admit("a");
-    expect([held(session), alarms(session)]).toEqual([[], []]);
+    expect([held(session), holdTimers(session)]).toEqual([[], []]);
   });
 
   it("ends on resume if it has no end of its own", () => {
     const session = working().fail("a", "authentication").stop().recover();
-    expect([held(session), alarms(session)]).toEqual([[], []]);
+    expect([held(session), holdTimers(session)]).toEqual([[], []]);
     const waiting = working().fail("a", "rate_limited", until("2026-01-01T00:10:00Z")).stop().recover();
-    expect([held(waiting), alarms(waiting)]).toEqual([
+    expect([held(waiting), holdTimers(waiting)]).toEqual([
       ["hand rate_limited from 2026-01-01T00:00:07Z until 2026-01-01T00:10:00Z"],
       ["hold:hand 2026-01-01T01:00:07Z passive"],
     ]);
   });
 });
 
-/** Two that share an account, whose order in the alphabet is not that of the table, and one that has its own. */
+/** Two roles that share an account, not in alphabetical order, and one with its own. */
 const SHARED: readonly Role[] = CREW.map((role) => ({
   ...role,
   ...(role.role_id === "boss" ? { account: "own" } : { account: "acme" }),
@@ -133,7 +133,7 @@ describe("roles of one account", () => {
 
   test.each(["hand", "eye"])("are released together by the id %s", (role_id) => {
     const session = shared().fail("a", "authentication").command("release", undefined, { role_id });
-    expect([held(session), alarms(session)]).toEqual([[], []]);
+    expect([held(session), holdTimers(session)]).toEqual([[], []]);
   });
 
   it("are not released by another id", () => {
@@ -151,7 +151,7 @@ describe("roles of one account", () => {
       const from = session.engine.ledger.holds.get("hand")?.since;
       session.fail("b", code, end === undefined ? {} : until(end));
       expect(held(session)).toEqual(["eye", "hand"].map((id) => `${id} ${code} from ${from} until ${told}`));
-      expect(alarms(session)).toEqual(["hold:hand 2026-01-01T01:00:10Z passive"]);
+      expect(holdTimers(session)).toEqual(["hold:hand 2026-01-01T01:00:10Z passive"]);
     },
   );
 
@@ -163,14 +163,14 @@ describe("roles of one account", () => {
   });
 
   it("have one timer together, whichever failed", () => {
-    expect(alarms(shared().fail("b", "authentication"))).toEqual(["hold:hand 2026-01-01T01:00:10Z passive"]);
+    expect(holdTimers(shared().fail("b", "authentication"))).toEqual(["hold:hand 2026-01-01T01:00:10Z passive"]);
   });
 });
 
-/** How the session stops over the role when its time is up. */
+/** How the session stops when the role has been held for max_hold_s. */
 function stop({ engine: { ledger } }: ScheduleSession): unknown {
   const [hold] = ledger.holds.values();
-  if (!hold) throw new Error("nobody is held");
+  if (!hold) throw new Error("no role is held");
   return stopFor(ledger, hold, later(hold.since ?? "", (ledger.terms.max_hold_s ?? 0) * 1000));
 }
 
@@ -179,13 +179,13 @@ describe("a role that is held longer than max_hold_s", () => {
     const session = working().fail("a", "authentication");
     const before = session.open;
     expect(session.fireTimer("hold:hand").last.step).toEqual({ changes: [], envelopes: [], effects: [], commands: [] });
-    expect([session.last.disposition, session.open, alarms(session)]).toEqual(["applied", before, []]);
+    expect([session.last.disposition, session.open, holdTimers(session)]).toEqual(["applied", before, []]);
     expect(stop(session)).toEqual({
       reason: "waiting",
       message: 'the role "hand" is held (authentication): log in with its program, then resume the session',
     });
     expect(session.stop("waiting").recover().open).toEqual(before);
-    expect([held(session), alarms(session)]).toEqual([[], []]);
+    expect([held(session), holdTimers(session)]).toEqual([[], []]);
   });
 
   test.each([
@@ -218,7 +218,7 @@ describe("a role that is held longer than max_hold_s", () => {
 
   it("counts from the failure, through stops and resumes", () => {
     const session = working().fail("a", "rate_limited", until("2026-01-01T05:00:00Z"));
-    const due = alarms(session);
-    expect(alarms(session.stop().recover(false))).toEqual(due);
+    const due = holdTimers(session);
+    expect(holdTimers(session.stop().recover(false))).toEqual(due);
   });
 });

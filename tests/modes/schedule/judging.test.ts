@@ -3,7 +3,7 @@ import { APPROVED, CHANGES, type Options, runs, schedule, type ScheduleSession, 
 
 const CRITERIA = { acceptance_criteria: ["reads well", runs("npm", "test")] };
 
-/** A ticket whose work has been delivered. */
+/** A session whose ticket `a` is delivered. */
 function delivered(more: Parameters<typeof task>[1], options: Options = {}): ScheduleSession {
   return schedule(options).plan(task("a", more), task("b")).instruct("a").deliver("a");
 }

@@ -6,7 +6,7 @@ import type { PayloadType } from "../../../src/protocol/payload.ts";
 import { tasksAt } from "./rules.ts";
 import { CREW, DEBATE, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
-/** One random thing that happens; what it is about is picked from what there is when it happens. */
+/** A random event. What it is about is picked when it happens. */
 interface Happening {
   readonly what: number;
   readonly which: number;
@@ -19,7 +19,7 @@ interface RandomTask {
   readonly kind: number;
 }
 
-/** Sessions that are lived through, others in each run; each takes 15 to 25 ms, and the simulation lives through thousands. */
+/** The number of random sessions, each of 15 to 25 ms. The simulation runs thousands more. */
 const RUNS = Number(process.env["RUNS"] ?? 150);
 
 const IDS = ["a", "b", "c", "d", "e"];
@@ -33,7 +33,7 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   tasks: randomPlan,
 });
 
-/** The workers share an account, and have limits of their own that an admission here does not look at. */
+/** The workers share an account, and have limits of their own, which the kit ignores when it admits turns. */
 const ROLES = CREW.map((role) => ({
   ...role,
   ...(role.type === "worker" ? { account: "acme" } : {}),
@@ -53,7 +53,7 @@ const settings = fc.record({
   discussed: fc.boolean(),
 });
 
-/** A plan whose tasks mostly depend on earlier ones, now and then on anything: an invalid one is a case too. */
+/** A plan whose tasks mostly depend on earlier ones. Some depend on any task, so the plan may be invalid. */
 function tasksOf(tasks: readonly RandomTask[]) {
   return tasks.map(({ on, kind }, index) => {
     const dependencies = on
@@ -78,7 +78,7 @@ function pick<T>(list: readonly T[], which: number): T | undefined {
   return list[which % Math.max(1, list.length)];
 }
 
-/** What agents say, by how well they mean: mostly what brings the work on, now and then anything. */
+/** An agent's answer: mostly a helpful one, now and then any. */
 function answer(message: string, how: number, tasks: readonly RandomTask[]): [PayloadType, JsonObject] {
   const question = { question_id: "q", text: "What?" };
   const instruction: JsonObject = { summary: "So", acceptance_criteria: how % 4 === 0 ? [runs("true")] : [] };
@@ -112,7 +112,7 @@ function answer(message: string, how: number, tasks: readonly RandomTask[]): [Pa
   return (how < 70 ? helpful[message] : undefined) ?? pick(all, how) ?? ["plan", plan];
 }
 
-/** A person's word at a moment of their own choosing. */
+/** A person sends something at any time. */
 function personSays(session: ScheduleSession, { which, how, tasks }: Happening): void {
   const ticket = pick([...session.state.tickets.keys()], which);
   const decision = pick(["approved", "changes_requested", "rejected"] as const, how) ?? "approved";
@@ -133,7 +133,7 @@ function personSays(session: ScheduleSession, { which, how, tasks }: Happening):
   pick(words, which)?.();
 }
 
-/** Whatever waits for a person, a clock or a check gets it. */
+/** Ends something that waits for a person, a timer, checks or a child session. */
 function waitEnds(session: ScheduleSession, { which, how, tasks }: Happening): void {
   const { timers, asks, checks, children } = session.engine.ledger;
   const waits = [
@@ -159,7 +159,7 @@ function waitEnds(session: ScheduleSession, { which, how, tasks }: Happening): v
   pick(waits, which)?.();
 }
 
-/** A manager that goes on from the plan that it is shown is never refused it, whatever was done meanwhile. */
+/** A manager that sends the plan that it is shown, with one task more, is never refused. */
 function repeats(session: ScheduleSession, subject: string | undefined, which: number): void {
   const { plan_file } = session.draft(subject).context as { plan_file?: { $file: Place } };
   if (!plan_file) return;
@@ -180,11 +180,11 @@ function happen(session: ScheduleSession, one: Happening): void {
       [...session.state.tickets.values()].filter((ticket) => ticket.status === "error"),
       which,
     );
-    // The runtime finds nothing to do in a session that was reopened in vain.
+    // The runtime finds nothing to do in a session that was reopened without effect.
     if (lost && session.reopen().command("retry", lost.id).refused !== undefined) session.stop("no_progress");
   } else if (what < 62 && turn) {
     if (turn.status === "offered") session.admit(turn.subject);
-    // One in doubt has no agent that could fail: it only ends with what a person says of it.
+    // A turn in doubt has no agent that could fail: only a person's answer ends it.
     if (how < 6 && turn.status !== "asked")
       session.fail(
         turn.subject,

@@ -4,7 +4,7 @@ import type { Json } from "../../../src/lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../../src/protocol/limits.ts";
 import { APPROVED, CHANGES, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
-/** Two tickets, and `a` has come as far as the name says. */
+/** Sessions with two tickets, of which `a` is as far as the name says. */
 const AT: Record<string, () => ScheduleSession> = {
   "pending, offered": () => schedule().plan(task("a"), task("b")),
   "pending, in the manager's hands": () => AT["pending, offered"]!().admit("a"),

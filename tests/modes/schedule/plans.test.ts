@@ -4,7 +4,7 @@ import type { Json } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { APPROVED, CHANGES, schedule, task } from "./session.ts";
 
-/** An id of the most characters there may be. */
+/** An id of the greatest length. */
 const long = (index: number) => `t${index}-`.padEnd(64, "x");
 
 const HAND: Role = { role_id: "hand", type: "worker", backend: "scripted" };
@@ -91,7 +91,7 @@ describe("an invalid plan", () => {
     const roles: Role[] = [{ ...HAND, role_id: "boss", type: "manager" }, ...workers];
     const session = schedule({ roles }).plan(...tasks);
     expect(session.refused).toContain("invalid_plan /tasks");
-    // The session holds every request against its schema.
+    // `admit` checks the request against its schema.
     const [admitted] = session.admit().records.slice(-1);
     expect(admitted?.payload["context"]).toMatchObject({ refused: [{ payload_type: "plan", code: "invalid_plan" }] });
   });
@@ -193,7 +193,7 @@ describe("the plan gate", () => {
     expect(proposed("a").send("approval", { decision: "rejected" }).report).toMatchObject({
       ended: "cancelled plan_rejected",
       tickets: { a: "error plan_rejected" },
-      // To try again what somebody has just refused is nothing to propose.
+      // A retry of what was just rejected is no next step.
       whole: { next_steps: ["bosun log"] },
     });
   });
@@ -216,15 +216,6 @@ describe("the plan gate", () => {
   it("gives way to a person's own plan", () => {
     const session = proposed("a").send("plan", { tasks: [task("b")] });
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket b"]]);
-  });
-
-  it("stays through a stop", () => {
-    const session = proposed("a").stop("waiting");
-    expect([session.phase, session.recover().phase, session.open]).toEqual([
-      "waiting",
-      "approving",
-      ["ask approval a1"],
-    ]);
   });
 
   it("refuses to retry tickets of an unapproved plan", () => {

@@ -4,8 +4,8 @@ import type { Json } from "../../../src/lib/json.ts";
 import { COMPLETED, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 /**
- * One session whose records are known by number: 1 opened, 2 requirement, 3 its turn, 4 the plan, 5 `base`'s turn, 6 its
- * instruction, 7 its turn, 8 an artifact, 9 its report, 10 its review's turn, 11 its review: then `a` is put to the manager.
+ * A session with known record numbers: 1 opening, 2 requirement, 3 its turn, 4 plan, 5 turn about `base`, 6 its instruction, 7 its turn,
+ * 8 artifact, 9 report, 10 turn for the review, 11 review. Then the manager is asked about `a`.
  */
 function session(more: Parameters<typeof task>[1] = {}): ScheduleSession {
   const made = schedule()

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { APPROVED, CHANGES, CREW, runs, schedule, type ScheduleSession, type Task, task } from "./session.ts";
 
-/** Work that was delivered, and sent back once too often: the manager is asked what to do with it. */
+/** Delivered work that was sent back too often, so that its ticket has escalated. */
 function rejected(more: Partial<Task> = {}): ScheduleSession {
   const session = schedule({ config: { max_review_rounds: 0, check_rounds: 0 } })
     .plan(task("a", more), task("b", { dependencies: ["a"] }))

@@ -32,7 +32,7 @@ describe("retrying a ticket", () => {
     const behind = schedule().plan(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] }));
     behind.command("cancel", "c").giveUp("a");
     behind.reopen().command("retry", "c");
-    // "b" has not been begun, so it is not what could be tried again; nor could it be if it were in error, too.
+    // "a" is the one to retry: "b" waits for it, whether pending or in error.
     expect([behind.last.step.refused?.message, behind.last.step.refused?.hint]).toEqual([
       'ticket "c" waits for "a", which cannot be done',
       "bosun retry a",

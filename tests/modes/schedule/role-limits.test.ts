@@ -5,7 +5,7 @@ import type { Role } from "../../../src/protocol/roles.ts";
 import { later } from "../../../src/protocol/timestamp.ts";
 import { COMPLETED, CREW, INSTRUCTION, schedule, type ScheduleSession, task } from "./session.ts";
 
-/** The crew with more said of its workers. */
+/** The crew, with more fields for its workers. */
 function crew(hand: Partial<Role>, eye: Partial<Role> = {}): readonly Role[] {
   return CREW.map((role) => ({
     ...role,
@@ -15,7 +15,7 @@ function crew(hand: Partial<Role>, eye: Partial<Role> = {}): readonly Role[] {
 
 const given = (id: string, role_id = "hand") => task(id, { instruction: INSTRUCTION, assigned_to: { role_id } });
 
-/** Who is held, for what and until when. */
+/** The holds, as `role reason until … limit used/max`. */
 function held(session: ScheduleSession): string[] {
   return [...session.engine.ledger.holds.values()]
     .map(({ role_id, reason, until = "released", limit }) =>
@@ -32,7 +32,7 @@ function used(session: ScheduleSession, role_id = "hand"): string | undefined {
   return use && `${use.turns}/${use.wall_ms}`;
 }
 
-/** A task for each letter, all for `hand`. */
+/** A session with a task for each letter, all assigned to `hand`. */
 function planned(hand: Partial<Role>, ids = "abc", eye: Partial<Role> = {}): ScheduleSession {
   return schedule({ roles: crew(hand, eye) }).plan(...ids.split("").map((id) => given(id)));
 }
@@ -105,7 +105,7 @@ describe("a role's budget of turns", () => {
 
 describe("a role's budget of time", () => {
   const timed = (ids?: string) => planned({ budget: { wall_s: 10 } }, ids);
-  /** The time so many seconds after the latest fact; every fact comes a second after the one before. */
+  /** The time so many seconds after the latest fact. */
   const after = (session: ScheduleSession, seconds: number) =>
     later(session.records.at(-1)?.record.received_at ?? "", seconds * 1000);
 

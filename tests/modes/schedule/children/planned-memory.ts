@@ -3,7 +3,7 @@ import type { Fact } from "../../../../src/kernel/mode.ts";
 import { CONFIG } from "../../kit.ts";
 import { CREW } from "../session.ts";
 
-// `node --expose-gc planned-memory.ts`: prints the bytes that each ticket of a large plan takes beside its task.
+// Prints how many bytes each ticket of a large plan takes beside its task. Run with --expose-gc.
 const TICKETS = 16_000;
 
 const tasks = Array.from({ length: TICKETS }, (_, place) => ({
