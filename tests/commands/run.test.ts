@@ -163,7 +163,7 @@ describe("bosun run", () => {
     let stderr = "";
     child.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
     expect(await once(child, "close")).toEqual([2, null]);
-    expect(stderr).toContain("has more characters than can be read; at most 200,000 are allowed");
+    expect(stderr).toContain("too many characters; at most 200,000");
   });
 
   it("plays what it takes: a plan for editors, with an anchor that hundreds of texts use", async () => {
