@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SessionEvent } from "../../../src/runtime/bus.ts";
@@ -238,6 +238,8 @@ it("tells a viewer that comes late of what happens from then on", async () => {
   const { session_id, sequence } = session;
   const output = join(rig.home, "logs", session_id, "output");
   await expect.poll(() => rig.store.session(session_id)).toMatchObject({ value: { last_sequence: sequence } });
+  const printed = () => readdirSync(output).map((name) => readFileSync(join(output, name), "utf8"));
+  await expect.poll(printed).toEqual(["early\n"]);
   const feed = await StoredFeed.open({ store: reader, session_id, output, first: sequence, joins: true });
   const viewer = watch(feed, over);
   expect(feed.standing()).toMatchObject({ counts: { in_progress: 1 }, running: [{ role_id: "hand", subject: "a" }] });
