@@ -82,7 +82,10 @@ export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
   if (ledger.timers.has(timer_id)) changes.push({ drop: "timer", id: timer_id });
 }
 
-/** Ends the holds that only a person ends: resuming a session says that the cause is gone. A spent budget stays: it must be released by role. */
+/**
+ * Ends the holds that only a person ends: resuming a session says that the cause is gone. A spent budget stays: it must
+ * be released by role.
+ */
 export function liftUnending(ledger: Ledger, changes: Change[]): void {
   for (const { role_id, until, limit } of ledger.holds.values()) {
     if (limit === undefined && until === undefined && sharing(ledger, role_id)[0] === role_id)

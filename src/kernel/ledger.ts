@@ -3,7 +3,10 @@ import type { Budget } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Change, CriterionReference, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
-/** A turn that is `offered` to a seat, `open` in the hands of an agent, or in doubt after a crash: a person is `asked` whether to repeat it. */
+/**
+ * A turn that is `offered` to a seat, `open` in the hands of an agent, or in doubt after a crash: a person is `asked`
+ * whether to repeat it.
+ */
 export interface LedgerTurn {
   readonly turn_id: string;
   readonly seat: Seat;

@@ -97,7 +97,7 @@ export interface Step {
   readonly effects: readonly Effect[];
   /** What the runtime must do once the step is committed. */
   readonly commands: readonly Command[];
-  /** Set if the fact is not accepted: it is recorded as refused, with this reason. The rest of the step applies all the same. */
+  /** Set if the fact is not accepted: it is recorded as refused, with this reason. The step's changes still apply. */
   readonly refused?: Failure;
 }
 
@@ -110,7 +110,7 @@ export interface EnvelopeDraft {
   readonly payload: JsonObject;
 }
 
-/** A limit that was reached, as it stands in `session_stopped`. */
+/** A limit that was reached, for `session_stopped`. */
 export interface LimitUsed {
   readonly limit: string;
   readonly used: number;
@@ -179,7 +179,10 @@ interface Ask {
   readonly subject?: string;
 }
 
-/** A stored timer that comes back as a `timer_fired` fact. Setting an id again replaces it. Ids that begin with `hold:` are the engine's. */
+/**
+ * A stored timer that comes back as a `timer_fired` fact. Setting an id again replaces it. Ids that begin with `hold:`
+ * are the engine's.
+ */
 interface SetTimer {
   readonly do: "set_timer";
   readonly timer_id: string;

@@ -4,7 +4,10 @@ import type { JsonObject } from "../lib/json.ts";
 export interface Presentation {
   /** What one of its subjects is called, such as `ticket`. */
   readonly subjectName: string;
-  /** What a subject's statement is called, such as `position`, if subjects state something and do no work. Before the first statement, a subject's title is its id. */
+  /**
+   * What a subject's statement is called, such as `position`, if subjects state something and do no work. Before the
+   * first statement, a subject's title is its id.
+   */
   readonly statementName?: string;
   /** A sentence for each reason with which this mode closes a session; reasons common to all modes need none. */
   readonly closingReasons?: Readonly<Record<string, string>>;

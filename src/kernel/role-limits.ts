@@ -2,7 +2,10 @@ import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, put, type RoleUse, runsEnded } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
 
-/** Prefixes for the ids of holds that come from a role's own limits. No role id has a colon. A role may have one of each, and one from a failure. */
+/**
+ * Prefixes for the ids of holds that come from a role's own limits. No role id has a colon. A role may have one of
+ * each, and one from a failure.
+ */
 export const BUDGET_HOLD = "budget:";
 export const RATE_HOLD = "rate:";
 

@@ -17,7 +17,7 @@ export function stepOf(write: () => Step): Step {
   }
 }
 
-/** The refusal of something that answers no turn, so that no message can be put again. */
+/** The refusal of something that answers no turn, so that no message can be sent again. */
 export function notPermitted(message: string, hint: string): Failure {
   return failure("not_permitted", message, { hint });
 }

@@ -6,7 +6,10 @@ import type { Scenario } from "./scenario.ts";
 
 type Discussion = NonNullable<ResolvedConfiguration["discussion"]>;
 
-/** Lets a share of the schedules discuss proposals in child sessions. Its random stream is separate, so that other scenarios stay the same. */
+/**
+ * Lets a share of the schedules discuss proposals in child sessions. Its random stream is separate, so that other
+ * scenarios stay the same.
+ */
 export function discussing(scenario: Scenario): Scenario {
   const random = randomOf(scenario.seed, "discussion");
   if (scenario.mode !== "schedule" || !random.chance(1 / 8)) return scenario;

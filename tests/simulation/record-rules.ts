@@ -218,7 +218,10 @@ export class RecordRules {
     else if (decision === "rejected") this.onPlan(this.#standing);
   }
 
-  /** Takes a plan as current: its tasks, and the commands that must pass for each. A ticket that does not restart keeps its instructions' commands. */
+  /**
+   * Takes a plan as current: its tasks, and the commands that must pass for each. A ticket that does not restart keeps
+   * its instructions' commands.
+   */
   #stands(tasks: readonly JsonObject[], effects: readonly RecordedEffect[]): void {
     this.#standing = tasks;
     this.onPlan(tasks);

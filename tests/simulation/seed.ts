@@ -14,7 +14,10 @@ export interface SeedResult {
   readonly compared: boolean;
 }
 
-/** Runs a seed. If its scenario is comparable, runs it again without misfortunes: both must end with the same report, unless one was calmed. */
+/**
+ * Runs a seed. If its scenario is comparable, runs it again without misfortunes: both must end with the same report,
+ * unless one was calmed.
+ */
 export async function simulateSeed(seed: number, trace?: string[]): Promise<SeedResult> {
   const disturbed = await simulate(seed, false, trace);
   const { comparable, roles } = scenarioOf(seed);

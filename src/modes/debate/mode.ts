@@ -6,7 +6,10 @@ import { DEBATE_RIGHTS } from "./rights.ts";
 import type { DebateState } from "./state.ts";
 import { phase } from "./view.ts";
 
-/** The debate mode: participants give their opinions independently, revise them in rounds after reading each other's, and a judge concludes. */
+/**
+ * The debate mode: participants give their opinions independently, revise them in rounds after reading each other's,
+ * and a judge concludes.
+ */
 export const debateMode: Mode<DebateState> = {
   ...debateReader,
   rules: 7,

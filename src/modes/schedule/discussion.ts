@@ -80,7 +80,10 @@ export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">
   offer(draft, id, "report");
 }
 
-/** The end of a discussion, as a report on the manager's proposal. A mode has `conclusion` and `dissent` in its result, or in a `verdict` there. */
+/**
+ * The end of a discussion, as a report on the manager's proposal. A mode has `conclusion` and `dissent` in its result,
+ * or in a `verdict` there.
+ */
 export function discussionReport(finished: number): JsonObject {
   const resultOf = (field: string) =>
     firstOf(from(finished, `/result/verdict/${field}`), from(finished, `/result/${field}`));

@@ -161,7 +161,10 @@ function answersForReport(draft: Draft): { clarifications?: Json[] } {
   return clarifications.length === 0 ? {} : { clarifications };
 }
 
-/** The pending tickets that depend on one in error, directly or not, each with that ticket's id. Iterative, since plans may be long chains. */
+/**
+ * The pending tickets that depend on one in error, directly or not, each with that ticket's id. Iterative, since plans
+ * may be long chains.
+ */
 function blockersOf(all: readonly Ticket[]): Map<string, string> {
   const dependents = new Map<string, Ticket[]>();
   for (const ticket of all) {

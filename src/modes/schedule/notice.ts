@@ -12,7 +12,10 @@ export function armNotice(draft: Draft): void {
   draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000, true);
 }
 
-/** Reports the unfinished tickets that hold up others for long. A person sees it at once, the manager in the history of the ticket's next turn. */
+/**
+ * Reports the unfinished tickets that hold up others for long. A person sees it at once, the manager in the history of
+ * the ticket's next turn.
+ */
 export function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
   const now = milliseconds(draft.fact.received_at);

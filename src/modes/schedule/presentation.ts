@@ -25,7 +25,10 @@ function worthRetrying(report: JsonObject): string[] {
   );
 }
 
-/** Whether a ticket failed in a way that a person may want to retry: not if a person gave it up, nor if a plan withdrew it and nothing waits for it. */
+/**
+ * Whether a ticket failed in a way that a person may want to retry: not if a person gave it up, nor if a plan withdrew
+ * it and nothing waits for it.
+ */
 export function isWorthRetrying(
   { status, reason }: { readonly status: Json | undefined; readonly reason?: Json | undefined },
   isAwaited: boolean,

@@ -78,7 +78,10 @@ function hasNoQuestions(draft: Draft, { payload }: FactOf<"clarification">, turn
   return turn.message === "requirement" || (turn.rounds ?? 0) < draft.session.settings.max_clarification_rounds;
 }
 
-/** Takes answers by scoped id (`c2.q1`), or by bare id if only one open question has it; `ask_id` limits the sets. All are taken or none. */
+/**
+ * Takes answers by scoped id (`c2.q1`), or by bare id if only one open question has it; `ask_id` limits the sets. All
+ * are taken or none.
+ */
 export function onClarificationResponse(draft: Draft, fact: FactOf<"clarification_response">): void {
   const { ask_id } = fact.payload;
   const open = [...draft.before.questions.values()]

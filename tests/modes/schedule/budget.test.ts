@@ -97,7 +97,7 @@ describe("a ticket's budget of turns", () => {
     expect(schedule().plan(task("b")).draft("b").remaining_turns).toBeUndefined();
   });
 
-  it("comes from the configuration, key by key, where the task has none", () => {
+  it("comes from the configuration, key by key, if the task has none", () => {
     const config = { budget: { ticket: { turns: 7, wall_s: 60 } } };
     const allowances = [undefined, { turns: 2 }, { wall_s: 5 }].map(
       (budget) => planned(budget, {}, { config }).ticket("a").allowance,
@@ -114,14 +114,14 @@ describe("a ticket's budget of turns", () => {
 describe("work that was delivered with the last of its budget", () => {
   const delivered = (more: Partial<Task> = {}) => planned({ turns: 2 }, more).instruct("a").deliver("a");
 
-  it("is reviewed all the same, also when that turn fails at first", () => {
+  it("is still reviewed, even if the first review turn fails", () => {
     const session = delivered();
     expect(session.open).toEqual(["manager review_request a"]);
     session.fail("a", "timeout").fireTimer("retry:a").approve("a");
     expect(session.report).toMatchObject({ ended: "done", tickets: { a: "done" } });
   });
 
-  it("is not mended, but can still be approved by the manager who wanted it changed", () => {
+  it("is not corrected, but can still be approved", () => {
     const session = delivered().sendBack("a");
     expect(session.moved).toEqual(["a: awaiting_review -work_stopped-> blocked (budget_exhausted)"]);
     expect(session.draft("a").expects).toContain("review");
@@ -138,7 +138,7 @@ describe("work that was delivered with the last of its budget", () => {
     expect(session.status("a")).toBe("blocked (budget_exhausted)");
   });
 
-  it("that nobody takes on is given up in the end", () => {
+  it("is given up if it is sent back until escalations are spent", () => {
     const session = delivered().sendBack("a").sendBack("a").sendBack("a");
     expect(session.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error budget_exhausted" } });
   });

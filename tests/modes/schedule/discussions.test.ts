@@ -143,7 +143,7 @@ describe("a ticket whose time is up before its discussion has begun", () => {
   });
 });
 
-describe("a ticket that is taken out of its discussion", () => {
+describe("a ticket that leaves its discussion", () => {
   test.each<[string, (session: ScheduleSession) => ScheduleSession, string]>([
     ["cancelled", (session) => session.command("cancel", "a"), "error (cancelled)"],
     ["planned otherwise", (session) => session.send("plan", { tasks: [task("c")] }), "error (withdrawn)"],

@@ -30,7 +30,7 @@ const AT: Record<string, () => ScheduleSession> = {
       .deliver("a"),
 };
 
-describe("cancelling a ticket", () => {
+describe("cancel of a ticket", () => {
   test.each(Object.keys(AT))("withdraws it and what it holds: %s", (name) => {
     const session = AT[name]!();
     const from = session.ticket("a").status;
@@ -53,7 +53,7 @@ describe("cancelling a ticket", () => {
   });
 });
 
-describe("cancelling the session", () => {
+describe("cancel of the session", () => {
   test.each(Object.keys(AT))("withdraws everything, with a ticket %s", (name) => {
     const session = AT[name]!().command("cancel");
     expect([session.phase, session.open]).toEqual(["closed", []]);
