@@ -28,7 +28,7 @@ export interface ViewerParts {
   readonly left: () => void;
 }
 
-/** The driver of a session that another process runs, or nobody. The session does not notice it: answers go through the inbox. */
+/** The driver of a session that this process does not run. It only reads; answers go through the inbox. */
 export interface Viewer {
   readonly feed: StoredFeed;
   readonly driver: Driver;

@@ -3,7 +3,7 @@ import type { Reporter } from "../../ui/reporter.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import type { PersonMessage, Refusal } from "./person-message.ts";
 
-/** Something a session asks, for whoever puts it to a person. */
+/** Something a session asks, as an `Asker` gets it. */
 export interface OpenAsk extends LedgerAsk {
   /** What of it waits for a person now; nothing once it is settled, and while this person's answer is on its way. */
   waiting(): readonly Waiting[];

@@ -103,7 +103,7 @@ export class InboxControl implements SessionControl {
 }
 
 export interface InboxControlParts {
-  /** Undefined where nobody is asked, so nothing is said. */
+  /** Undefined if no person is asked here. */
   readonly inbox: Store | undefined;
   readonly session_id: string;
   readonly left: () => void;

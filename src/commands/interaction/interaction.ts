@@ -24,7 +24,7 @@ export interface InteractionParts {
 /** Brings every ask of a session to an answer: from what was said beforehand, else by having a person asked. */
 export class Interaction {
   readonly #parts: InteractionParts;
-  /** Asks with a message that was said here and is not known to be taken: nobody is asked those again. */
+  /** Asks whose answer from here is not known to be taken. They are not asked again meanwhile. */
   readonly #late = new Set<string>();
   #isOver = false;
 
@@ -45,7 +45,7 @@ export class Interaction {
     await this.#parts.asker.end();
   }
 
-  /** Says what was given for the case that nobody comes; false if that settles none of the open asks. */
+  /** Says what `--unanswered` gives for the open asks; false if that settles none of them. */
   async answerAlone(): Promise<boolean> {
     const { feed, given } = this.#parts;
     let isSettled = false;

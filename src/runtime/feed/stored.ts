@@ -38,8 +38,7 @@ interface Look {
 }
 
 /**
- * The feed of a session that another process runs, or nobody: from the store, which it polls, and the output files. It only reads, so the
- * session does not notice it.
+ * The feed of a session that this process does not run, from the store, which it polls, and the output files. It only reads.
  */
 export class StoredFeed implements SessionFeed {
   readonly #parts: StoredFeedParts;
@@ -123,7 +122,7 @@ export class StoredFeed implements SessionFeed {
     this.#bus.emit({ kind: "stopping", reason: "signal", running: this.#turns.count });
   }
 
-  /** Tells what has happened since the last look. Once the owner is gone (`isOver`) nobody takes an answer, so no ask is told. */
+  /** Tells what has happened since the last look. Once the owner is gone (`isOver`) no ask is told, since no answer would be taken. */
   async look(isOver: boolean): Promise<void> {
     this.#turns.tellOutput();
     const version = this.#parts.store.version();
@@ -206,7 +205,7 @@ export class StoredFeed implements SessionFeed {
     }
   }
 
-  /** Tells of those asks of the look before that are still open: what is answered beforehand is answered at once, and was asked of nobody. */
+  /** Tells of the asks of the look before that are still open. Most others were answered beforehand. */
   #tellAsks(asked: readonly { readonly ask: LedgerAsk; isTold: boolean }[]): void {
     for (const known of asked) {
       if (this.#asks.get(known.ask.ask_id) !== known) continue;
