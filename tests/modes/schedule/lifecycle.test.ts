@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { asking, INSTRUCTION, schedule, task } from "./session.ts";
+import { APPROVED, asking, COMPLETED, INSTRUCTION, schedule, task } from "./session.ts";
 
 const PROPOSAL = { summary: "This way?" };
 const PROPOSED = { status: "proposal", summary: "Or that way" } as const;
@@ -7,17 +7,23 @@ const PROPOSED = { status: "proposal", summary: "Or that way" } as const;
 describe("a ticket from plan to done", () => {
   it("is instructed, delivered, reviewed and done", () => {
     const session = schedule().requirement();
-    expect(session.open).toEqual(["manager requirement"]);
-    session.replan(undefined, task("a"));
+    session.nextTurn("boss").answer("plan", { tasks: [task("a")] });
     expect(session.moved).toEqual(["a: nothing -created-> pending"]);
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
-    session.instruct("a");
+
+    const planned = session.nextTurn("boss");
+    expect(planned.request).toMatchObject({ role_id: "boss", message: { payload_type: "ticket" } });
+    planned.answer("instruction", INSTRUCTION);
     expect(session.moved).toEqual(["a: pending -instruction_received-> in_progress"]);
-    expect(session.open).toEqual(["worker instruction a"]);
-    session.deliver("a");
+
+    const work = session.nextTurn("hand");
+    expect(work.request).toMatchObject({ message: { payload_type: "instruction", payload: INSTRUCTION } });
+    work.answer("report", COMPLETED);
     expect(session.moved).toEqual(["a: in_progress -report_completed-> awaiting_review"]);
-    expect(session.open).toEqual(["manager review_request a"]);
-    session.approve("a");
+
+    const review = session.nextTurn("boss");
+    expect(review.request).toMatchObject({ message: { payload_type: "review_request" } });
+    review.answer("review", APPROVED);
     expect(session.moved).toEqual(["a: awaiting_review -approved-> done"]);
     expect([session.phase, session.open]).toEqual(["closed", []]);
     expect(session.report).toMatchObject({ ended: "done", tickets: { a: "done" } });
