@@ -23,7 +23,7 @@ import type { NotificationHook, SentNotification } from "./notifications.ts";
 import { Session } from "./session.ts";
 import { SteadyClock } from "./time/steady-clock.ts";
 
-/** What every session of this process works with. */
+/** What all sessions of this process share. */
 export interface Surroundings {
   readonly home: string;
   readonly store: Store;
@@ -31,31 +31,31 @@ export interface Surroundings {
   readonly launcher: Launcher;
   readonly version: string;
   readonly agentFor: (role: Role, config: ResolvedConfiguration) => Agent;
-  /** False where nobody wants a file for each record: measurements. */
+  /** False in measurements without log files. */
   readonly files: boolean;
-  /** How people are told of what happens; absent where nobody is: measurements. */
+  /** Runs `notify.command`; absent in measurements. */
   readonly notify?: NotificationHook;
-  /** How sessions come to their child sessions; absent where none of them wants any. */
+  /** Creates and resumes child sessions; absent where there are none. */
   readonly childrenOf?: TakeChildOf;
-  /** How the parent of a child session is held: whoever holds it no longer takes no child of it. */
+  /** The lease of a child session's parent. Once it is lost, no child is taken. */
   readonly parent?: Lease;
 }
 
-/** What a child session has of its parent, and how that is held. */
+/** The part of a session that its children inherit, and its lease. */
 export interface Parent extends Pick<Assembled<unknown>, "session_id" | "config" | "roles" | "workspace"> {
   readonly lease: Lease;
 }
 
-/** For a session of these surroundings, how its children are taken. */
+/** Makes the function that takes the children of a session. */
 export type TakeChildOf = (around: Surroundings, parent: Parent) => TakeChild;
 
-/** Does the work with the session held; whoever fails holds it no longer. */
-export async function holding<T>(
+/** Runs `work` with the session's lease, which is released if it fails. */
+export async function withLease<T>(
   { store, clock, parent }: Surroundings,
   session_id: string,
   work: (lease: SessionLease) => Promise<Result<T, Failure>>,
 ): Promise<Result<T, Failure>> {
-  // Looked at first: what is put while the lease is being taken is already for this scheduler.
+  // Read before the lease is taken: messages put meanwhile are for this scheduler.
   const put_before = await catchStorage(async () => ok(store.inbox.pending(session_id).at(-1)?.id ?? 0));
   if (!put_before.ok) return put_before;
   const lease = await store.acquire(session_id, { pid: process.pid, host: os.hostname(), started_at: clock.now() });
@@ -68,25 +68,25 @@ export async function holding<T>(
   return done;
 }
 
-/** What a session is at the moment in which this process has it: new, or as it was left. */
+/** A session to be assembled: new, or as its last scheduler left it. */
 export interface Assembled<S> {
   readonly session_id: string;
   readonly state: S;
   readonly ledger: Ledger;
   readonly head: Head;
-  /** Every record up to this one is a file already. */
+  /** The last record that has its file. */
   readonly published: number;
   readonly config: ResolvedConfiguration;
   readonly roles: readonly Role[];
   readonly workspace: string;
   readonly opened_at: string;
-  /** The time of the last record, if there is one. */
+  /** The time of the last record. */
   readonly last_at?: Instant;
   /** What earlier schedulers notified, by key. */
   readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
-/** Puts a session together with its log folder, which is made whole first. `storage`, `storage_full`, `conflict`. */
+/** Assembles a session, after completing its log folder. Fails with `storage`, `storage_full` or `conflict`. */
 export function assemble<S>(
   around: Surroundings,
   mode: Mode<S>,
@@ -129,5 +129,5 @@ export function assemble<S>(
 }
 
 const noChildren: TakeChild = async (session_id) => {
-  throw new Error(`nobody can begin the child session ${session_id} here`);
+  throw new Error(`the child session ${session_id} cannot begin here`);
 };

@@ -16,9 +16,9 @@ import type { SessionLease } from "./context.ts";
 import { type FactInput, personRefused } from "./facts.ts";
 import { withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
-import { assemble, holding, type Surroundings } from "./assemble.ts";
+import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
-/** How a session is begun; all of it is in its first record. */
+/** What a session begins with; its first record holds all of it. */
 export interface NewSessionInput {
   readonly session_id: string;
   readonly requirement?: string;
@@ -27,18 +27,15 @@ export interface NewSessionInput {
   readonly roles: readonly Role[];
   readonly workspace: string;
   readonly started_by: Actor;
-  /** The session that opens this one, and what about. */
+  /** The session that opens this one, and the subject there. */
   readonly parent?: { readonly session_id: string; readonly subject: string | undefined };
-  /** What is put to the session at once: the requirement, a plan of the person's own. */
+  /** A person's facts that it begins with, such as the requirement or a plan. */
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
-  /** Puts in place what the session needs beside its record. It is not begun if that fails. */
+  /** Makes the files that the session needs. If it fails, the session does not begin. */
   readonly prepare?: () => Result<void, Failure>;
 }
 
-/**
- * Begins a session. `busy` if the id is taken, `usage` for facts that cannot stand. Of one that could not be begun at most its name is
- * left, for whoever comes with the same.
- */
+/** Begins a session. `busy` if the id is taken, `usage` for invalid facts. A failed begin leaves at most its name, which a later call may use. */
 export async function createSession<S>(
   around: Surroundings,
   mode: Mode<S>,
@@ -54,7 +51,7 @@ export async function createSession<S>(
   const unfit = unfitIn({ session_id, requirement, workspace, config, roles, started_by, input: input.input });
   if (unfit) {
     const { message, pointer } = refusalOfUnfit("session_opened", "usage", unfit);
-    return err(failure("usage", `The session cannot be begun: ${message}`, { details: { pointer } }));
+    return err(failure("usage", `The session cannot begin: ${message}`, { details: { pointer } }));
   }
   const created = await store.create({
     session_id,
@@ -67,8 +64,8 @@ export async function createSession<S>(
   const free = created.ok || created.error.code !== "busy" ? created : checkNeverBegun(store, mode.name, input);
   if (!free.ok) return free;
   crashPoint("session_created");
-  return holding(around, session_id, async (lease) => {
-    // Whoever was faster with the same name may have begun it, and even ended it: then nothing of it is touched.
+  return withLease(around, session_id, async (lease) => {
+    // Another process with the same name may have begun it first, and even ended it.
     const still = checkNeverBegun(store, mode.name, input);
     if (!still.ok) return still;
     const prepared = input.prepare?.() ?? ok(undefined);
@@ -120,7 +117,7 @@ function begin<S>(
   return opened;
 }
 
-/** A scheduler that died before its first commit leaves a name and nothing under it: whoever comes with the same may have it. */
+/** Fails with `busy` unless the name is free or was left by a scheduler that died before its first commit. */
 function checkNeverBegun(
   store: Store,
   mode: string,

@@ -49,12 +49,15 @@ export function personRefused(input: FactInput, rights: Rights): PersonRefused |
   }
   if (overtaken === "closed") {
     const word = quote(wordName(payload_type, payload));
-    return { code: "not_permitted", message: `the session closed before it heard of ${word}` };
+    return { code: "not_permitted", message: `the session closed before it took ${word}` };
   }
   const { command } = payload;
   if (overtaken === undefined || payload_type !== "user_command" || (command !== "stop" && command !== "pause"))
     return undefined;
-  return { code: "not_permitted", message: `the session was taken up again after it was told to ${command}` };
+  return {
+    code: "not_permitted",
+    message: `this ${command} was for an earlier scheduler: the session was resumed since`,
+  };
 }
 
 /** The characters of a reason in the record of a stop; the command's own record has all of it. */

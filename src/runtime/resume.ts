@@ -20,22 +20,22 @@ import { withSecrets } from "./secrets.ts";
 import { NOTIFIED, type SentNotification } from "./notifications.ts";
 import type { Session } from "./session.ts";
 import { stateIn } from "./stored-state.ts";
-import { assemble, holding, type Surroundings } from "./assemble.ts";
+import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
-/** What is new about a session that is taken up. */
+/** What a resume changes in the session. */
 export interface ResumeTerms {
   readonly limits?: JsonObject;
-  /** Why a closed session is opened again. */
+  /** Why a closed session is reopened. */
   readonly reopen?: string;
-  /** It is taken up only to be closed: no role of it is started, so nobody needs what the log withheld of them. */
+  /** It is resumed only to be closed, so no role starts and no secrets are needed. */
   readonly ends?: true;
-  /** Its roles, where whoever takes it up has them with all that its log withheld. */
+  /** Its roles with their secrets, if the caller has them. */
   readonly roles?: readonly Role[];
 }
 
 /**
- * Takes up a session where it was left, ending first what a dead scheduler's agents left running. `busy` naming the holder,
- * `not_found`, `usage` for a session of another mode. A closed session is taken up without a record, only to be reopened.
+ * Resumes a session, after ending the processes that a dead scheduler left. `busy` naming the holder, `not_found`, `usage` for a session of
+ * another mode, `environment` for missing secrets or processes that do not end. A closed session gets no record unless it is reopened.
  */
 export async function resumeSession<S>(
   around: Surroundings,
@@ -43,13 +43,13 @@ export async function resumeSession<S>(
   row: SessionRow,
   change: ResumeTerms = {},
 ): Promise<Result<Session<S>, Failure>> {
-  return holding(around, row.session_id, (lease) => takeUp(around, mode, row.session_id, change, lease));
+  return withLease(around, row.session_id, (lease) => takeUp(around, mode, row.session_id, change, lease));
 }
 
 /**
- * In this order: what may refuse comes before what cannot be taken back, so nothing is ended for a session that cannot go on. What a dead
- * scheduler's programs could still write to is made whole when they are gone. The session comes last, since its log is open from then on,
- * and nothing may fail any more; what is told of the take-over is in its first commit.
+ * The order matters. Refusals come before anything irreversible: no process is ended for a session that cannot resume. Files are mended after
+ * the processes that could still write to them have ended. The session is assembled last, since its log is open from then on and nothing may
+ * fail any more. The records of the resume are in its first commit.
  */
 async function takeUp<S>(
   around: Surroundings,
@@ -102,7 +102,7 @@ interface Left<S> {
   readonly opened_at: Instant;
   readonly state: S;
   readonly ledger: Ledger;
-  /** What that scheduler had started and did not see end. */
+  /** The processes that it had started and not seen end. */
   readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
   readonly sent: ReadonlyMap<string, SentNotification>;
 }
@@ -130,7 +130,7 @@ async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Pro
   });
 }
 
-/** The roles with what the log withheld of them, unless no role is going to be started. */
+/** The roles with their secrets, unless no role will start. */
 function rolesOf<S>({ row, opened, ledger }: Left<S>, change: ResumeTerms): Result<readonly Role[], Failure> {
   if (change.roles) return ok(change.roles);
   const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
@@ -148,13 +148,13 @@ async function endPrograms<S>(
   if (survivors.length === 0) return ok(undefined);
   const pids = survivors.map(({ pid }) => pid).join(", ");
   return err(
-    failure("environment", `A program of the scheduler that died could not be ended: pid ${pids}.`, {
-      hint: "End it by hand, then resume again.",
+    failure("environment", `Processes of the dead scheduler could not be ended: pid ${pids}.`, {
+      hint: "End them, then resume again.",
     }),
   );
 }
 
-/** Takes away what was half copied, and writes the report of a closed session, which its scheduler may not have come to. */
+/** Removes partial copies, and writes the report of a closed session again, since its scheduler may have died before that. */
 function mendFiles<S>(
   { home, store }: Surroundings,
   { presentation }: Mode<S>,

@@ -143,7 +143,7 @@ describe("a text too long to be quoted whole", () => {
     });
     expect(await run(session)).toMatchObject({ kind: "closed", outcome: "failed" });
     expect(logOf(rig, session.session_id, "turn_failed").map(({ payload }) => payload)).toMatchObject([
-      { code: "output_limit", message: expect.stringContaining("cannot be put in one line") as string },
+      { code: "output_limit", message: expect.stringMatching(/instruction.* \d+ bytes/) as string },
     ]);
     expect(asked).toHaveLength(1);
   });

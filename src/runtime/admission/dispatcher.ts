@@ -94,7 +94,7 @@ export class Dispatcher {
     const turn = this.#queue.take((first) => this.#fits(first));
     if (!turn) return undefined;
     const role = this.#seats.pick(turn.seat);
-    if (!role) throw new Error(`turn ${turn.turn_id} was taken for a seat that nobody can take`);
+    if (!role) throw new Error(`turn ${turn.turn_id} was taken for a seat that no role can take`);
     this.#seats.take(role);
     if (turn.reserve && turn.subject !== undefined) this.#reserve(turn, turn.reserve, turn.subject);
     return this.#start(turn, role, false);

@@ -11,32 +11,28 @@ import type { Admission } from "./dispatcher.ts";
 import { leftOf } from "./limits.ts";
 import type { SessionContext } from "../context.ts";
 
-/** Told to whoever takes a turn under a higher run. */
+/** The note in the request of a repeated turn. Recorded: older logs hold these words. */
 export const INTERRUPTED =
   "This turn was begun before and was interrupted, so its work may be half done: look before you repeat it.";
 
-/** Told to whoever is not given all of what the request quotes. */
+/** The note in a request whose quotations are cut. Recorded: older logs hold these words. */
 const CUT =
   "What this request quotes is cut, since it would be longer than a line may be: long texts say so where they end, long lists have only their first entries, metadata is left out. The records of the log hold the whole.";
 
-/** Of a line, what the payload may have; the rest is for the envelope around it. */
+/** The bytes of a line that the payload may use; the rest is for its envelope. */
 const REQUEST_BYTES = MAX_LINE_BYTES - 4096;
 
-/** What is wrong with a request that cannot be cut to a line: mostly its message tells a worker of commands, which it must not be given in part. */
+/** The failure of a request that cannot be cut to a line, usually because of a worker's commands, which stay whole. */
 export function longerThanALine(payload: PayloadByType["turn_request"]): Failure | undefined {
   const bytes = sizeOf(payload);
   if (bytes <= REQUEST_BYTES) return undefined;
   const { payload_type } = payload.message;
-  return failure(
-    "output_limit",
-    `The ${payload_type} of this turn cannot be put in one line: it makes ${bytes} bytes.`,
-    {
-      hint: "Put long commands into files, and name these.",
-    },
-  );
+  return failure("output_limit", `The ${payload_type} of this turn does not fit in a line: it has ${bytes} bytes.`, {
+    hint: "Put long commands into files, and name these.",
+  });
 }
 
-/** How many turns may follow this one: the least of what is left, where anything limits them. That of a subject is without this turn already. */
+/** How many turns may follow this one, undefined without a limit. `ofSubject` does not count this turn, the others do. */
 function turnsAfter(
   ofSession: number | undefined,
   ofRole: number | undefined,
@@ -47,7 +43,7 @@ function turnsAfter(
   return Number.isFinite(least) ? Math.max(0, least) : undefined;
 }
 
-/** The request as it is recorded: the mode's draft, and what the runtime knows of role, limits and places. */
+/** The recorded request: the mode's draft with the role, limits and directories of the turn. */
 export function requestPayload(
   { paths, workspace, config, ledger, records }: SessionContext,
   draft: TurnDraft,
@@ -75,7 +71,7 @@ export function requestPayload(
   return fittingRequest(payload, records, role.type === "worker");
 }
 
-/** The request with what it quotes cut, if it would be longer than a line may be; commands stay whole for whoever `runs` them. */
+/** The request with its quotations cut if it would exceed a line. Commands stay whole if the role `runs` them. */
 export function fittingRequest<D extends Quoting>(payload: D, records: Lookup, runs: boolean): D {
   return fittingDraft(payload, records, REQUEST_BYTES, { note: CUT, runs });
 }

@@ -4,7 +4,7 @@ import type { Timers } from "./timers.ts";
 /** Interval of the look for sleep, a set clock or a lost lease, in ms. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Notices what announces itself to nobody: a set clock, the machine's sleep, a session taken over by another process. */
+/** Polls for what sends no event: a set clock, the machine's sleep, a lost lease. */
 export class TimeWatch {
   readonly #context: SessionContext;
   readonly #timers: Timers;

@@ -12,18 +12,35 @@ import type { PayloadByType } from "../../protocol/payload.ts";
 import type { ArtifactRow } from "../../store/store.ts";
 import { attempt, attemptLong } from "../../log/attempt.ts";
 import { makeWorkDirectory } from "../../agents/work-directory.ts";
-import { type CopyLimits, overQuota } from "./artifact-quota.ts";
 import type { SessionPaths } from "../paths.ts";
 import { disagreement, isFileAddress, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** The largest artifact, in bytes. */
 export const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
 
+/** The bytes that one run may copy, kept or not: without it, each of a thousand lines could name the largest file. */
+const MAX_RUN_BYTES = 1024 ** 3;
+
+/** The bytes of all kept files of a session: they share a disk with the records of all sessions. */
+const MAX_SESSION_BYTES = 16 * 1024 ** 3;
+
 /** The bytes copied at once. */
 const PIECE_BYTES = 1024 * 1024;
 
 /** The suffix of an unfinished copy. */
 const PARTIAL = ".partial";
+
+/** The bytes that may still be copied. */
+export interface ArtifactQuota {
+  left: number;
+}
+
+/** What limits a copy: the quotas of its run and its session, and the signal that calls it off. */
+export interface CopyLimits {
+  readonly run: ArtifactQuota;
+  readonly session: ArtifactQuota;
+  readonly signal: AbortSignal;
+}
 
 /** A kept file: the recorded payload and the stored row. */
 export interface KeptArtifact {
@@ -167,6 +184,32 @@ function remove(path: string, size_bytes: number, { session }: CopyLimits): void
 
 function calledOff(uri: string): Result<never, Failure> {
   return err(failure("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`));
+}
+
+export function runQuota(): ArtifactQuota {
+  return { left: MAX_RUN_BYTES };
+}
+
+/** The quota less the files that the session has kept already. Fails with `storage`. */
+export function sessionQuota(directory: string): Result<ArtifactQuota, Failure> {
+  return attempt(
+    directory,
+    () => {
+      // An agent may have put anything here or in the directory's place.
+      const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false;
+      const names = isThere ? readdirSync(directory) : [];
+      const kept = names.reduce((bytes, name) => bytes + lstatSync(join(directory, name)).size, 0);
+      return ok({ left: MAX_SESSION_BYTES - kept });
+    },
+    "The artifacts",
+  );
+}
+
+/** Why these bytes cannot be copied; undefined if they can. */
+function overQuota(bytes: number, { run, session }: Pick<CopyLimits, "run" | "session">): string | undefined {
+  if (bytes > run.left) return `the files of this run would exceed ${MAX_RUN_BYTES} bytes`;
+  if (bytes > session.left) return `the files of this session would exceed ${MAX_SESSION_BYTES} bytes`;
+  return undefined;
 }
 
 /** Removes the partial copies of a dead scheduler. Skips the directory if an agent has put something else in its place. */

@@ -4,8 +4,7 @@ import { crashPoint } from "../../lib/crash-point.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, isOfStorage } from "../../protocol/failure.ts";
-import { type ArtifactQuota, runQuota, sessionQuota } from "./artifact-quota.ts";
-import { keepArtifact } from "./artifacts.ts";
+import { type ArtifactQuota, keepArtifact, runQuota, sessionQuota } from "./artifacts.ts";
 import { aboutOf } from "../facts.ts";
 import type { SessionContext } from "../context.ts";
 
