@@ -61,15 +61,15 @@ async function log(
       tickets: new Set(),
       subjects: new Map(),
       progress: undefined,
-      told: false,
+      hasLines: false,
     };
     let shown = show(story, 0);
-    if (ticket_id !== undefined && !story.told && story.progress === undefined) {
+    if (ticket_id !== undefined && !story.hasLines && story.progress === undefined) {
       const status = ticketValue(store, session_id, ticket_id)?.status;
       out.line(`Nothing has happened to ${safeLine(ticket_id)} yet${status === undefined ? "" : `; it is ${status}`}.`);
     }
     if (follow) shown = await followOn(story, shown);
-    tellProgress(story);
+    showProgress(story);
     showAgentOutput(out, paths.output, story.turns.values(), ticket_id !== undefined);
     if (ticket_id !== undefined) {
       tellNext(out, `bosun replay ${session_id} --ticket ${safeLine(ticket_id)}`);
@@ -103,7 +103,7 @@ interface Story {
   /** The latest progress of such a turn and how often there was some, until it is shown: there may be thousands. */
   progress: { readonly record: LogRecord; readonly words: string; readonly times: number } | undefined;
   /** Whether anything was shown. */
-  told: boolean;
+  hasLines: boolean;
 }
 
 /** Shows the records after `from`; returns the last one's sequence. */
@@ -121,27 +121,27 @@ function show(story: Story, from: number): number {
     }
     const words = about === ticket_id ? progressOf(record) : undefined;
     if (words !== undefined) story.progress = { record, words, times: (story.progress?.times ?? 0) + 1 };
-    for (const told of formatter.format(record, { ...WHOLE, output })) {
-      const ticket = told.ticket ?? ticketAnswered(story, record);
+    for (const line of formatter.format(record, { ...WHOLE, output })) {
+      const ticket = line.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
-      tellProgress(story);
-      tell(story, received_at, { ...told, ticket });
+      showProgress(story);
+      showLine(story, received_at, { ...line, ticket });
     }
   }
   return last;
 }
 
-function tell(story: Story, at: string, told: RecordLine): void {
-  story.told = true;
-  for (const line of timelineLines(story.out, new Date(at), told)) story.out.line(line);
+function showLine(story: Story, at: string, shown: RecordLine): void {
+  story.hasLines = true;
+  for (const line of timelineLines(story.out, new Date(at), shown)) story.out.line(line);
 }
 
 /** Shows the latest progress before something else happens, or at the end. */
-function tellProgress(story: Story): void {
+function showProgress(story: Story): void {
   if (story.progress === undefined) return;
   const { record, words, times } = story.progress;
   story.progress = undefined;
-  tell(story, record.record.received_at, progressLine(record, words, times));
+  showLine(story, record.record.received_at, progressLine(record, words, times));
 }
 
 /** The ticket of a person's answers: that of their question set, or of the turn the question is about. */
@@ -158,16 +158,16 @@ async function followOn(story: Story, from: number): Promise<number> {
   const { out, store, target } = story;
   let shown = from;
   let version: number | undefined;
-  let told = performance.now();
+  let lastShown = performance.now();
   for (;;) {
     // Read the owner before the records, so that its last records are still shown.
     const held = store.holder(target.row.session_id) !== undefined;
     const now = store.version();
     if (now !== version) shown = show(story, shown);
     version = now;
-    if (performance.now() - told >= PROGRESS_MS) {
-      tellProgress(story);
-      told = performance.now();
+    if (performance.now() - lastShown >= PROGRESS_MS) {
+      showProgress(story);
+      lastShown = performance.now();
     }
     if (!held || out.ended.aborted) return shown;
     await delay(LOOK_EVERY_MS);

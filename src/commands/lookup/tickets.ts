@@ -26,10 +26,11 @@ export function ticketLines(
 ): TicketLine[] {
   const reported = reportedTickets(report);
   return view.subjects.map((subject) => {
-    const told = reported.get(subject.id);
-    const [blocked_by] = [told?.blocked_by].flat();
+    const fromReport = reported.get(subject.id);
+    const [blocked_by] = [fromReport?.blocked_by].flat();
     const latest = subject.results?.latest;
-    const outputs = told || latest === undefined ? told?.outputs : resolved({ ...from(latest, "/outputs") });
+    const outputs =
+      fromReport || latest === undefined ? fromReport?.outputs : resolved({ ...from(latest, "/outputs") });
     return {
       ticket_id: subject.id,
       status: subject.status,

@@ -26,8 +26,8 @@ export function showAgentOutput(out: Output, folder: string, turns: Iterable<Age
   const files = filesOf(folder, turns);
   if (files.length === 0) return;
   out.line("What agents printed:");
-  const untold = files.length - FILES_SHOWN;
-  if (untold > 0) out.line(`  ${counted(untold, "earlier file")} in ${safeLine(folder)}`);
+  const omitted = files.length - FILES_SHOWN;
+  if (omitted > 0) out.line(`  ${counted(omitted, "earlier file")} in ${safeLine(folder)}`);
   for (const { path, turn, stream } of files.slice(-FILES_SHOWN)) {
     const attempt = turn.attempt === undefined ? "" : `, attempt ${turn.attempt}`;
     out.line(`  ${out.style("bold", `${safeLine(turn.role_id)}${attempt}, ${stream}`)}: ${safeLine(path)}`);

@@ -20,7 +20,7 @@ import { openedWith } from "../lookup/state.ts";
 import { finalReport, ticketLines } from "../lookup/tickets.ts";
 import { readSession } from "../lookup/view.ts";
 import { waitingChildren } from "./waiting-children.ts";
-import { nextSteps, unheardWords } from "./next.ts";
+import { nextSteps, lateMessages } from "./next.ts";
 
 /** The state of a session when a command leaves it, from this process or from the store. */
 export interface SessionSnapshot {
@@ -121,7 +121,7 @@ export function buildEnding(
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
     waiting,
-    unheard: unheardWords(session_id, late, tickets),
+    unheard: lateMessages(session_id, late, tickets),
     children,
     // The report of an earlier end is out of date in a reopened session.
     report: report !== undefined && existsSync(file) ? file : undefined,

@@ -71,7 +71,7 @@ export function nextFor(
 }
 
 /** Messages that came too late, with the command that does now what was meant: only a retry reopens a session. */
-export function unheardWords(
+export function lateMessages(
   session_id: string,
   words: readonly KeptMessage[],
   tickets: readonly TicketLine[],

@@ -23,13 +23,13 @@ export function notificationFor(
 ): string | undefined {
   const { event, again } = notification;
   const { session_id } = session;
-  const told = toldOf(program, home, store, session, notification);
-  if (told === undefined) return undefined;
-  const next = told.next.map((command) => localize({ program }, command));
-  return safeJson({ event, session_id, home, ...told, next, ...(again ? { again } : {}) });
+  const notice = noticeFor(program, home, store, session, notification);
+  if (notice === undefined) return undefined;
+  const next = notice.next.map((command) => localize({ program }, command));
+  return safeJson({ event, session_id, home, ...notice, next, ...(again ? { again } : {}) });
 }
 
-interface Told {
+interface Notice {
   /** For people, safe for a terminal. */
   readonly message: string;
   /** Commands, the most useful first. */
@@ -38,13 +38,13 @@ interface Told {
   readonly [about: string]: unknown;
 }
 
-function toldOf(
+function noticeFor(
   program: string,
   home: string,
   store: StoreReader,
   session: ReadableSession,
   notification: Notification,
-): Told | undefined {
+): Notice | undefined {
   switch (notification.event) {
     case "question":
       return questions(store, session, notification);
@@ -56,14 +56,14 @@ function toldOf(
   }
 }
 
-function questions(store: StoreReader, { session_id }: ReadableSession, { asks }: Notification): Told | undefined {
+function questions(store: StoreReader, { session_id }: ReadableSession, { asks }: Notification): Notice | undefined {
   const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
   if (waiting.length === 0) return undefined;
   const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
   return { message, questions: waiting, next: answersTo(session_id, waiting) };
 }
 
-function holds({ session_id }: ReadableSession, { holds: held }: Notification): Told {
+function holds({ session_id }: ReadableSession, { holds: held }: Notification): Notice {
   const first = oneOfEachAccount(held);
   const message = first.map((hold) => `${session_id}: ${holdSentence(hold)}`).join("\n");
   const unending = first.filter(({ until }) => until === undefined);
@@ -71,7 +71,7 @@ function holds({ session_id }: ReadableSession, { holds: held }: Notification): 
   return { message, holds: held, next };
 }
 
-function left(program: string, home: string, store: StoreReader, session: ReadableSession): Told | undefined {
+function left(program: string, home: string, store: StoreReader, session: ReadableSession): Notice | undefined {
   const value = recordedEnd(session.ledger.figures);
   if (value === undefined) return undefined;
   // Child sessions notify by themselves.

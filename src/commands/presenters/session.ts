@@ -11,7 +11,7 @@ import type { CommandContext } from "../context/command.ts";
 import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import type { StoredView } from "../lookup/view.ts";
-import { nextFor, unheardWords } from "./next.ts";
+import { nextFor, lateMessages } from "./next.ts";
 
 /** A session, and its owner just before it was read. */
 export interface SeenSession extends StoredView {
@@ -50,7 +50,7 @@ export function showSession(
     out.line("Needs you:");
     for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
   }
-  const late = row.state === "closed" ? unheardWords(session_id, unheard(store, session_id), tickets) : [];
+  const late = row.state === "closed" ? lateMessages(session_id, unheard(store, session_id), tickets) : [];
   if (late.length > 0) for (const line of ["", ...unheardLines(out, late)]) out.line(line);
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
   if (kept.length > 0) {
@@ -59,11 +59,11 @@ export function showSession(
     showKept(out, session_id, kept);
   }
   for (const hold of ledger.holds.values()) {
-    const told = holdTold(hold, now);
-    if (told === undefined) continue;
+    const described = describeHold(hold, now);
+    if (described === undefined) continue;
     out.line();
-    out.line(told.byItself ? out.style("dim", told.text) : out.style("yellow", told.text));
-    if (!told.byItself)
+    out.line(described.byItself ? out.style("dim", described.text) : out.style("yellow", described.text));
+    if (!described.byItself)
       out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
   }
   const usage = ledger.figures;
@@ -86,7 +86,7 @@ export function showSession(
 }
 
 /** A hold, and whether it ends by itself; undefined for a rate limit that has ended. */
-function holdTold(
+function describeHold(
   { role_id, reason, until, limit }: LedgerHold,
   now: number,
 ): { text: string; byItself: boolean } | undefined {

@@ -97,9 +97,9 @@ function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   if (report === undefined) return wrong(`The report ${file} cannot be read, or is too large.`);
   if (bytes === null || !same(report, bytes.toString("utf8")))
     return wrong(`The report ${file} differs from this record.`);
-  const told = JSON.parse(report) as PayloadByType["final_report"];
-  if (!validators.final_report(told)) return [{ sequence, what: "It is not a final report.", fault: "changed" }];
-  return headProblems(folder, listing.value, told.log);
+  const parsed = JSON.parse(report) as PayloadByType["final_report"];
+  if (!validators.final_report(parsed)) return [{ sequence, what: "It is not a final report.", fault: "changed" }];
+  return headProblems(folder, listing.value, parsed.log);
 }
 
 /** A file in a folder without permission may exist. */

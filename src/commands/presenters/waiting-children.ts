@@ -25,7 +25,7 @@ export class ChildrenWatch {
   readonly #reader: StoreReader;
   readonly #session_id: string;
   readonly #reporter: Reporter;
-  readonly #told = new Set<string>();
+  readonly #shown = new Set<string>();
 
   constructor(reader: StoreReader, session_id: string, reporter: Reporter) {
     this.#reader = reader;
@@ -47,6 +47,6 @@ export class ChildrenWatch {
 
   #isNew(...what: readonly (string | undefined)[]): boolean {
     const key = JSON.stringify(what);
-    return !this.#told.has(key) && this.#told.add(key) !== undefined;
+    return !this.#shown.has(key) && this.#shown.add(key) !== undefined;
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextSteps, unheardWords } from "../../../src/commands/presenters/next.ts";
+import { nextSteps, lateMessages } from "../../../src/commands/presenters/next.ts";
 import { planFileText } from "../../../src/commands/lookup/plan.ts";
 import { parseDocument } from "../../../src/protocol/document/document.ts";
 import { loadPlanFile } from "../../../src/config/plan-file.ts";
@@ -40,7 +40,7 @@ describe("the next commands", () => {
       attempt: 1,
       outputs: [],
     });
-    const told = unheardWords("s", [retry("a"), retry("b")], [ticket("a", "done"), ticket("b", "error")]);
+    const told = lateMessages("s", [retry("a"), retry("b")], [ticket("a", "done"), ticket("b", "error")]);
     expect(told).toEqual([{ said: "retry a" }, { said: "retry b", again: "bosun retry s b" }]);
   });
 
