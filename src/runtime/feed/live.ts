@@ -29,6 +29,7 @@ export function liveFeed(session: LiveSession): SessionFeed {
     // The session tells of an ask before the record that it is about. The feed tells of it afterwards.
     if (event.kind === "ask") return;
     if (event.kind === "record") notes.add(event.record);
+    else if (event.kind === "turn_ended") notes.drop(event);
     bus.emit(event);
     if (event.kind === "record") tellAsks(event.sequence);
   });

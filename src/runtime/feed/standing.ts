@@ -66,22 +66,28 @@ export function progressOf({ payload_type, payload, record }: UnsealedRecord): s
 
 /** When each turn was given, and what its agent said last about its progress. */
 export class TurnNotes {
-  readonly #notes = new Map<string, Pick<RunningTurn, "since" | "progress">>();
+  readonly #notes = new Map<string, Pick<RunningTurn, "since" | "progress"> & { readonly run: number }>();
 
   /** To be called with the records of a session in their order. */
   add(record: UnsealedRecord): void {
-    const { turn_id, received_at } = record.record;
+    const { turn_id, run = 1, received_at } = record.record;
     if (turn_id === undefined) return;
     const progress = progressOf(record);
-    if (record.payload_type === "turn_request") this.#notes.set(turn_id, { since: Date.parse(received_at) });
-    else if (progress !== undefined) this.#notes.set(turn_id, { ...this.#notes.get(turn_id), progress });
+    if (record.payload_type === "turn_request") this.#notes.set(turn_id, { run, since: Date.parse(received_at) });
+    else if (progress !== undefined) this.#notes.set(turn_id, { ...this.#notes.get(turn_id), run, progress });
   }
 
-  /** The same turns with what is noted about them. Notes about all other turns are dropped. */
+  /** To be called with the end of a run: a large session has very many. */
+  drop({ turn_id, run }: { readonly turn_id: string; readonly run: number }): void {
+    if (this.#notes.get(turn_id)?.run === run) this.#notes.delete(turn_id);
+  }
+
+  /** The same turns with what is noted about them. */
   of(running: readonly RunningTurn[]): RunningTurn[] {
-    const ids = new Set(running.map(({ turn_id }) => turn_id));
-    for (const turn_id of this.#notes.keys()) if (!ids.has(turn_id)) this.#notes.delete(turn_id);
-    return running.map((turn) => ({ ...turn, ...this.#notes.get(turn.turn_id) }));
+    return running.map((turn) => {
+      const { since, progress } = this.#notes.get(turn.turn_id) ?? {};
+      return { ...turn, ...(since === undefined ? {} : { since }), ...(progress === undefined ? {} : { progress }) };
+    });
   }
 }
 

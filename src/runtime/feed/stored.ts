@@ -61,7 +61,10 @@ export class StoredFeed implements SessionFeed {
   private constructor(parts: StoredFeedParts) {
     this.#parts = parts;
     this.#last = parts.first - 1;
-    this.#turns = new StoredTurns(parts.output, (event) => this.#bus.emit(event));
+    this.#turns = new StoredTurns(parts.output, (event) => {
+      if (event.kind === "turn_ended") this.#notes.drop(event);
+      this.#bus.emit(event);
+    });
   }
 
   /** Throws a `StorageError`. A session that does not exist yet may come. */
