@@ -6,7 +6,7 @@ import { StorageError } from "../store/storage-error.ts";
 /** What a viewer can see of a running session. Records and asks are emitted after their commit. */
 export type SessionEvent =
   | { readonly kind: "record"; readonly sequence: number; readonly record: UnsealedRecord }
-  /** An agent started on a turn. `pid` is its process; absent if it has none, or if the turn was over before it was seen. */
+  /** An agent started. `pid`: its process; absent if it has none or the turn ended before it was seen. */
   | (TurnAbout & { readonly kind: "turn_started"; readonly pid?: number })
   /** The agent of a turn is gone. The turn's result is in its records. */
   | (TurnAbout & { readonly kind: "turn_ended" })
@@ -47,7 +47,7 @@ export class Bus {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Drops a listener that throws, so that no viewer can break the engine. A `StorageError` is thrown on: the session must end with it. */
+  /** Drops a listener that throws, so that no viewer can break the engine. A `StorageError` ends the session. */
   emit(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {

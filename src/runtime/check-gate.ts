@@ -7,10 +7,10 @@ const GATE = 'read -r go && exec "$@" </dev/null';
 /** A shell reports a signal as a higher exit code. */
 const HIGHEST_EXIT = 128;
 
-/** The exit code that is swapped with the expected one: neither Node, nor a sandbox that fails to start, nor a shell uses it. */
+/** The code swapped with the expected one. Neither Node, nor a failed sandbox, nor a shell exits with it. */
 export const WITNESSED = 97;
 
-/** The same gate, which also swaps the exit code. It ignores signals to its process group, so it outlives the command. */
+/** The same gate, which also swaps the exit code. It ignores signals to its group, so it outlives the command. */
 function witness(expect_exit: number): string {
   return [
     "read -r go || exit",
@@ -27,8 +27,8 @@ export interface GatedCheck {
 }
 
 /**
- * Puts a command behind the gate. Node reports unnamed real-time signals as exit code 0, and a sandbox that fails to start exits with 1.
- * Swapping the expected code with an unused one keeps both from passing as the expected exit.
+ * Puts a command behind the gate. Node reports unnamed real-time signals as exit code 0, and a sandbox that fails to
+ * start exits with 1. Swapping the expected code with an unused one keeps both from passing as the expected exit.
  */
 export function gated(command: readonly string[], expect_exit: number): GatedCheck {
   if (expect_exit > HIGHEST_EXIT) return { command: ["sh", "-c", GATE, "check", ...command], endedAs: (exit) => exit };

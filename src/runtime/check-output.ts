@@ -4,7 +4,7 @@ import { sizeOf } from "../kernel/cut.ts";
 /** The bytes kept of the end of a check's output, as evidence. */
 const OUTPUT_BYTES = 8 * 1024;
 
-/** The bytes of all outputs in one result record: with the criteria they fit into a record, and 2,000 checks keep all of theirs. */
+/** The bytes of all outputs in one result record. Criteria fit beside them, and 2,000 checks keep all of theirs. */
 const OUTPUTS_BYTES = 16 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;

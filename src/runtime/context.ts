@@ -19,7 +19,7 @@ import type { SteadyClock } from "./time/steady-clock.ts";
 
 /** A lease with what its owner must know of the inbox. */
 export interface SessionLease extends Lease {
-  /** The last inbox row from before this scheduler took the lease; 0 for none. Ids only rise, while wall clocks can be set back. */
+  /** The last inbox row from before this lease; 0 for none. Ids only rise, while wall clocks can be set back. */
   readonly put_before: number;
   /** This lease reopens a closed session. */
   readonly reopened?: boolean;
@@ -48,13 +48,13 @@ export interface SessionContext extends SessionEnvironment {
   readonly mode: Pick<Mode<never>, "attached">;
   readonly ledger: Ledger;
   readonly bus: Bus;
-  /** Takes a fact in: it is decided at once and is in the next commit. Undefined once the session records nothing more. */
+  /** Takes a fact in and decides it; it is in the next commit. Undefined once nothing more is recorded. */
   submit(input: FactInput): Advance | undefined;
   /** The same for a person's message, which must be well-formed and allowed by the mode. */
   submitFromPerson(input: FactInput): Advance | undefined;
   /** Records a message that moves nothing. */
   note(note: Note): void;
-  /** Stores a value that is no fact, such as a process's identity. Resolves to true once durable, false if it never will be. */
+  /** Stores a value that is no fact, such as a process. Resolves to true once durable, false if it never will be. */
   keep(change: Change): Promise<boolean>;
   /** Runs an effect on the world once everything decided before it is durable. */
   afterCommit(effect: () => void): void;
@@ -64,6 +64,6 @@ export interface SessionContext extends SessionEnvironment {
   stop(reason: StopReason, message: string, details?: JsonObject): void;
   /** Ends the session at once with an expected failure; it can be resumed. */
   fail(failure: Failure): void;
-  /** Ends the session at once after an exception: a `StorageError` is a failure, everything else is a bug and rejects `run`. */
+  /** Ends the session at once. A `StorageError` is a failure; other exceptions are bugs and reject `run`. */
   broken(error: unknown): void;
 }

@@ -35,7 +35,7 @@ export interface NewSessionInput {
   readonly prepare?: () => Result<void, Failure>;
 }
 
-/** Begins a session. `busy` if the id is taken, `usage` for invalid facts. A failed begin leaves at most its name, which a later call may use. */
+/** Begins a session. `busy` if the id is taken, `usage` for invalid facts. A failed begin leaves at most a name. */
 export async function createSession<S>(
   around: Surroundings,
   mode: Mode<S>,

@@ -34,8 +34,8 @@ export interface FactInput {
 type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
 
 /**
- * Why a person's message is refused, as an `error` payload: the mode does not allow it, it is malformed, it was a `stop` or `pause` for an
- * earlier scheduler, or it arrived while the session closed and was reopened later.
+ * Why a person's message is refused, as an `error` payload: the mode does not allow it, it is malformed, it was a
+ * `stop` or `pause` for an earlier scheduler, or it arrived while the session closed and was reopened later.
  */
 export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
   const { payload_type, payload, overtaken } = input;

@@ -7,7 +7,7 @@ import type { SessionContext } from "./context.ts";
 import type { Timers } from "./time/timers.ts";
 import type { Workload } from "./workload.ts";
 
-/** Decides what a session with nothing left to write does: it waits for what still runs or will wake it, or it stops. */
+/** Decides whether a session with nothing left to write waits for what runs or will wake it, or stops. */
 export class IdlePolicy {
   readonly #context: SessionContext;
   readonly #workload: Workload;
@@ -20,7 +20,7 @@ export class IdlePolicy {
     this.#workload = workload;
   }
 
-  /** `began` is the monotonic clock's reading when the scheduler began; `forPeople` is whether a person may still answer. */
+  /** `began`: the monotonic clock's reading when the scheduler began. `forPeople`: a person may still answer. */
   look(began: number, forPeople: boolean): void {
     const { timers, children } = this.#workload;
     timers.arm();
@@ -73,8 +73,8 @@ export type Rest =
 const WAITS: Rest = { kind: "waits" };
 
 /**
- * `forPeople`: a person may still act. `wants`: whether a turn is offered that the role could take. `childWaits`: a child session has stopped
- * for a person.
+ * `forPeople`: a person may still act. `wants`: whether a turn is offered that the role could take. `childWaits`: a
+ * child session has stopped for a person.
  */
 export function restOf(
   ledger: Ledger,

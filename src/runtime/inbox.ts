@@ -83,8 +83,8 @@ function actorIn(value: unknown): Actor | undefined {
 }
 
 /**
- * The order in which waiting messages are taken: as they were put, but a `retry` before messages about other subjects. One of those may end the
- * last open subject and close the session before the retry.
+ * The order in which waiting messages are taken: as they were put, but a `retry` before messages about other subjects.
+ * One of those may end the last open subject and close the session before the retry.
  */
 function orderInboxRows(rows: readonly InboxRow[]): InboxRow[] {
   const ordered: InboxRow[] = [];

@@ -18,8 +18,8 @@ interface Group {
 }
 
 /**
- * What a session has decided and not yet made durable. Everything since the last flush is one transaction; then the log files are written;
- * then the effects happen in the order in which they were added.
+ * What a session has decided and not yet made durable. Everything since the last flush is one transaction; then the log
+ * files are written; then the effects happen in the order in which they were added.
  */
 export class Journal {
   readonly #context: SessionContext;
@@ -43,7 +43,7 @@ export class Journal {
     return this.#group.records.length === 0 && this.#group.changes.length === 0;
   }
 
-  /** Seals a record: its sequence, its hash and its bytes are settled here, because references to it are measured before the flush. */
+  /** Seals a record here and not at the flush: references to its bytes are measured before. */
   record(record: UnsealedRecord): void {
     const sequence = this.#head.sequence + 1;
     const sealed = seal(record, { sequence, previous: this.#head.hash });
@@ -90,8 +90,8 @@ export class Journal {
   }
 
   /**
-   * Commits the group, publishes its files and runs its effects. Fails with `storage`, `storage_full` or `stale_lease`; then no effect of
-   * the group has happened.
+   * Commits the group, publishes its files and runs its effects. Fails with `storage`, `storage_full` or `stale_lease`;
+   * then no effect of the group has happened.
    */
   async flush(session: SessionChanges): Promise<Result<void, Failure>> {
     const { store, lease, records, log, bus } = this.#context;

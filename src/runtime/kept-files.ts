@@ -12,8 +12,8 @@ import { isFileAddress } from "./turns/referenced-file.ts";
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Compares a session's kept artifacts with their records. A record has the path from the time of keeping, so files are looked for by name in
- * the current artifacts directory. The records themselves are verified by `verifyFolder`.
+ * Compares a session's kept artifacts with their records. A record has the path from the time of keeping, so files are
+ * looked for by name in the current artifacts directory. The records themselves are verified by `verifyFolder`.
  */
 export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | "artifacts">): readonly Problem[] {
   const listing = listFolder(log);
@@ -60,7 +60,7 @@ function faultOf(found: Found | string, kept: Kept): string | undefined {
   return found.digest === kept.digest ? undefined : `its digest is ${found.digest}, not ${kept.digest}`;
 }
 
-/** A file's size and digest, or why they are unknown. Anything may lie in its place: links and pipes are not followed, huge files not read. */
+/** A file's size and digest, or why they are unknown. Never follows a link, waits for a pipe or reads a huge file. */
 function look(path: string): Found | string {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   let file: number | undefined;

@@ -1,8 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Makes V8 run a full collection when the heap has grown by half, not fourfold. Little of a long session stays alive, and starting a program
- * takes time in proportion to the memory of its parent. Measured at 50,000 tickets: two fifths less memory for 45 µs of processor time each.
+ * Makes V8 run a full collection when the heap has grown by half, not fourfold. Little of a long session stays alive,
+ * and starting a program takes time in proportion to the memory of its parent. Measured at 50,000 tickets: two fifths
+ * less memory for 45 µs of processor time each.
  */
 export function collectEarly(): void {
   setFlagsFromString("--heap-growing-percent=50");
@@ -10,9 +11,10 @@ export function collectEarly(): void {
 
 /**
  * Arguments for the Node process of a scheduler; neither can be set later.
- * - A young generation of at most 48 MiB, half of Node's default: 10,000 in-process tickets take 90 MiB less, and no more time.
- * - No compiler thread: its 10 MiB would be copied at every start of a program, and it competes with the programs for processors. A seventh
- *   less time for each program, 15 MiB less, a tenth more time for an in-process ticket.
+ * - A young generation of at most 48 MiB, half of Node's default: 10,000 in-process tickets take 90 MiB less, and no
+ * more time.
+ * - No compiler thread: its 10 MiB would be copied at every start of a program, and it competes with the programs for
+ * processors. A seventh less time for each program, 15 MiB less, a tenth more time for an in-process ticket.
  */
 export const SCHEDULER_NODE_ARGUMENTS: readonly string[] = [
   "--max-semi-space-size=16",

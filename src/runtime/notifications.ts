@@ -66,9 +66,9 @@ const LINE_BYTES = 2_048;
 const LAST_WORDS = 200;
 
 /**
- * Runs `notify.command` when a person should look: one program at a time, with everything of one event that waits. What was notified is stored
- * when the program has ended, so it is notified at least once, and a crash in between repeats it. A program that fails, hangs or is missing is
- * a warning.
+ * Runs `notify.command` when a person should look: one program at a time, with everything of one event that waits. What
+ * was notified is stored when the program has ended, so it is notified at least once, and a crash in between repeats
+ * it. A program that fails, hangs or is missing is a warning.
  */
 export class Notifications {
   readonly #context: SessionContext;
@@ -104,7 +104,7 @@ export class Notifications {
     return this.#running !== undefined;
   }
 
-  /** Starts to notify, first of what is open already. An earlier stop is left out: whoever resumed the session knows. */
+  /** Starts to notify, first of what is open. An earlier stop is left out: the person who resumed knows. */
   begin(): void {
     if (this.#on.size === 0) return;
     this.#begun = true;

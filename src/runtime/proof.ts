@@ -14,8 +14,9 @@ export interface Proof extends Omit<Verification, "ok"> {
 }
 
 /**
- * Verifies a session from its folder: the hash chain, then every decision, made again by the mode's rules. A log made under other rules, or
- * of an unknown mode, is `not_comparable`, which is no failure. `head` and `last` are as in `verifyFolder`.
+ * Verifies a session from its folder: the hash chain, then every decision, made again by the mode's rules. A log made
+ * under other rules, or of an unknown mode, is `not_comparable`, which is no failure. `head` and `last` are as in
+ * `verifyFolder`.
  */
 export function verifySession(
   folder: string,
@@ -35,7 +36,7 @@ export function verifySession(
   const decided = replayDecisions([...types.keys()], lineOf, modes);
   if (!decided) return ok({ ...chain, decisions: "not_comparable" });
   const problems: Problem[] = decided.problems.map((problem) => ({ ...problem, fault: "decided" }));
-  // After a crash between commit and publishing, the folder ends inside a step. The folder of a closed session must not.
+  // A crash between commit and publishing leaves a folder that ends inside a step, unless it is closed.
   if (problems.length === 0 && chain.completeness === "closed" && decided.awaited > 0) {
     const what = `${decided.awaited} decided records are missing at the end`;
     problems.push({ sequence: null, what, fault: "decided" });

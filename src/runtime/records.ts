@@ -84,7 +84,7 @@ export class SessionRecords implements Lookup {
     this.#youngBytes += kept.bytes;
   }
 
-  /** Writes the value atomically, unless its file exists, and returns the path: for programs that want the plan as a file. */
+  /** Writes the value atomically unless its file exists, and returns the path: for programs that want a file. */
   file(sequence: number, pointer: string): string {
     const known = this.#files.get(sequence);
     if (known !== undefined) return known;

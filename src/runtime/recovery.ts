@@ -4,7 +4,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { FactInput } from "./facts.ts";
 
-/** Records the resume: which turns are repeated under which run, which a person is asked about, and which fail after too many recoveries. */
+/** Records the resume: which turns are repeated, which a person is asked about, which were repeated too often. */
 export function recover(
   submit: (input: FactInput) => unknown,
   ledger: Ledger,

@@ -22,8 +22,8 @@ export interface ReplayedDecisions {
 }
 
 /**
- * Makes every decision again, from records of a folder, a store or memory. Reports at most 20 wrong ones; undefined if the rules cannot be
- * compared. The caller must know that the records are complete and in order.
+ * Makes every decision again, from records of a folder, a store or memory. Reports at most 20 wrong ones; undefined if
+ * the rules cannot be compared. The caller must know that the records are complete and in order.
  */
 export function replayDecisions(
   sequences: readonly number[],
@@ -42,7 +42,7 @@ export function replayDecisions(
   return { problems, awaited: replay.awaited };
 }
 
-/** What is wrong with the next record. Rules expect validated input, so an exception on a forged log is a finding too. */
+/** What is wrong with the next record. A forged one may make the rules throw, since they expect valid input. */
 function taken(replay: Replay, sequence: number, line: string): string | undefined {
   try {
     return replay.take(sequence, line);
@@ -145,7 +145,7 @@ class Replay {
     const { discuss: __, ...given } = record.payload;
     const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
     const asked = { ...given, ...draft, context };
-    // Older versions did not cut, and kept commands whole for roles that run none: cut only what the recorded request cuts.
+    // Older versions cut less: cut only what the recorded request cuts.
     const expected = isCut(given["context"])
       ? fittingRequest(asked, this.#records, !hasCutCommands(given["message"]))
       : asked;

@@ -34,8 +34,9 @@ export interface ResumeTerms {
 }
 
 /**
- * Resumes a session, after ending the processes that a dead scheduler left. `busy` naming the holder, `not_found`, `usage` for a session of
- * another mode, `environment` for missing secrets or processes that do not end. A closed session gets no record unless it is reopened.
+ * Resumes a session, after ending the processes that a dead scheduler left. `busy` naming the holder, `not_found`,
+ * `usage` for a session of another mode, `environment` for missing secrets or processes that do not end. A closed
+ * session gets no record unless it is reopened.
  */
 export async function resumeSession<S>(
   around: Surroundings,
@@ -47,9 +48,9 @@ export async function resumeSession<S>(
 }
 
 /**
- * The order matters. Refusals come before anything irreversible: no process is ended for a session that cannot resume. Files are mended after
- * the processes that could still write to them have ended. The session is assembled last, since its log is open from then on and nothing may
- * fail any more. The records of the resume are in its first commit.
+ * The order matters. Refusals come before anything irreversible: no process is ended for a session that cannot resume.
+ * Files are mended after the processes that could still write to them have ended. The session is assembled last, since
+ * its log is open from then on and nothing may fail any more. The records of the resume are in its first commit.
  */
 async function takeUp<S>(
   around: Surroundings,
@@ -154,7 +155,7 @@ async function endPrograms<S>(
   );
 }
 
-/** Removes partial copies, and writes the report of a closed session again, since its scheduler may have died before that. */
+/** Removes partial copies. Writes the report of a closed session, whose scheduler may have died before that. */
 function mendFiles<S>(
   { home, store }: Surroundings,
   { presentation }: Mode<S>,

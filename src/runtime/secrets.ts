@@ -15,8 +15,8 @@ export function withoutSecrets(role: Role): Role {
 }
 
 /**
- * Recorded roles with their withheld values, taken by name from the environment of the process that resumes. Fails with `environment` if one
- * is missing: an agent without its key would fail later, for a reason that is harder to see.
+ * Recorded roles with their withheld values, taken by name from the environment of the process that resumes. Fails with
+ * `environment` if one is missing: an agent without its key would fail later, for a reason that is harder to see.
  */
 export function withSecrets(
   session_id: string,

@@ -37,9 +37,9 @@ export interface SessionSetup<S> extends SessionEnvironment {
 }
 
 /**
- * A running session, its only writer. Read it from top to bottom: input is taken in and decided in memory, a group of decisions is
- * committed, published and then takes effect; with nothing left to do the session rests, and in the end it leaves. A failed commit ends
- * it with everything before intact.
+ * A running session, its only writer. Read it from top to bottom: input is taken in and decided in memory, a group of
+ * decisions is committed, published and then takes effect; with nothing left to do the session rests, and in the end it
+ * leaves. A failed commit ends it with everything before intact.
  */
 export class Session<S> {
   readonly session_id: string;
@@ -118,8 +118,8 @@ export class Session<S> {
   }
 
   /**
-   * Runs until the session closes or stops. With `waitForPeople` false it stops as `waiting` when only a person could move it. Fails with
-   * `storage`, `storage_full` or `stale_lease` when it can no longer write. Rejects after a bug.
+   * Runs until the session closes or stops. With `waitForPeople` false it stops as `waiting` when only a person could
+   * move it. Fails with `storage`, `storage_full` or `stale_lease` when it can no longer write. Rejects after a bug.
    */
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
@@ -273,8 +273,8 @@ export class Session<S> {
   // ── Commit, publish, take effect
 
   /**
-   * Flushes one turn of the event loop later, with everything that came in until then, and never twice at once: a single fact is durable
-   * soon, and under load hundreds are one transaction.
+   * Flushes one turn of the event loop later, with everything that came in until then, and never twice at once: a
+   * single fact is durable soon, and under load hundreds are one transaction.
    */
   #schedule(): void {
     if (this.#pass === "flushing") this.#again = true;
@@ -367,7 +367,7 @@ export class Session<S> {
     this.#quit(() => this.#ended.resolve(err(cause)));
   }
 
-  /** Ends at once after an exception. After a bug memory may be ahead of the store: the session ends with what is committed. */
+  /** Ends at once after an exception, with what is committed: after a bug, memory may be ahead of the store. */
   broken(error: unknown): void {
     if (error instanceof StorageError) this.#fail(error.failure);
     else if (this.#over) throw error;

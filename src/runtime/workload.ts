@@ -24,7 +24,7 @@ type WorkCommand = Extract<
   }
 >;
 
-/** The work of a session: offered and running turns, checks, child sessions and timers. It does not know what any of it is about. */
+/** The work of a session: offered and running turns, checks, child sessions and timers. */
 export class Workload {
   readonly timers: Timers;
   readonly turns: Turns;

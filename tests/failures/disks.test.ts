@@ -50,8 +50,8 @@ function filled(disk: Disk, left: number): string {
 }
 
 /**
- * Shell text that makes a disk read-only for whoever opens something from now on. The disk as a whole cannot be while a file is
- * open for writing.
+ * Shell text that makes a disk read-only for whoever opens something from now on. The disk as a whole cannot be while a
+ * file is open for writing.
  */
 function protectedFrom(disk: Disk): string {
   return `disk=$(realpath "$home/${disk}"); mount --bind "$disk" "$disk"; mount -o remount,ro,bind "$disk"`;
@@ -92,7 +92,7 @@ function faultsOfRefusal(scene: DiskScene, done: Done): string[] {
   ];
 }
 
-/** Agents that were started though their request is not in the log folder: after a write that failed, nothing more may begin. */
+/** Agents started without a request in the log folder: after a failed write, nothing may begin. */
 async function faultsOfDispatch(scene: DiskScene): Promise<string[]> {
   const file = join(scene.workspace, "starts");
   const started = existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Done, type Fault, leave, newScene, type Scene } from "./scene.ts";
 
-/** The commands that begin a view of the file systems which nobody else has, and in which this user may mount; and that step into it. */
+/** The commands that enter a private mount namespace in which this user may mount. */
 const [BEGIN_VIEW, STEP_INTO] =
   process.getuid?.() === 0
     ? ["unshare --mount", "nsenter --mount"]

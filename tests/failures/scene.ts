@@ -114,7 +114,7 @@ fi`;
 
 const CONFIG = { plan_approval: "never", retry_backoff_ms: 1, kill_grace_s: 1 };
 
-/** `mischief` is shell text that the worker of the second task runs before it works, the first time; `$home` is the home. */
+/** `mischief`: shell text that the second task's worker runs first, once; `$home` is the home. */
 export function newScene(session_id = nextSessionId(), mischief = ""): Scene {
   const directory = mkdtempSync(join(tmpdir(), "bosun-failures-"));
   const [home, workspace] = [join(directory, "home"), join(directory, "workspace")];

@@ -20,19 +20,20 @@ import {
 } from "./scene.ts";
 
 /**
- * One session, run once for each call that changes its storage or asks its database, with that call failing. All of them with
- * `BOSUN_FAILURES=all`, in four ways; else a sample that touches every kind of call and every place that makes one.
+ * One session, run once for each call that changes its storage or asks its database, with that call failing. All of
+ * them with `BOSUN_FAILURES=all`, in four ways; else a sample that touches every kind of call and every place that
+ * makes one.
  */
 const KINDS = ["full", "broken", "read_only"] as const;
 
-/** Calls whose failure does not end the session: what agents printed besides messages, who held the lock, that the home was named. */
+/** Calls whose failure does not end the session: console output, the lock's holder, the list of homes. */
 const COURTESY = [
   /^fs\.\w+ \S+\/output(\/|$)/,
   /^fs\.\w+ \S+\/\.local\/state\/bosun(\/homes|$)/,
   /^sqlite\.run UPDATE sessions SET owner_pid = NULL/,
 ];
 
-/** Of these it cannot be seen whether they belong to a courtesy: an open file has no name, and every transaction begins and ends alike. */
+/** Calls that may belong to those: an open file has no name, and all transactions look alike. */
 const UNKNOWN = /^fs\.write fd|^sqlite\.exec (BEGIN IMMEDIATE|COMMIT)/;
 
 let undisturbed: JsonObject;

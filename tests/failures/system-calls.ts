@@ -1,5 +1,5 @@
-// The sweep one floor below: real system calls of the scheduler fail, one after the other, by strace's injection. Not a part of the
-// tests, since it takes minutes and needs ptrace:
+// The sweep one floor below: real system calls of the scheduler fail, one after the other, by strace's injection. Not a
+// part of the tests, since it takes minutes and needs ptrace:
 //
 //   node tests/failures/system-calls.ts [every n-th call, 1 by default]
 //
@@ -100,7 +100,7 @@ async function callsOf(injection: Injection): Promise<number> {
   }
 }
 
-/** What came of it when one call failed: how the session ended, and what is wrong then and after it was taken up again. */
+/** The outcome of one failed call: the session's end, and what is wrong then and after a resume. */
 async function trial(
   injection: Injection,
   at: number,

@@ -1,7 +1,7 @@
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 
-/** The system's clock, bent: a wall that can be set, a machine that can sleep, and time that can pass at once. Its alarms are the system's. */
+/** A clock whose wall can be set, whose machine can sleep, and whose time can pass at once. */
 export class BentClock implements Clock {
   /** How far the wall was set from the right time, in ms. */
   set = 0;

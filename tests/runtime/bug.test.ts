@@ -5,7 +5,7 @@ import { newRig } from "./rig.ts";
 import { begin, DONE, logFolder, MODES, recordOf, resume, run, say, told } from "./sessions.ts";
 import { value } from "../results.ts";
 
-/** Text that no record can hold: an agent in the process is not held to the wire's rules, so this is a bug of whoever wrote it. */
+/** Text that no record can hold. In-process agents are not validated, so this is a bug of the program. */
 const UNRECORDABLE = report({ summary: "half \ud800 a pair" });
 
 const TASKS = [instructed("a"), task("b", ["a"])];

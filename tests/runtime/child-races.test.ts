@@ -13,7 +13,7 @@ import { newRig } from "./rig.ts";
 import { begin, DONE, logOf, recordOf, resume, type Rig, run, say, surroundings, told } from "./sessions.ts";
 import { failureOf, value } from "../results.ts";
 
-/** The rig's store, with `meet` told of each commit before it is made; what that gives is what becomes of the commit. */
+/** The rig's store with `meet` called before each commit; its result replaces that of the commit. */
 function meeting(rig: Rig, meet: (commit: Commit) => ReturnType<Store["commit"]> | undefined): Store {
   const { store } = rig;
   return { ...store, commit: (lease, commit) => meet(commit) ?? store.commit(lease, commit) };

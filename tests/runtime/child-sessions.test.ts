@@ -226,7 +226,7 @@ describe("a session that lost its lease", () => {
   it("leaves a child that it just took to its successor", async () => {
     const rig = newRig();
     const parent = sessionId();
-    // What a take-over does that the lock could not prevent: after a copy of the home, or on a file system with broken locks.
+    // A take-over that the lock could not prevent: by a copy of the home, or with broken locks.
     const overtaken = () => {
       const database = new SqliteDatabase(databasePath(rig.home));
       database.prepare("UPDATE sessions SET epoch = epoch + 1 WHERE session_id = ?").run(parent);

@@ -13,8 +13,9 @@ const work = (id: string, ...dependencies: string[]) =>
 export const TASKS = [work("a"), work("b"), work("c", "a"), work("d", "a", "b"), work("e", "c", "d")];
 
 /**
- * A worker that takes a lock of its ticket's and says when it finds it held by a process that lives. A stopped one lets go of it
- * by dying (a zombie that nobody has reaped does no work), so only two at once can meet. Where somebody put a \`hold\` file, it hangs once.
+ * A worker that takes a lock of its ticket's and says when it finds it held by a process that lives. A stopped one lets
+ * go of it by dying (a zombie that nobody has reaped does no work), so only two at once can meet. Where somebody put a
+ * \`hold\` file, it hangs once.
  */
 const SCRIPT = `
 lock=lock.$BOSUN_TICKET_ID

@@ -28,8 +28,8 @@ export function report(more: JsonObject = {}): Answer {
 }
 
 /**
- * A crew inside the process that does what is expected of it, but for the messages that `scripts` has an answer of its own for.
- * What has an agent of its own in `programs`, a role or a message, is taken by that one.
+ * A crew inside the process that does what is expected of it, but for the messages that `scripts` has an answer of its
+ * own for. What has an agent of its own in `programs`, a role or a message, is taken by that one.
  */
 export function crew(
   tasks: readonly JsonObject[],

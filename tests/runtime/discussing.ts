@@ -20,7 +20,7 @@ const opinion: Script = ({ payload }) => {
   return { payload_type: "opinion", payload: { round, position: `this in round ${round}` } };
 };
 
-/** A crew whose manager proposes first, and whose participants are scripts; `more` takes a participant's place, or a message's. */
+/** A crew whose manager proposes first, with scripted participants; `more` replaces a role or a message. */
 export function debating(
   scripts: Readonly<Record<string, Script>> = {},
   more: Readonly<Record<string, Agent>> = {},

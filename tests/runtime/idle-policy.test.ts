@@ -25,7 +25,7 @@ interface Case {
   readonly asks?: boolean;
 }
 
-/** What a session that may hold a role for a minute comes to, as `waits`, `stuck`, or why it stops and whom it names. */
+/** The verdict with `max_hold_s` 60: `waits`, `stuck`, or the reason of the stop and the role it names. */
 function rest({ holds, at = "early", wanted = ["hand", "eye"], forPeople = false, asks = false }: Case): string {
   const ledger = emptyLedger();
   applyToLedger(ledger, put("terms", "terms", { max_hold_s: 60, accounts: [] }));

@@ -168,7 +168,7 @@ describe("a session", () => {
   );
 });
 
-/** Says what it costs when it is ended, and else at once; the ticket `a` is what it never comes to an end with by itself. */
+/** Reports its cost when it is ended, and otherwise at once. Ticket `a` never ends by itself. */
 const DEAR = `
 paid() { say report "{\\"status\\":\\"completed\\",\\"usage\\":{\\"input_tokens\\":1,\\"output_tokens\\":1,\\"cost_usd\\":$1}}"; }
 if [ "$BOSUN_TICKET_ID" = a ] && [ ! -e begun ]; then

@@ -8,7 +8,7 @@ import { newRig } from "./rig.ts";
 import { begin, DONE, reportOf, say } from "./sessions.ts";
 import { value } from "../results.ts";
 
-/** Much longer than the pace at which anything is looked at, so that its alarm can be told from those looks, however late it is set. */
+/** Much longer than every polling interval, so that its alarm can be recognized. */
 const HOLD_MS = 60_000;
 const LOOKS_MS = 10_000;
 

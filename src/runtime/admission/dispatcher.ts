@@ -18,7 +18,7 @@ interface Running {
   readonly inReserved: boolean;
 }
 
-/** Chooses which offered turn starts next and which role takes it: by priority, in a free seat or in one reserved for the turn's subject. */
+/** Chooses the next turn and its role: by priority, in a free seat or in one reserved for the turn's subject. */
 export class Dispatcher {
   readonly #seats: Seats;
   readonly #queue = new TurnQueue();
@@ -131,7 +131,7 @@ export class Dispatcher {
     this.#want(turn, reserved);
   }
 
-  /** Whether a reserved seat can be taken now. If its role is held by now, the reservation moves to another free role. */
+  /** Whether a reserved seat can be taken now. If its role is held, the reservation moves to another free role. */
   #isSeated(reserved: { role: Role }, seat: Seat): boolean {
     const { role } = reserved;
     if (!this.#seats.isHeld(role.role_id)) return true;

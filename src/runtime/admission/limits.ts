@@ -9,15 +9,15 @@ export interface LimitReached {
   readonly details: JsonObject;
 }
 
-/** The session's budget: the configuration's, with what a person has changed since. Tokens are input and output together. */
+/** The configuration's budget with a person's later changes. Tokens are input and output together. */
 export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): Budget {
   return { ...config.budget, ...(figures.limits as object | undefined) };
 }
 
 /**
- * The limit that forbids another turn, if any. `awake_ms` is how long this scheduler has been running; sleep of the machine and changes of
- * the wall clock do not count. Tokens and cost that an agent did not report are unknown, not zero: a session that limits them stops until a
- * person accepts them.
+ * The limit that forbids another turn, if any. `awake_ms` is how long this scheduler has been running; sleep of the
+ * machine and changes of the wall clock do not count. Tokens and cost that an agent did not report are unknown, not
+ * zero: a session that limits them stops until a person accepts them.
  */
 export function limitReached(
   ledger: Ledger,

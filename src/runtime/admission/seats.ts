@@ -18,7 +18,7 @@ export class Seats {
     this.isHeld = isHeld;
   }
 
-  /** The suitable role with the fewest running turns, so that work spreads over the crew; the one in `rather_not` comes last. */
+  /** The suitable role with the fewest running turns; the one in `rather_not` comes last. */
   pick(seat: Seat): Role | undefined {
     let best: { readonly role: Role; readonly rank: number } | undefined;
     if ((this.#takenByType.get(seat.type) ?? 0) >= this.#capacity[seat.type]) return undefined;

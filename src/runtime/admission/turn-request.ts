@@ -32,7 +32,7 @@ export function longerThanALine(payload: PayloadByType["turn_request"]): Failure
   });
 }
 
-/** How many turns may follow this one, undefined without a limit. `ofSubject` does not count this turn, the others do. */
+/** How many turns may follow this one, which `ofSubject` alone does not count; undefined without a limit. */
 function turnsAfter(
   ofSession: number | undefined,
   ofRole: number | undefined,

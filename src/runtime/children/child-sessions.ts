@@ -9,8 +9,8 @@ import { resumeSession } from "../resume.ts";
 import type { Session } from "../session.ts";
 
 /**
- * Creates or resumes the child sessions of sessions in this process, with the roles, the configuration and the workspace of their parent.
- * `usage` for an unknown mode.
+ * Creates or resumes the child sessions of sessions in this process, with the roles, the configuration and the
+ * workspace of their parent. `usage` for an unknown mode.
  */
 export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>) {
   return (surroundings: Surroundings, parent: Parent) =>

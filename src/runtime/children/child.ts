@@ -36,8 +36,8 @@ export interface ChildSession {
 const PARENT_CLOSED = "its parent session is closed";
 
 /**
- * A child session in its parent's process: from the durable fact that it began to the fact of how it ended. A child that stops by itself
- * (its budget, its manager) is cancelled, and its parent goes on without it.
+ * A child session in its parent's process: from the durable fact that it began to the fact of how it ended. A child
+ * that stops by itself (its budget, its manager) is cancelled, and its parent goes on without it.
  */
 export class Child {
   /** How the parent's process let go of it; rejects never. */

@@ -35,7 +35,7 @@ export class Children {
     return [...this.#context.ledger.children.values()].some(({ status }) => status !== "offered");
   }
 
-  /** Continues the children of an earlier scheduler. Children of a closed session are closed, and their files completed. */
+  /** Continues an earlier scheduler's children. Those of a closed session are closed, and their files completed. */
   begin(waitForPeople: boolean): void {
     const { ledger, session_id, store } = this.#context;
     const { children, figures } = ledger;
@@ -70,7 +70,7 @@ export class Children {
     else this.start(child);
   }
 
-  /** Resumes children that stopped for a person and have messages since. While the parent runs, no other process can. */
+  /** Resumes children that stopped for a person and have messages since: no other process can while the parent runs. */
   resumeAddressed(): void {
     if (this.#ending) return;
     for (const session_id of this.#waiting) {

@@ -5,7 +5,7 @@ import { type Instant, instant } from "../../protocol/timestamp.ts";
 export interface Clock {
   /** The wall clock, which can jump either way. */
   now(): Instant;
-  /** Milliseconds since an arbitrary moment. Never goes back; stands still while the machine sleeps, where the system has such a clock. */
+  /** Milliseconds that never go back; they stand still while the machine sleeps, where the system has such a clock. */
   monotonic(): number;
   /** Milliseconds since the machine was booted, sleep included. */
   uptime(): number;

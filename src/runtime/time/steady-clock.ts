@@ -12,8 +12,8 @@ export interface Shift {
 const UNSTEADY_MS = 2_000;
 
 /**
- * A session's time: the wall clock's when this scheduler started, then the time that really passed, sleep included. So setting the wall
- * clock moves neither timers nor the times in the log, and a log never goes back in time.
+ * A session's time: the wall clock's when this scheduler started, then the time that really passed, sleep included. So
+ * setting the wall clock moves neither timers nor the times in the log, and a log never goes back in time.
  */
 export class SteadyClock implements Clock {
   readonly #clock: Clock;

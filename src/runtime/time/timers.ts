@@ -72,7 +72,9 @@ export class Timers {
       .map(({ timer_id, due_at }) => ({ timer_id, due_at }));
   }
 
-  /** Whether a timer or the end of a hold will move the session. Holds beyond `max_hold_s` and of roles that no turn wants do not count. */
+  /**
+   * Whether a timer or a hold's end will move the session. Unwanted roles and holds beyond `max_hold_s` do not count.
+   */
   willWake(wants: (role_id: string) => boolean): boolean {
     for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
     for (const [id, hold] of this.#ledger.holds) {
@@ -82,7 +84,9 @@ export class Timers {
     return false;
   }
 
-  /** Whether the end of a hold is ahead. An expired hold counts until the session was woken for it: it may expire between admission and rest. */
+  /**
+   * Whether a hold's end is ahead. It counts until the session woke for it, as it may pass between admission and rest.
+   */
   #isAhead(id: string, { until }: LedgerHold): boolean {
     return until !== undefined && this.#passed.get(id) !== until;
   }

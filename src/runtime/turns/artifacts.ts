@@ -49,9 +49,10 @@ export interface KeptArtifact {
 }
 
 /**
- * Copies the file that an agent names into the session's artifacts, and digests and measures the copy. Fails with `validation_failed` for a
- * path outside the turn's directories, for anything but a plain file, over the quota, and for a wrong digest or size; with `cancelled` once
- * the turn is called off. A reference elsewhere (https, say) is recorded as it is.
+ * Copies the file that an agent names into the session's artifacts, and digests and measures the copy. Fails with
+ * `validation_failed` for a path outside the turn's directories, for anything but a plain file, over the quota, and for
+ * a wrong digest or size; with `cancelled` once the turn is called off. A reference elsewhere (https, say) is recorded
+ * as it is.
  */
 export async function keepArtifact(
   payload: JsonObject,
@@ -119,8 +120,8 @@ interface Copied {
 }
 
 /**
- * Copies an open file to a partial name, in pieces so that the event loop stays free. Digest and size are those of the copy, since the
- * original may change meanwhile. A refused copy is removed.
+ * Copies an open file to a partial name, in pieces so that the event loop stays free. Digest and size are those of the
+ * copy, since the original may change meanwhile. A refused copy is removed.
  */
 async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLimits): Promise<Result<Copied, Failure>> {
   const hash = createHash("sha256");
@@ -212,7 +213,7 @@ function overQuota(bytes: number, { run, session }: Pick<CopyLimits, "run" | "se
   return undefined;
 }
 
-/** Removes the partial copies of a dead scheduler. Skips the directory if an agent has put something else in its place. */
+/** Removes the partial copies of a dead scheduler, unless an agent has replaced the directory. */
 export function removePartialCopies(directory: string): Result<void, Failure> {
   return attempt(
     directory,

@@ -15,8 +15,8 @@ import { disagreement, openReferenced, type Referenced, unreadable, wrong } from
 const MAX_ATTACHED_BYTES = MAX_PAYLOAD_BYTES;
 
 /**
- * An answer with the field that it brings as a file, if its mode allows one. The record then holds the whole answer. Fails with
- * `validation_failed`.
+ * An answer with the field that it brings as a file, if its mode allows one. The record then holds the whole answer.
+ * Fails with `validation_failed`.
  */
 export function inlineField(
   answer: Answer,

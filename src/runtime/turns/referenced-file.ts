@@ -25,7 +25,7 @@ export function isFileAddress(uri: string): boolean {
   return /^file:/i.test(uri);
 }
 
-/** Opens the plain file that an agent names, below `places` and through no link. Fails with `validation_failed` and the reason. */
+/** Opens a plain file below `places`, through no link. Fails with `validation_failed` and the reason. */
 export function openReferenced(uri: string, places: Places, max_bytes: number): Result<Opened, Failure> {
   let path: string;
   try {
@@ -35,7 +35,7 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
   }
   for (const root of [places.artifacts_dir, places.workspace]) {
     const inside = isAbsolute(path) ? relative(root, path) : path;
-    // The user's workspace may be a link. The artifacts directory is Bosun's own: a link in its place comes from an agent.
+    // The workspace may be a link. The artifacts directory is Bosun's own: a link there comes from an agent.
     const descriptor = openBelow(root, inside, root === places.workspace ? 0 : constants.O_NOFOLLOW);
     if (descriptor === undefined) continue;
     const stat = fstatSync(descriptor);
@@ -54,9 +54,9 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
 }
 
 /**
- * Opens a path below a trusted directory component by component, each relative to the descriptor before and none through a symbolic link.
- * Checking a path before opening it would be a race. Without /proc (macOS) the whole path is opened at once, so a link in the middle is
- * followed; `doctor` warns of that.
+ * Opens a path below a trusted directory component by component, each relative to the descriptor before and none
+ * through a symbolic link. Checking a path before opening it would be a race. Without /proc (macOS) the whole path is
+ * opened at once, so a link in the middle is followed; `doctor` warns of that.
  */
 function openBelow(root: string, path: string, root_flags: number): number | undefined {
   const parts = path.split("/").filter((part) => part !== ".");

@@ -35,7 +35,7 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
   };
 }
 
-/** What is wrong with an answer. Agents in this process can answer anything; the wire has checked the others against `expects`. */
+/** What is wrong with an answer. The wire has checked `expects` already, but not for agents in this process. */
 function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Failure | undefined {
   if (!answer) return failure("no_answer", "The turn ended without an answer.");
   if (isNotice(answer as TypedPayload))

@@ -114,8 +114,8 @@ export class Turns {
     await handled;
     if (result.failure && isOfStorage(result.failure)) return this.#context.fail(result.failure);
     crashPoint("answer_held");
-    // A withdrawn turn submits nothing unless its answer was already there. An answer counts only with the files before it: without them
-    // the turn stays open and runs again.
+    // A withdrawn turn submits nothing unless its answer was already there. An answer counts only with the files before
+    // it: without them the turn stays open and runs again.
     const isLess = run.missed && this.#context.ledger.turns.has(stamp.turn_id);
     if (!hasProcess) this.#emitStarted(request);
     if (result.answer ? !isLess : !signal.aborted) this.#context.submit(factOf(result, request, this.#context.mode));

@@ -1,5 +1,5 @@
-// A scheduler in a process of its own that stops by itself: while its worker is at work on `a` its manager fails over `b`.
-// argv: home, workspace, session. Where it shall die is in its environment.
+// A scheduler in a process of its own that stops by itself: while its worker is at work on `a` its manager fails over
+// `b`. argv: home, workspace, session. Where it shall die is in its environment.
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { crew, task } from "../crew.ts";
 import { cli, CREW, shell } from "../roles.ts";

@@ -1,5 +1,5 @@
-// A person at another terminal: puts each line of its standard input, an inbox body, to the session and says when it is there.
-// argv: home, session.
+// A person at another terminal: puts each line of its standard input, an inbox body, to the session and says when it is
+// there. argv: home, session.
 import { createInterface } from "node:readline";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";

@@ -1,7 +1,8 @@
-// A scheduler in a process of its own: begins the session, or resumes it if it is there, and carries it to its end. It prints
-// each record as `sequence type ticket` when it is durable. argv: home, workspace, session, and where it shall die, if it shall:
-// `before:N` or `after:N`, the N-th commit of its life, or `closed`, the one that closes the session. After it means:
-// committed, and nothing told or done about it yet. Last, if it is not the usual one, the recovery of its worker.
+// A scheduler in a process of its own: begins the session, or resumes it if it is there, and carries it to its end. It
+// prints each record as `sequence type ticket` when it is durable. argv: home, workspace, session, and where it shall
+// die, if it shall: `before:N` or `after:N`, the N-th commit of its life, or `closed`, the one that closes the session.
+// After it means: committed, and nothing told or done about it yet. Last, if it is not the usual one, the recovery of
+// its worker.
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { crashCrew, TASKS } from "../crash-crew.ts";
