@@ -135,7 +135,7 @@ function requirement(error: ErrorObject): string {
     case "const":
       return `be ${JSON.stringify(schema)}, not ${quote(data)}`;
     case "pattern":
-      return `match ${String(schema)}, and ${quote(data)} does not`;
+      return `${patternWords(String(schema))}, not ${quote(data)}`;
     case "minimum":
       return `be at least ${String(schema)}, not ${quote(data)}`;
     case "maximum":
@@ -176,6 +176,13 @@ function size({ keyword, schema }: ErrorObject): string {
 function branchTypes(choice: ErrorObject): string[] {
   const branches = choice.schema as { type?: string | string[] }[];
   return [...new Set(branches.flatMap((branch) => branch.type ?? "object").map(typeName))];
+}
+
+/** A pattern in words if it is that of an id. */
+function patternWords(pattern: string): string {
+  const most = /^\^\[A-Za-z0-9\]\[A-Za-z0-9\._-\]\{0,(\d+)\}\$$/.exec(pattern)?.[1];
+  if (most === undefined) return `match ${pattern}`;
+  return `be at most ${Number(most) + 1} letters, digits, ".", "_" and "-" that begin with a letter or digit`;
 }
 
 /** What a number measures, by the ending of its key. */

@@ -49,7 +49,7 @@ describe("a plan file", () => {
       ~/plan.yaml:1:1: "reqirement" is not a known key; did you mean "requirement"?
         1 | reqirement: do it
           | ^
-      ~/plan.yaml:3:14: "task_id" must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$, and "a b" does not
+      ~/plan.yaml:3:14: "task_id" must be at most 64 letters, digits, ".", "_" and "-" that begin with a letter or digit, not "a b"
         3 |   - task_id: a b
           |              ^
       ~/plan.yaml:4:5: "descriptio" is not a known key; did you mean "description"?

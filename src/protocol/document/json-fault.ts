@@ -41,7 +41,7 @@ function unexpectedToken(text: string): number {
   return low - 1 - word.length;
 }
 
-function commonMistake(text: string, offset: number): Omit<Fault, "offset"> | undefined {
+function commonMistake(text: string, offset: number): (Partial<Fault> & Pick<Fault, "what">) | undefined {
   const rest = text.slice(offset, offset + 2);
   if (/^(?:\/[/*]|#)/.test(rest)) {
     return { what: "JSON has no comments", expected: "no comments, or a .yaml file, where # begins one" };
@@ -49,7 +49,8 @@ function commonMistake(text: string, offset: number): Omit<Fault, "offset"> | un
   if (rest.startsWith("'")) return { what: "JSON has no single quotes", expected: "double quotes" };
   if (/^[\r\n]/.test(rest)) return { what: "this string is not closed on its line", expected: 'a closing "' };
   const isAfterComma = /,\s*$/.test(text.slice(Math.max(0, offset - 200), offset));
-  return isAfterComma && /^[\]}]/.test(rest) ? { what: "JSON has no comma after the last entry" } : undefined;
+  if (!isAfterComma || !/^[\]}]/.test(rest)) return undefined;
+  return { offset: text.lastIndexOf(",", offset), what: "JSON has no comma after the last entry" };
 }
 
 function unquotedWord(text: string, offset: number): Omit<Fault, "offset"> | undefined {

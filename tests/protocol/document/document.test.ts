@@ -16,8 +16,8 @@ function fault(file: string, text: string): [where: string, said: string] {
 
 describe("a text that cannot be read is refused at a position", () => {
   test.each<[text: string, where: string, fact: string]>([
-    ['{\n  "roles": [],\n}', "3:1", "comma"],
-    ["[1,]", "1:4", "comma"],
+    ['{\n  "roles": [],\n}', "2:14", "comma"],
+    ["[1,]", "1:3", "comma"],
     ['{\n  "a": 1\n  "b": 2\n}', "3:3", "','"],
     ['{"a" 1}', "1:6", "':'"],
     ['{"a":1,"b"}', "1:11", "':'"],
