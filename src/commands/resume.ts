@@ -13,7 +13,7 @@ import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/
 import { lostWorkspace } from "./options/reach.ts";
 import { ignoredWhenClosed, onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
-import { withUnusedAnswers } from "./interaction/unused-answers.ts";
+import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { endHolder } from "./driver/take-over.ts";

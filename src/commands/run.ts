@@ -7,7 +7,7 @@ import { openHome, withHome } from "./context/home.ts";
 import { addRunOptions, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { addRegistryOptions } from "./options/registry.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
-import { withUnusedAnswers } from "./interaction/unused-answers.ts";
+import { withUnusedAnswers } from "./interaction/answers.ts";
 import { begin } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { resumeSame } from "./driver/same-inputs.ts";

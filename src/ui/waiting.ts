@@ -64,11 +64,7 @@ export function commandFor(session_id: string, waiting: Waiting): string {
 }
 
 /** The command that gives a question this answer. An answer that the screen would not show exactly is left out. */
-export function answerCommand(
-  session_id: string,
-  { question_id }: { readonly question_id: string },
-  answer: string,
-): string {
+function answerCommand(session_id: string, { question_id }: { readonly question_id: string }, answer: string): string {
   const isExact = answer !== "" && answer.length <= LONGEST_ANSWER && safeLine(answer) === answer;
   const word = isExact ? `${answer.startsWith("-") ? "-- " : ""}${shellWord(answer)}` : '"…"';
   return `bosun answer ${session_id} ${shellWord(safeLine(question_id))} ${word}`;

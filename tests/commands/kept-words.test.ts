@@ -113,8 +113,7 @@ describe("a command that is kept until resume", () => {
       ...kept.map((word) => ({ session_id: "kq", kind: "kept", ...word })),
     ]);
     const answered = await typed(here, ["answer", "kq", "this"]);
-    const asksNothing = "Error: The session kq asks nothing.\n  It is waiting: bosun status kq.\n";
-    expect([answered.code, answered.stderr]).toEqual([2, asksNothing]);
+    expect([answered.code, answered.stderr]).toEqual([2, expect.stringContaining("bosun status kq")]);
   });
 
   it("cancels a ticket instead of its review", async () => {

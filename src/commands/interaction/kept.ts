@@ -1,17 +1,12 @@
 import { bareId } from "../../config/picked-option.ts";
-import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { wordName } from "../../protocol/recording.ts";
 import { latestOf } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
-import type { Waiting } from "../../ui/waiting.ts";
+import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
-
-interface KeptAnswer {
-  readonly question_id: string;
-  readonly text: string;
-}
 
 /** A message in the inbox of a session: in a person's words, and for a command its name and ticket. */
 export interface KeptMessage {
@@ -109,27 +104,27 @@ export function saidAlready(session_id: string, what: string, kept: string): Fai
 
 /** What a message says to something that is asked, in words; undefined if it is about something else. */
 function saidTo(waiting: Waiting, payload_type: Json | undefined, payload: JsonObject): string | undefined {
-  const { decision, ask_id, ticket_id, answers, status } = payload as Readonly<Record<string, unknown>>;
   switch (waiting.kind) {
-    case "question": {
-      if (payload_type !== "clarification_response" || !Array.isArray(answers)) return undefined;
-      const bare = bareId(waiting);
-      const own = (answers as KeptAnswer[]).findLast(
-        (answer) => answer?.question_id === waiting.question_id || answer?.question_id === bare,
-      );
-      if (own) return wordsOf(own.text);
-      const ofItsSet = answers.length === 0 || (answers as KeptAnswer[]).some((answer) => isOf(waiting.ask_id, answer));
-      return status === "complete" && ofItsSet ? "no more questions" : undefined;
+    case "question":
+      return payload_type === "clarification_response" ? answerTo(waiting, payload) : undefined;
+    case "approval": {
+      const isOwn = payload.ask_id === undefined || payload.ask_id === waiting.ask_id;
+      return payload_type === "approval" && isOwn ? wordsOf(payload.decision) : undefined;
     }
-    case "approval":
-      return payload_type === "approval" && (ask_id === undefined || ask_id === waiting.ask_id)
-        ? String(decision)
-        : undefined;
-    case "review":
-      return payload_type === "review" && ticket_id === waiting.ticket_id ? String(decision) : undefined;
+    case "review": {
+      const isOwn = payload.ticket_id === waiting.ticket_id;
+      return payload_type === "review" && isOwn ? wordsOf(payload.decision) : undefined;
+    }
   }
 }
 
-function isOf(ask_id: string, answer: KeptAnswer | null): boolean {
-  return String(answer?.question_id).startsWith(`${ask_id}.`);
+function answerTo(question: OpenQuestion, { answers, status }: JsonObject): string | undefined {
+  const given = listOf(answers).map(objectOf);
+  const own = given.findLast(({ question_id }) =>
+    [question.question_id, bareId(question)].includes(wordsOf(question_id)),
+  );
+  if (own) return wordsOf(own.text);
+  const prefix = `${question.ask_id}.`;
+  const isOfItsSet = given.length === 0 || given.some(({ question_id }) => wordsOf(question_id).startsWith(prefix));
+  return status === "complete" && isOfItsSet ? "no more questions" : undefined;
 }

@@ -57,36 +57,38 @@ describe("--no-more", () => {
   });
 });
 
-describe("an answer to the wrong thing", () => {
-  it("names the command for a plan, a result or a review", async () => {
+describe("a refused answer", () => {
+  it.each(["s-zzzzzz", "d-zzzzzz", "d-zzzzzz.12"])("is %s, the misspelt id of a session", async (name) => {
     const here = rig();
-    const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]));
-    const ask = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
-    expect((await here.run(["run", "--plan", plan, "--session", "s", "--config", ask, "--confirm"])).code).toBe(4);
-    const waits = ["bosun plan s", "bosun review s write", "bosun review s"];
-    const words = [["plan"], ["review", "s", "write"], ["review", "s"]];
-    for (const [index, command] of waits.entries()) {
-      const asked = await typed(here, ["answer"]);
-      expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining(`something else: ${command}.\n`)]);
-      expect((await typed(here, [...(words[index] ?? []), "--approve"])).code).toBe(0);
-      expect((await typed(here, ["resume"])).code).toBe(index < 2 ? 4 : 0);
-    }
+    expect((await typed(here, ["run", "--plan", here.write("ask.json", ASK), "--session", "small"])).code).toBe(4);
+    const said = await typed(here, ["answer", name]);
+    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining(`"${name}"`)]);
+    // The beginning of a session's id is that session.
+    expect(await typed(here, ["answer", "sma"])).toMatchObject({ code: 4, stderr: "" });
+    expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([{ question_id: "c1.name" }]);
   });
 
-  it("is refused if it is empty or given twice", async () => {
+  it("is empty, given twice, or for something that is no question", async () => {
     const here = rig();
-    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
+    expect((await here.run(["run", "--plan", plan, "--session", "gated", "--plan-only"])).code).toBe(4);
+    expect((await here.run(["run", "--plan", here.write("two.json", TWO), "--session", "two"])).code).toBe(4);
     for (const [args, told] of [
-      [["review", "--changes", " "], "--changes"],
+      [["answer", "gated"], "bosun status gated"],
+      [["answer", "name"], "c1.name"],
+      [["answer", "nmae", "Eve"], "c1.name, c1.age"],
       [["answer", "name", "Eve", "--defaults"], "--defaults"],
       [["answer", "name", "Eve", "--file", "none"], "--file"],
-      [["plan", "--notes", "Fine."], "--notes goes with --approve, --reject or --edit"],
-      [["plan", "--revise", "Shorter.", "--notes", "Please."], "--notes goes with --approve, --reject or --edit"],
+      [["review", "--changes", " "], "--changes"],
+      [["plan", "--revise", " "], "--revise"],
+      [["plan", "--notes", "Fine."], "--notes"],
+      [["plan", "--revise", "Shorter.", "--notes", "Please."], "--notes"],
     ] as const) {
       const said = await typed(here, args);
-      expect([said.code, said.stderr]).toEqual([2, expect.stringContaining(told)]);
+      expect([args, said.code, said.stderr]).toEqual([args, 2, expect.stringContaining(told)]);
     }
-    expect((await typed(here, ["answer"])).stdout).not.toContain("kept");
+    expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([{}, {}, {}]);
+    expect((await typed(here, ["inbox", "--json"])).stdout).not.toContain('"kept":');
   });
 });
 
@@ -140,50 +142,26 @@ describe("a command without a session", () => {
   });
 });
 
-describe("bosun plan", () => {
-  it("refuses an empty --revise, and a decision on a closed session", async () => {
-    const here = rig();
-    expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
-    expect(await typed(here, ["plan", "--revise", " "])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("--revise") as string,
-    });
-    const late = await typed(here, ["plan", "--approve"]);
-    expect(late.code).toBe(2);
-    expect(late.stderr).toContain("--export FILE");
-    expect(late.stderr).not.toContain("bosun tell");
-  });
+it("plan --approve of a closed session is refused", async () => {
+  const here = rig();
+  expect((await typed(here, ["run", "--plan", here.write("done.json", DONE), "--session", "over"])).code).toBe(0);
+  expect((await typed(here, ["plan", "over", "--approve"])).code).toBe(2);
 });
 
 describe("an answer given beforehand", () => {
-  it("is reported if it fits no question and the session waits", async () => {
+  it("is reported if no question matches it", async () => {
     const here = rig();
-    const plan = here.write("plan.json", TWO);
     const file = here.write("answers.yaml", "- question_id: agee\n  text: 8\n- match: colour\n  text: red\n");
-    const run = await here.run(["run", "--plan", plan, "--answers", file, "--answer", "name=Eve"]);
-    expect(run.code).toBe(4);
-    expect(run.stderr).toBe(
-      'No question that was asked is called "agee". Did you mean age?\nNo question that was asked has "colour" in it.\nOpen: c1.age.\n',
-    );
-    const again = await here.run(["resume", "--answer", "name=Eve", "--answer", "ag=9"]);
-    expect(again.code).toBe(4);
-    expect(again.stderr).toBe('No question that was asked is called "ag". Did you mean age?\nOpen: c1.age.\n');
-    const answered = await here.run(["answer", "--file", here.write("more.yaml", "age: 8\nname: Bob\n")]);
-    expect([answered.stderr, answered.code]).toEqual([
-      'No question that is open is called "name".\nOpen: c1.age.\n',
-      0,
-    ]);
-    expect(await here.run(["resume", "--answer", "nobody=asked"])).toMatchObject({ code: 0, stderr: "" });
-  });
-
-  it("is reported if it fits no question and a default was taken", async () => {
-    const here = rig();
-    const run = (...given: string[]) =>
-      here.run(["run", "--plan", here.write("plan.json", TWO), "--unanswered", "default", ...given]);
-    const told = 'No question that was asked is called "agee". Did you mean age?\n';
-    expect(await run("--answer", "name=Eve", "--answer", "agee=8")).toMatchObject({ code: 0, stderr: told });
-    const all = ["--answer", "name=Eve", "--answer", "age=8", "--answer", "more=x"];
-    expect(await run(...all)).toMatchObject({ code: 0, stderr: "" });
+    const begin = ["run", "--plan", here.write("plan.json", TWO), "--answers", file, "--answer", "name=Eve"];
+    const told = /^.*"agee".*\n.*"colour".*\n$/;
+    const asks = await typed(here, begin);
+    expect([asks.code, asks.stderr]).toEqual([4, expect.stringMatching(told)]);
+    const done = await typed(here, [...begin, "--answer", "age=8"]);
+    expect([done.code, done.stderr]).toEqual([0, expect.stringMatching(told)]);
+    const answered = await typed(here, ["answer", "--file", here.write("more.yaml", "age: 8\nname: Bob\n")]);
+    expect([answered.code, answered.stderr]).toEqual([0, expect.stringMatching(/^.*"name".*\n$/)]);
+    expect(await typed(here, ["resume", "--answer", "age=9"])).toMatchObject({ code: 0, stderr: "" });
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
   });
 });
 
@@ -212,35 +190,30 @@ describe("an answer that is a number", () => {
   ])("does the same with `bosun answer`: by %s", async (_, args) => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", plan(here)])).code).toBe(4);
-    for (const said of args(here)) expect((await typed(here, ["answer", ...said])).code).toBe(0);
+    for (const said of args(here)) {
+      const { code, stdout } = await typed(here, ["answer", ...said]);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/^c1\.(name: Bob|age: 2)$/m)]);
+    }
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect(written(here)).toBe("Bob 2\n");
   });
 
-  it("is shown as the option it picks", async () => {
-    const here = rig();
-    expect((await typed(here, ["run", "--plan", plan(here)])).code).toBe(4);
-    expect((await typed(here, ["answer", "name", "2"])).stdout).toMatch(/^c1\.name: Bob\nKept for /);
-    expect((await typed(here, ["answer", "age", "2"])).stdout).toMatch(/^Kept for /);
-  });
-
   it("is refused if no option has it, and nothing else is decided", async () => {
     const here = rig();
-    const told = "c1.name has no option 3.";
-    const hint = "Give a number from 1 to 2, or an answer in words.";
+    const told = expect.stringMatching(/c1\.name .*\b3\b.* 1 to 2/) as unknown;
     const given = ["--answer", "name=3", "--unanswered", "default"];
     const run = await typed(here, ["run", "--plan", plan(here), ...given]);
-    expect([run.code, run.stderr]).toEqual([4, `${told} ${hint}\nOpen: c1.name, c1.age.\n`]);
+    expect([run.code, run.stderr]).toEqual([4, told]);
     const refused = await typed(here, ["answer", "name", "3"]);
-    expect([refused.code, refused.stderr]).toEqual([2, `Error: ${told}\n  ${hint}\n`]);
+    expect([refused.code, refused.stderr.replaceAll("\n", " ")]).toEqual([2, told]);
     const filed = await typed(here, ["answer", "--defaults", "--file", here.write("a.yaml", "name: 3\n")]);
-    expect(filed.stderr).toBe(`${told} ${hint}\nOpen: c1.name, c1.age.\n`);
+    expect([filed.code, filed.stderr]).toEqual([0, told]);
     expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([
       { question_id: "c1.name" },
       { question_id: "c1.age", kept: "7" },
     ]);
     const left = await typed(here, ["resume", "--answer", "name=3", "--unanswered", "manager"]);
-    expect([left.code, left.stderr]).toEqual([4, `${told} ${hint}\nOpen: c1.name.\n`]);
+    expect([left.code, left.stderr]).toEqual([4, told]);
     expect((await typed(here, ["resume", "--answer", "name=1"])).code).toBe(0);
     expect(written(here)).toBe("Ada 7\n");
   });
@@ -263,28 +236,31 @@ describe("resume --release", () => {
 });
 
 describe("an answer to a stopped session", () => {
-  it("is shown as kept by every list, and settles the question", async () => {
+  it("is kept until resume, and settles the question", async () => {
     const here = rig();
     expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
     const session_id = await onlySession(here);
-    expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
+    const first = await typed(here, ["answer", "name", "Eve"]);
+    expect([first.code, first.stdout]).toEqual([0, expect.stringMatching(/bosun resume[^]*c1\.age/)]);
     const told = `answered "Eve"; to deliver it: bosun resume ${session_id}`;
-    for (const looking of [["status", session_id], ["inbox"], ["answer"]]) {
-      const looked = await typed(here, looking);
-      expect(looked.stdout).toContain(told);
-      expect(looked.stdout).toContain(`bosun answer ${session_id} c1.age 7`);
-      expect(looked.code).toBe(looking[0] === "answer" ? 4 : 0);
-    }
+    for (const looking of [["status", session_id], ["inbox"]])
+      expect((await typed(here, looking)).stdout).toContain(told);
     expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([{ kept: "Eve" }, { question_id: "c1.age" }]);
-    const second = await typed(here, ["answer", "name", "Bob"]);
-    expect(second.stdout).toMatch(/c1\.name: "Eve"/);
+    expect((await typed(here, ["answer"])).code).toBe(4);
+    const again = async (...words: string[]) => {
+      const { code, stdout, stderr } = await typed(here, ["answer", ...words]);
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringMatching(/c1\.name .*"Eve"/)]);
+    };
+    await again("name", "Bob");
+    await again("name");
+    expect((await typed(here, ["answer", "--file", here.write("wrong.yaml", "nmae: Bob\n")])).code).toBe(4);
     expect((await typed(here, ["answer", "--defaults"])).code).toBe(0);
+    await again("c1.name", "Bob");
     expect((await typed(here, ["answer"])).code).toBe(0);
-    const third = await typed(here, ["answer", "name", "Ada"]);
-    expect(third.code).toBe(2);
-    expect(third.stderr).toMatch(/c1\.name .*"Bob"/);
+    expect((await typed(here, ["answer", "Bob"])).code).toBe(2);
+    expect((await typed(here, ["answer", "--file", here.write("more.yaml", "name: Bob\n")])).code).toBe(2);
     expect((await typed(here, ["resume"])).code).toBe(0);
-    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob 7\n");
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
     expect((await typed(here, ["inbox"])).stdout).not.toContain("bosun answer");
   });
 
@@ -297,46 +273,11 @@ describe("an answer to a stopped session", () => {
     for (const words of [["c1.name", "Bob"], ["name"], [session_id, "name", "Bob"]]) {
       const left = await typed(here, ["answer", ...words]);
       expect([left.code, left.stdout]).toEqual([2, ""]);
-      expect(left.stderr).toMatch(/^Error: (c1\.)?name is already answered\.\n {2}Open are c1\.age\./);
+      expect(left.stderr).toMatch(/c1\.name .*"Eve"[^]*c1\.age/);
     }
     expect((await typed(here, ["answer", "8"])).code).toBe(0);
     await until("the end", async () => (await typed(here, ["status", session_id])).stdout.includes("is done"));
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
-  });
-
-  it("names the questions that defaults or a file leave open", async () => {
-    const here = rig();
-    const questions = [...ASKING.questions, { question_id: "age", text: "How old?", why: "It is asked for." }];
-    const plan = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
-      questions,
-    });
-    expect((await typed(here, ["run", "--plan", here.write("plan.json", plan), "--session", "s"])).code).toBe(4);
-    const open =
-      '\ns still asks:\n  ? c1.age: How old?\n      why: It is asked for.\n      bosun answer s c1.age "…"\n';
-    const file = here.write("answers.yaml", "name: Eve\n");
-    for (const given of [["--defaults"], ["--file", file]]) {
-      const left = await typed(here, ["answer", ...given]);
-      expect([left.code, left.stdout]).toEqual([0, expect.stringContaining(open)]);
-    }
-    for (const given of [["name", "Bob"], ["--no-more"]]) {
-      const left = await typed(here, ["answer", ...given]);
-      expect([given, left.code, left.stdout]).toEqual([given, 0, expect.not.stringContaining("still asks")]);
-    }
-  });
-
-  it("is refused from a file that fits no open question", async () => {
-    const here = rig();
-    expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--session", "s"])).code).toBe(4);
-    const wrong = ["answer", "--file", here.write("wrong.yaml", "nmae: Eve\n")];
-    expect((await typed(here, wrong)).code).toBe(4);
-    expect((await typed(here, ["answer", "--file", here.write("right.yaml", "nmae: 1\nname: 2\n")])).code).toBe(0);
-    expect((await typed(here, wrong)).code).toBe(4);
-    expect((await typed(here, ["answer", "age", "7"])).code).toBe(0);
-    const refused = await typed(here, wrong);
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain('is called "nmae". Did you mean name?');
-    expect(refused.stderr).toMatch(/Error: \S+wrong\.yaml .*\n.*bosun resume s\./);
-    expect((await typed(here, ["answer"])).code).toBe(0);
   });
 
   it("is kept and shown for a decision on a plan", async () => {

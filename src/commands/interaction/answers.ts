@@ -1,0 +1,195 @@
+import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
+import { answerTo, bareId } from "../../config/picked-option.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import type { Question } from "../../protocol/payload.ts";
+import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
+import { keptRecord } from "../../store/kept-record.ts";
+import { catchStorage } from "../../store/storage-error.ts";
+import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
+import { safeLine } from "../../ui/display.ts";
+import type { Output } from "../../ui/terminal.ts";
+import type { OpenQuestion } from "../../ui/waiting.ts";
+import type { CommandContext } from "../context/command.ts";
+import { waitingOf } from "../lookup/asks.ts";
+import { isGeneratedId } from "../lookup/id.ts";
+import { CHANGE, resolveSession } from "../lookup/resolve.ts";
+import { questionSets } from "../lookup/schedule-state.ts";
+import { cancelFor, keptFor, takenFor } from "./kept.ts";
+
+export interface Answer {
+  readonly question_id: string;
+  readonly text: string;
+}
+
+/** A session that asks, and what was typed after its name. */
+export interface Asked {
+  readonly row: SessionRow;
+  /** The questions without an answer; none if every answer is kept until the session is resumed. */
+  readonly questions: readonly OpenQuestion[];
+  readonly typed: readonly string[];
+}
+
+/** The session that the words name, or the one that is meant without a name. Failure `usage` if it has no question for a person. */
+export async function askedAmong(store: Store, words: readonly string[]): Promise<Result<Asked, Failure>> {
+  const chosen = sessionAmong(store, words);
+  if (!chosen.ok) return chosen;
+  const { row, typed } = chosen.value;
+  const asked = await questionsOf(store, row.session_id);
+  if (!asked.ok) return asked;
+  const questions = withoutAnswer(store, row.session_id, asked.value);
+  const answered = await whyAnswered(store, row.session_id, typed[0], asked.value, questions);
+  if (answered) return err(answered);
+  if (asked.value.length > 0) return ok({ row, questions, typed });
+  return err(
+    failure("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` }),
+  );
+}
+
+/** The questions of a session that have no answer, taken or kept. */
+export async function unansweredOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
+  const asked = await questionsOf(store, session_id);
+  return asked.ok ? ok(withoutAnswer(store, session_id, asked.value)) : asked;
+}
+
+/** The questions that a session waits for, without those of a ticket that will be cancelled. */
+async function questionsOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
+  const waiting = await waitingOf(store, session_id);
+  if (!waiting.ok) return waiting;
+  const questions = waiting.value.filter((one) => one.kind === "question");
+  return ok(questions.filter((one) => cancelFor(store, session_id, one) === undefined));
+}
+
+function withoutAnswer(store: Store, session_id: string, questions: readonly OpenQuestion[]): OpenQuestion[] {
+  return questions.filter((one) => keptFor(store, session_id, one) === undefined);
+}
+
+/** The first word is a session if one has that id; else all words are about the session that is meant without a name. */
+function sessionAmong(
+  store: Store,
+  words: readonly string[],
+): Result<{ row: SessionRow; typed: readonly string[] }, Failure> {
+  const [first, ...rest] = words;
+  const named = first === undefined ? undefined : store.session(first);
+  if (named?.ok === true) return ok({ row: named.value, typed: rest });
+  // A misspelt session id must not become an answer.
+  if (named !== undefined && (isOfStorage(named.error) || isGeneratedId(first ?? ""))) return named;
+  const usual = resolveSession(store, undefined, CHANGE);
+  return usual.ok ? ok({ row: usual.value, typed: words }) : usual;
+}
+
+/** Why the question with this id takes no answer, with the one it has. Undefined if it takes one, or there is no such question. */
+async function whyAnswered(
+  store: Store,
+  session_id: string,
+  id: string | undefined,
+  asked: readonly OpenQuestion[],
+  open: readonly OpenQuestion[],
+): Promise<Failure | undefined> {
+  if (id === undefined || calledBy(id, open).length > 0) return undefined;
+  const earlier = await questionsSoFar(store, session_id);
+  if (!earlier.ok) return earlier.error;
+  const [kept] = calledBy(id, asked);
+  const [taken] = calledBy(id, earlier.value);
+  const question = kept ?? taken;
+  if (question === undefined) return undefined;
+  const said = kept ? keptFor(store, session_id, kept) : taken && takenFor(store, session_id, taken, taken.record);
+  const answer = said === undefined ? "." : `: ${JSON.stringify(safeLine(said))}.`;
+  return failure("usage", `${safeLine(question.question_id)} is already answered${answer}`, {
+    hint: `${openIds(open)} To send the agents a note: bosun tell ${session_id} "…".`,
+  });
+}
+
+/**
+ * The answer in the words after a command: a question's id and the answer; for the only open question the answer alone. Failure `usage` if
+ * the question or the answer is unclear.
+ */
+export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer, Failure> {
+  const [id = "", ...text] = words;
+  const named = calledBy(id, questions);
+  const answersOnly = named.length === 0 && questions.length === 1 && text.length === 0;
+  const [question, another] = answersOnly ? questions : named;
+  const answer = (answersOnly ? id : text.join(" ")).trim();
+  if (question === undefined || another !== undefined || answer === "") {
+    const what =
+      question === undefined
+        ? `${JSON.stringify(id)} is not an open question.`
+        : another === undefined
+          ? `The answer to ${question.question_id} is missing.`
+          : `${JSON.stringify(id)} is asked more than once.`;
+    return err(failure("usage", what, { hint: `${openIds(questions)} Write the id, and the answer in quotes.` }));
+  }
+  const meant = answerTo(question, answer);
+  return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
+}
+
+/** The question with this id; else those with this id in their set. */
+function calledBy<Q extends Pick<OpenQuestion, "ask_id" | "question_id">>(id: string, questions: readonly Q[]): Q[] {
+  const exact = questions.filter(({ question_id }) => question_id === id);
+  return exact.length > 0 ? exact : questions.filter((one) => bareId(one) === id);
+}
+
+function openIds(questions: readonly OpenQuestion[]): string {
+  const ids = questions.map(({ question_id }) => safeLine(question_id)).join(", ");
+  return questions.length === 0 ? "No question is open." : `Open: ${ids}.`;
+}
+
+/**
+ * Passes the outcome of a run on. Once the session waits for a person or is closed, tells which answers given beforehand were not used:
+ * most of them have a misspelt id. A failure to read them leaves the outcome as it is.
+ */
+export async function withUnusedAnswers(
+  { terminal }: CommandContext,
+  store: StoreReader,
+  session_id: string,
+  { answers }: { readonly answers: readonly GivenAnswer[] },
+  left: Promise<Result<number, Failure>>,
+): Promise<Result<number, Failure>> {
+  const code = await left;
+  if (answers.length === 0 || !code.ok) return code;
+  const row = store.session(session_id);
+  if (code.value !== EXIT_PERSON_NEEDED && !(row.ok && row.value.state === "closed")) return code;
+  const asked = await catchStorage(async (): Promise<Result<OpenQuestion[], Failure>> => {
+    const waiting = await waitingOf(store, session_id);
+    const earlier = await questionsSoFar(store, session_id);
+    if (!waiting.ok || !earlier.ok) return earlier;
+    return ok([...earlier.value, ...waiting.value.filter((one) => one.kind === "question")]);
+  });
+  if (asked.ok) showUnused(terminal.err, answers, asked.value);
+  return code;
+}
+
+/** Tells which answers fit none of the questions, or name an option that their question does not have. */
+export function showUnused(out: Output, answers: readonly GivenAnswer[], questions: readonly OpenQuestion[]): void {
+  const warn = (text: string) => out.line(out.style("yellow", safeLine(text)));
+  for (const answer of answers) {
+    if (questions.some((question) => givenAnswer([answer], question) !== undefined)) continue;
+    warn(`No question matches ${JSON.stringify("match" in answer ? answer.match : answer.question_id)}.`);
+  }
+  for (const question of questions) {
+    const said = givenAnswer(answers, question);
+    if (said?.ok === false) warn(`${said.error.message} ${said.error.hint ?? ""}`);
+  }
+}
+
+/** Every question that a schedule has asked people, answered or not, with the record that asked it. */
+async function questionsSoFar(
+  reader: StoreReader,
+  session_id: string,
+): Promise<Result<(OpenQuestion & { readonly record: number })[], Failure>> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  return ok(
+    questionSets(stored.value).flatMap(({ id, record }) => {
+      const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
+      return questions.map(({ question_id, text }) => ({
+        kind: "question",
+        ask_id: id,
+        question_id: `${id}.${question_id}`,
+        text,
+        options: [],
+        record,
+      }));
+    }),
+  );
+}
