@@ -1,26 +1,23 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { shellWord } from "../lib/shell-word.ts";
-import { loadCrew } from "../config/crews.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { SessionRow, Store, StoreReader } from "../store/store.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, type OpenHome, withHome } from "./context/home.ts";
-import { EMBEDDED_CREW } from "./options/registry.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./lookup/plan.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
-import { openedWith } from "./lookup/state.ts";
 
 interface PlanOptions {
   readonly approve?: boolean;
@@ -80,26 +77,15 @@ function actionsIn({ approve, reject, edit, revise, export: file }: PlanOptions)
 
 /** Options that cannot be combined, or are empty. */
 function wrongIn(options: PlanOptions): Failure | undefined {
-  if (actionsIn(options) > 1) {
-    return failure("usage", "--approve, --revise, --reject, --edit and --export cannot be combined.", {
-      hint: "Give one.",
-    });
-  }
-  if (options.notes !== undefined && ![options.approve, options.reject, options.edit].includes(true)) {
-    return failure("usage", "--notes goes with --approve, --reject or --edit.", {
-      hint: 'To send the plan back: bosun plan --revise "…".',
-    });
-  }
-  if (options.json === true && actionsIn(options) > 0) {
-    return failure("usage", "--json only shows the plan, and cannot be combined with other options.", {
-      hint: "To write a plan file as JSON: bosun plan --export plan.json.",
-    });
-  }
-  if (options.revise?.trim() === "") {
-    return failure("usage", "--revise needs a text.", {
-      hint: 'For example: bosun plan --revise "Split it into two files.". To see the plan: bosun plan.',
-    });
-  }
+  const refused = (message: string, hint: string) => failure("usage", message, { hint });
+  const actions = actionsIn(options);
+  if (actions > 1)
+    return refused("--approve, --revise, --reject, --edit and --export cannot be combined.", "Give one.");
+  if (options.notes !== undefined && ![options.approve, options.reject, options.edit].includes(true))
+    return refused("--notes goes with --approve, --reject or --edit.", "To send the plan back: --revise TEXT.");
+  if (options.json === true && actions > 0)
+    return refused("--json only shows the plan.", "To write a plan file as JSON: --export plan.json.");
+  if (options.revise?.trim() === "") return refused("--revise needs a text.", "Say what to change.");
   return undefined;
 }
 
@@ -120,7 +106,7 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
   }
   const payload = { ...approval.value, ask_id };
   const put = await putToOwner(context, store, row, { payload_type: "approval", payload });
-  settleEdit(gate, options.edit === true, put.ok ? undefined : put.error);
+  if (put.ok) settleEdit(gate, options.edit === true);
   return put;
 }
 
@@ -186,19 +172,8 @@ async function exportPlan(
     const why = code === "EEXIST" ? "exists already" : `cannot be written (${code})`;
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
-  const others = await otherRoles(store, row.session_id);
-  const again = `bosun run --plan ${shellWord(safeLine(file))}${others.length > 0 ? " --roles FILE" : ""}`;
-  out.line(`Wrote ${safeLine(file)}. Run it again: ${localize(out, again)}`);
-  if (others.length > 0) out.line(`FILE is the registry of these roles: ${safeLine(others.join(", "))}.`);
+  out.line(`Wrote ${safeLine(file)}. Run it again: ${localize(out, `bosun run --plan ${shellWord(safeLine(file))}`)}`);
   return ok(EXIT_DONE);
-}
-
-/** The roles that are not in the embedded crew, with which a plan file runs by default. */
-async function otherRoles(reader: StoreReader, session_id: string): Promise<string[]> {
-  const opened = openedWith(reader, session_id);
-  const embedded = await loadCrew(EMBEDDED_CREW, []);
-  const own = new Set(embedded.ok ? embedded.value.map(({ role_id }) => role_id) : []);
-  return (opened?.roles ?? []).map(({ role_id }) => role_id).filter((role_id) => !own.has(role_id));
 }
 
 function noPlan({ session_id, state }: SessionRow): Failure {

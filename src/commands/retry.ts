@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
-import { canBeRetried, REVISION } from "../modes/schedule/waiting.ts";
+import { canBeRetried } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -8,12 +8,12 @@ import { openExistingHome, withHome } from "./context/home.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
-import { withUnusedAnswers } from "./interaction/unused-answers.ts";
+import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
-import { errorBefore, hasTickets, ticketValue, waitingRevision } from "./lookup/schedule-state.ts";
-import { resolveTarget, RETRY, type Target, whyClosed } from "./lookup/resolve.ts";
+import { errorBefore, hasTickets, ticketValue } from "./lookup/schedule-state.ts";
+import { resolveTarget, RETRY, type Target } from "./lookup/resolve.ts";
 
 /** `bosun retry`: tries a ticket in error again. A closed session is reopened for it and runs here. */
 export function register(command: Command, run: Run): void {
@@ -30,11 +30,7 @@ async function retry(
   options: RunFlags,
 ): Promise<Result<number, Failure>> {
   if (words.length > 2) {
-    return err(
-      failure("usage", "Too many arguments.", {
-        hint: "Name one ticket at a time: bosun retry SESSION TICKET.",
-      }),
-    );
+    return err(failure("usage", "Too many arguments.", { hint: "Name one ticket: bosun retry SESSION TICKET." }));
   }
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
@@ -63,9 +59,8 @@ function retriable(store: StoreReader, words: readonly string[]): Result<Target,
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
   const { session_id } = row;
   if (!hasTickets(store, session_id)) {
-    const hint = whyClosed(store, row)?.hint ?? `To continue it: bosun resume ${session_id}.`;
-    return failure("usage", `${session_id} is a ${row.mode}, which has no tickets: it retries by itself.`, {
-      hint,
+    return failure("usage", `${session_id} is a ${row.mode}, which has no tickets.`, {
+      hint: `See bosun status ${session_id}.`,
     });
   }
   if (ticket_id === undefined) {
@@ -87,11 +82,6 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
   return failure(
     "usage",
     `Ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}. Only a ticket in error, waiting for a retry, out of budget, or blocked with delivered work can be retried.`,
-    {
-      hint:
-        ticket?.waits_for === REVISION && waitingRevision(store, session_id)
-          ? `A revised plan needs your approval: bosun plan ${session_id}.`
-          : `See bosun status ${session_id}.`,
-    },
+    { hint: `See bosun status ${session_id}.` },
   );
 }

@@ -3,9 +3,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { SessionRow } from "../store/store.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
-import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
@@ -40,45 +38,41 @@ async function review(
   words: readonly string[],
   options: ReviewOptions,
 ): Promise<Result<number, Failure>> {
-  const said = [options.approve === true, options.reject === true, options.changes !== undefined].filter(
-    Boolean,
-  ).length;
-  if (said > 1)
+  const said = [options.approve === true, options.reject === true, options.changes !== undefined].filter(Boolean);
+  if (said.length > 1)
     return err(failure("usage", "--approve, --changes and --reject cannot be combined.", { hint: "Give one." }));
-  if (options.changes?.trim() === "") {
-    return err(
-      failure("usage", "--changes needs a text.", {
-        hint: 'For example: bosun review --changes "Split it into two files.". To see open reviews: bosun review.',
-      }),
-    );
-  }
+  if (options.changes?.trim() === "")
+    return err(failure("usage", "--changes needs a text.", { hint: "Say what to change." }));
+  const isShown = said.length === 0;
+  const { out } = context.terminal;
   return withHome(openExistingHome(context), async ({ store }) => {
     const { session } = options;
-    const target = resolveTarget(store, { words, session, command: "review" }, said === 0 ? SHOW_OPEN : CHANGE);
+    const target = resolveTarget(store, { words, session, command: "review" }, isShown ? SHOW_OPEN : CHANGE);
     if (!target.ok) return target;
     const { row } = target.value;
-    const waiting = await waitingOf(store, row.session_id);
+    const { session_id } = row;
+    const waiting = await waitingOf(store, session_id);
     if (!waiting.ok) return waiting;
     // A ticket that will be cancelled needs no review.
-    const still = waiting.value.filter((one) => cancelFor(store, row.session_id, one) === undefined);
+    const still = waiting.value.filter((one) => cancelFor(store, session_id, one) === undefined);
     const reviews = reviewsIn(target.value, still);
-    if (said === 0) {
-      if (reviews.length === 0) {
-        context.terminal.out.line(`${nameOf(target.value)} has no open review.`);
-        tellNext(context.terminal.out, `bosun status ${row.session_id}`);
-      }
-      for (const one of reviews)
-        showWaiting(context.terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
+    const [review, another] = reviews;
+    const none = `${nameOf(target.value)} has no open review.`;
+    if (isShown) {
+      if (review === undefined) out.line(none);
+      for (const one of reviews) showWaiting(out, session_id, one, keptFor(store, session_id, one));
       return ok(EXIT_DONE);
     }
-    const meant = onlyReview(target.value, reviews);
-    if (!meant.ok) return meant;
-    const decision = decisionOn(row, meant.value, options);
-    if (!decision.ok) return decision;
-    const kept = keptFor(store, row.session_id, meant.value);
-    const what = meant.value.kind === "review" ? `The work on ${meant.value.ticket_id}` : "The result";
-    if (kept !== undefined) return err(saidAlready(row.session_id, what, kept));
-    return putToOwner(context, store, row, decision.value);
+    if (review === undefined) return err(failure("usage", none, { hint: `See bosun status ${session_id}.` }));
+    if (another !== undefined) {
+      const names = reviews.map((one) => (one.kind === "review" ? one.ticket_id : "its result")).join(", ");
+      return err(failure("usage", `${session_id} has several open reviews: ${names}.`, { hint: "Name a ticket." }));
+    }
+    const kept = keptFor(store, session_id, review);
+    const what = review.kind === "review" ? `The work on ${review.ticket_id}` : "The result";
+    if (kept !== undefined) return err(saidAlready(session_id, what, kept));
+    const decision = decisionOn(session_id, review, options);
+    return decision.ok ? putToOwner(context, store, row, decision.value) : decision;
   });
 }
 
@@ -94,46 +88,31 @@ function nameOf({ row, ticket_id }: Target): string {
   return ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
 }
 
-function onlyReview(target: Target, reviews: readonly Waiting[]): Result<Waiting, Failure> {
-  const { row } = target;
-  const [only, another] = reviews;
-  if (only === undefined) {
+function decisionOn(
+  session_id: string,
+  review: Waiting,
+  { approve, changes, reject }: ReviewOptions,
+): Result<PersonMessage, Failure> {
+  const decision = approve === true ? "approved" : reject === true ? "rejected" : "changes_requested";
+  if (review.kind !== "review") {
+    const notes: JsonObject = changes === undefined ? {} : { notes: changes };
+    return ok({ payload_type: "approval", payload: { decision, ask_id: review.ask_id, ...notes } });
+  }
+  const { ticket_id, failed_checks } = review;
+  const why =
+    reject === true
+      ? `The work on ${ticket_id} can only be approved or sent back.`
+      : approve === true && failed_checks !== undefined
+        ? `The work on ${ticket_id} cannot be approved: its checks failed.`
+        : undefined;
+  if (why !== undefined) {
+    const back = `bosun review ${session_id} ${ticket_id} --changes "…"`;
     return err(
-      failure("usage", `${nameOf(target)} has no open review.`, {
-        hint: `See bosun status ${row.session_id}.`,
+      failure("usage", why, {
+        hint: `To send it back: ${back}. To see its log: bosun log ${session_id} ${ticket_id}.`,
       }),
     );
   }
-  if (another !== undefined) {
-    const several = reviews.map((one) => (one.kind === "review" ? one.ticket_id : "its result")).join(", ");
-    return err(
-      failure("usage", `${row.session_id} has several open reviews: ${several}.`, { hint: "Name one of the tickets." }),
-    );
-  }
-  return ok(only);
-}
-
-function decisionOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<PersonMessage, Failure> {
-  if (only.kind === "review") {
-    if (options.reject === true) {
-      return err(
-        failure("usage", "A ticket's work can only be approved or sent back.", {
-          hint: `Use --approve or --changes; to cancel the ticket: bosun cancel ${row.session_id} ${only.ticket_id}.`,
-        }),
-      );
-    }
-    if (options.changes === undefined && only.failed_checks !== undefined) {
-      return err(
-        failure("usage", `The work on ${only.ticket_id} cannot be approved: its checks failed.`, {
-          hint: `Send it back: bosun review ${row.session_id} ${only.ticket_id} --changes "…". What failed: bosun log ${row.session_id} ${only.ticket_id}.`,
-        }),
-      );
-    }
-    const changes: JsonObject = options.changes === undefined ? {} : { requested_changes: [options.changes] };
-    const decision = options.changes === undefined ? "approved" : "changes_requested";
-    return ok({ payload_type: "review", payload: { decision, ticket_id: only.ticket_id, ...changes } });
-  }
-  const decision = options.approve === true ? "approved" : options.reject === true ? "rejected" : "changes_requested";
-  const notes: JsonObject = options.changes === undefined ? {} : { notes: options.changes };
-  return ok({ payload_type: "approval", payload: { decision, ask_id: only.ask_id, ...notes } });
+  const requested: JsonObject = changes === undefined ? {} : { requested_changes: [changes] };
+  return ok({ payload_type: "review", payload: { decision, ticket_id, ...requested } });
 }

@@ -13,6 +13,8 @@ interface TellOptions {
   readonly session?: string;
 }
 
+const QUOTED = 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."';
+
 /** `bosun tell`: a note to the agents of a session or of one ticket, for all turns that begin from now on. */
 export function register(command: Command, run: Run): void {
   command
@@ -25,8 +27,6 @@ export function register(command: Command, run: Run): void {
     .action((words: string[], options: TellOptions) => run((context) => tell(context, words, options)));
 }
 
-const QUOTED = 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."';
-
 async function tell(
   context: CommandContext,
   words: readonly string[],
@@ -34,11 +34,7 @@ async function tell(
 ): Promise<Result<number, Failure>> {
   const text = words.at(-1)?.trim() ?? "";
   if (text === "" || words.length > 3) {
-    return err(
-      failure("usage", text === "" ? "The text is empty." : "Too many arguments.", {
-        hint: QUOTED,
-      }),
-    );
+    return err(failure("usage", text === "" ? "The text is empty." : "Too many arguments.", { hint: QUOTED }));
   }
   return withHome(openExistingHome(context), async ({ store }) => {
     if (isOnlyNamed(store, session === undefined ? words : [session, ...words], text)) {

@@ -37,8 +37,9 @@ export async function askPlan(parts: PlanParts, ask: OpenAsk, signal: AbortSigna
     const decision = await planDecision(parts, ask_id, plan, choice, signal);
     if (decision === undefined) continue;
     const refused = await ask.say({ payload_type: "approval", payload: { ...decision, ask_id } });
-    settleEdit({ store, home, session_id, ask_id }, choice === "edit", refused);
-    if (refused === undefined) return true;
+    if (refused !== undefined) continue;
+    settleEdit({ store, home, session_id, ask_id }, choice === "edit");
+    return true;
   }
 }
 
@@ -64,7 +65,6 @@ async function planDecision(
       const edited = await editPlan(context, { home, session_id, ask_id }, plan);
       if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
       if (edited.ok) complain({ message: "Nothing was changed, so nothing was approved." });
-      // The problems of a file have lines of their own.
       else complain({ message: `${edited.error.message}\n${localize(context.terminal.err, edited.error.hint ?? "")}` });
       return undefined;
     }

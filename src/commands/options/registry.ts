@@ -44,7 +44,7 @@ export interface Found {
 }
 
 /** The crew that fills empty seats. */
-export const EMBEDDED_CREW = "embedded";
+const EMBEDDED_CREW = "embedded";
 
 /**
  * The configuration of the user and of the project. A project's configuration that can run commands fails with `trust`, unless its files are

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { putMessage } from "../../../src/commands/interaction/put.ts";
@@ -223,14 +223,9 @@ describe("a plan that waits for approval", () => {
     expect(broken.code).toBe(3);
     expect(broken.stderr).toMatch(/plan-to-edit\.yaml:1:8/);
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
-    const seen = here.write("seen", "");
-    const looking = here.write("looking.sh", `cat "$1" > ${seen}; echo 'tasks: 8' > "$1"\n`);
-    const again = await typed(here, ["plan", "--edit"], { EDITOR: `sh ${looking}` });
-    expect(again.stderr).toContain(`What you wrote is kept. To continue from it: bosun plan ${session_id} --edit\n`);
-    const told = readFileSync(seen, "utf8").split("\n");
-    const line = told.indexOf("tasks: 7") + 1;
-    expect(told[0]).toMatch(/^#! /);
-    expect(told.slice(0, line - 1).join("\n")).toContain(`plan-to-edit.yaml:${line}:8`);
+    expect(broken.stderr).toContain(`bosun plan ${session_id} --edit\n`);
+    await typed(here, ["plan", "--edit"], { EDITOR: reading });
+    expect(readFileSync(shown, "utf8")).toBe("tasks: 7\n");
     expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect((await status(here, session_id)).tickets).toMatchObject([{ description: "Do write" }]);
@@ -248,35 +243,13 @@ describe("a plan that waits for approval", () => {
       expect.stringMatching(/plan-to-edit\.yaml:3:5: the dependencies run in a circle: a -> b -> a\n[^]*is kept/),
     ]);
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
-    const seen = here.write("seen", "");
-    await typed(here, ["plan", "--edit"], { EDITOR: `sh ${here.write("looking.sh", `cat "$1" > ${seen}\n`)}` });
-    const told = readFileSync(seen, "utf8").split("\n");
-    const line = told.findIndex((text) => text.startsWith("  - {task_id: a,")) + 1;
-    expect(told[0]).toMatch(new RegExp(`^#! \\S+plan-to-edit\\.yaml:${line}:5: the dependencies run in a circle`));
-  });
-
-  it("is kept byte for byte if saved in another encoding", async () => {
-    const here = rig();
-    await gated(here);
-    const written = Buffer.from("tasks: [{task_id: write, description: caf\u00e9}]\n", "latin1");
-    const file = here.write("latin1.yaml", "");
-    writeFileSync(file, written);
-    const refused = await typed(here, ["plan", "--edit"], { EDITOR: `cp ${file}` });
-    expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/not UTF-8[^]*is kept/)]);
-    const seen = here.write("seen", "");
-    await typed(here, ["plan", "--edit"], { EDITOR: `sh ${here.write("looking.sh", `cat "$1" > ${seen}\n`)}` });
-    expect(readFileSync(seen)).toEqual(written);
   });
 
   it("opens no vi without a terminal", async () => {
     const here = rig();
     await gated(here);
     const refused = await typed(here, ["plan", "--edit"], { EDITOR: "", VISUAL: "" });
-    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
-      3,
-      "",
-      'Error: The editor "vi" cannot be used: there is no terminal.\n  Set VISUAL or EDITOR to one that works.\n',
-    ]);
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([3, "", expect.stringMatching(/"vi".*\n.*EDITOR/)]);
   });
 
   it("is not approved if the editor leaves no file or an empty one", async () => {

@@ -174,23 +174,6 @@ describe("the next commands", () => {
       "bosun replay s",
     ]);
   });
-
-  it("name the roles of an exported plan that are not in the embedded crew", async () => {
-    const here = rig();
-    expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--plan-only"])).code).toBe(4);
-    const file = join(here.workspace, "out.json");
-    expect((await typed(here, ["plan", "--export", file])).stdout).toBe(
-      `Wrote ${file}. Run it again: bosun run --plan ${file}\n`,
-    );
-    const other = rig();
-    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
-    const roles = other.write("roles.json", JSON.stringify({ roles: [boss] }));
-    expect((await typed(other, ["run", "--plan", other.write("plan.json", GOOD), "--roles", roles])).code).toBe(0);
-    const again = join(other.workspace, "out.json");
-    expect((await typed(other, ["plan", "--export", again])).stdout).toBe(
-      `Wrote ${again}. Run it again: bosun run --plan ${again} --roles FILE\nFILE is the registry of these roles: boss.\n`,
-    );
-  });
 });
 
 describe("a home named with --home", () => {
