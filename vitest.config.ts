@@ -7,8 +7,8 @@ const SURVIVAL = ["tests/{crash,simulation,failures,large}/**/*.test.ts"];
 const SOURCES = join(import.meta.dirname, "src") + sep;
 
 /**
- * What runs in a test's own process starts the bundled crew, as what users have does. From its sources, with nothing of it compiled
- * beforehand, each of a thousand starts would take four times as long.
+ * Sessions that run inside a test process start the bundled crew, like the shipped program. From sources each of a thousand starts would
+ * take four times as long.
  */
 const bundledCrew: Plugin = {
   name: "bundled-crew",
@@ -25,10 +25,10 @@ export default defineConfig({
     globalSetup: "tests/build.ts",
     testTimeout: 90_000,
     hookTimeout: 60_000,
-    // Whatever a test waits for comes from other processes, on a machine that is busy with more tests.
+    // Tests wait for other processes on a busy machine.
     expect: { poll: { timeout: 60_000, interval: 15 } },
     pool: "forks",
-    // Twice as many as CI has processors: much of what tests take is waiting for other processes.
+    // Twice the processors of CI: tests mostly wait for other processes.
     maxWorkers: 4,
     projects: [
       { extends: true, test: { name: "main", isolate: false, include: ["tests/**/*.test.ts"], exclude: SURVIVAL } },
