@@ -26,11 +26,13 @@ const shows = (viewer: Running, text: string) => until(`"${text}"`, () => viewer
 const stateOf = async (here: Rig, session_id: string) => (await statusOf(here, session_id)).state;
 
 describe("bosun attach", () => {
-  it("shows a running session to its end and exits with its code", async () => {
+  it("shows a running session to its end, as text or as the whole record in JSON", async () => {
     const here = rig();
     const session_id = await atWork(here);
     const viewer = here.start(["attach"]);
+    const program = here.start(["attach", "--json"]);
     await shows(viewer, "pending -> in_progress");
+    await shows(program, '"turn_request"');
     letGo(here);
     const left = await viewer.done;
     expect(left.stderr).toBe("");
@@ -44,6 +46,17 @@ describe("bosun attach", () => {
       `${session_id} is done: 1 of 1 ticket done`,
     ])
       expect(left.stdout).toContain(told);
+    const events = (await program.done).stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; sequence?: number });
+    expect(events[0]).toMatchObject({ type: "hello", session_id });
+    expect(events.at(-1)).toMatchObject({ type: "result", exit_code: 0, outcome: "done" });
+    const shown = events.filter(({ type }) => type === "record");
+    expect(shown.map(({ sequence }) => sequence)).toEqual(shown.map((_, index) => index + 1));
+    const stored = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n");
+    expect(shown).toHaveLength(stored.length);
+    expect(Object.keys(shown[0] ?? {})).not.toContain("integrity");
   });
 
   it("shows turns and what agents print, as the owner does", async () => {
@@ -79,36 +92,19 @@ describe("bosun attach", () => {
     }
   });
 
-  it("writes the whole record with --json, as `run` does", async () => {
-    const here = rig();
-    const session_id = await atWork(here);
-    const viewer = here.start(["attach", "--json"]);
-    await shows(viewer, '"turn_request"');
-    letGo(here);
-    const left = await viewer.done;
-    const events = left.stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string; sequence?: number });
-    expect(events[0]).toMatchObject({ type: "hello", session_id });
-    expect(events.at(-1)).toMatchObject({ type: "result", exit_code: 0, outcome: "done" });
-    const shown = events.filter(({ type }) => type === "record");
-    expect(shown.map(({ sequence }) => sequence)).toEqual(shown.map((_, index) => index + 1));
-    const stored = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n");
-    expect(shown).toHaveLength(stored.length);
-    expect(Object.keys(shown[0] ?? {})).not.toContain("integrity");
-  });
-
-  it.each(["SIGTERM", "SIGHUP"] as const)("exits with 143 when the scheduler gets %s", async (signal) => {
+  it("exits with 143 when the scheduler gets SIGTERM", async () => {
     const here = rig();
     const session_id = await atWork(here);
     const { owner } = await taskRuns(here);
     const viewer = here.start(["attach"]);
     await shows(viewer, "pending -> in_progress");
-    process.kill(owner, signal);
+    process.kill(owner, "SIGTERM");
     expect((await viewer.done).code).toBe(143);
     const [stopped] = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n").slice(-1);
-    expect(JSON.parse(stopped ?? "")).toMatchObject({ payload_type: "session_stopped", payload: { signal } });
+    expect(JSON.parse(stopped ?? "")).toMatchObject({
+      payload_type: "session_stopped",
+      payload: { signal: "SIGTERM" },
+    });
   });
 
   it("leaves old records out and says where they are", async () => {
@@ -225,7 +221,7 @@ describe("bosun attach", () => {
   it("shows how a closed session ended and exits with its code", async () => {
     const here = rig();
     expect(
-      (await here.run(["run", "--plan", here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]))]))
+      (await typed(here, ["run", "--plan", here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]))]))
         .code,
     ).toBe(0);
     const session_id = await onlySession(here);
@@ -238,14 +234,14 @@ describe("bosun attach", () => {
       { task_id: "bad", shell: "false", more: { metadata: { playbook: { on_error: "give_up" } } } },
     ]);
     const quick = failing.write("quick.json", JSON.stringify({ max_retries: 0, max_escalations: 0 }));
-    expect((await failing.run(["run", "--plan", failing.write("plan.json", plan), "--config", quick])).code).toBe(1);
+    expect((await typed(failing, ["run", "--plan", failing.write("plan.json", plan), "--config", quick])).code).toBe(1);
     expect((await typed(failing, ["attach"])).code).toBe(1);
   });
 
   it("shows what a stopped session waits for: 4, or 5 at a limit", async () => {
     const here = rig();
     const plan = here.write("plan.json", ASK);
-    expect((await here.run(["run", "--plan", plan, "--session", "asks"])).code).toBe(4);
+    expect((await typed(here, ["run", "--plan", plan, "--session", "asks"])).code).toBe(4);
     const waits = await typed(here, ["attach", "asks"]);
     expect(waits.code).toBe(4);
     expect(waits.stderr).toContain("asks is not running");
@@ -257,7 +253,7 @@ describe("bosun attach", () => {
     expect(answered.stdout).toContain("next    bosun resume asks\n");
     expect(answered.stdout).not.toContain("Whose name?");
     const limited = ["run", "--plan", plan, "--session", "limited", "--answer", "name=Eve", "--budget-turns", "1"];
-    expect((await here.run(limited)).code).toBe(5);
+    expect((await typed(here, limited)).code).toBe(5);
     const limit = await typed(here, ["attach", "limited"]);
     expect(limit.code).toBe(5);
     expect(limit.stdout).toContain("bosun resume limited --budget-turns 2");

@@ -26,24 +26,24 @@ describe("the budget of a role", () => {
   it("stops with 5 and the command that renews it; resume alone does not", async () => {
     const here = rig();
     const roles = registry(here, { budget: { turns: 2 } });
-    const stopped = await here.run(["run", "--plan", here.write("plan.json", THREE), "--roles", roles]);
+    const stopped = await typed(here, ["run", "--plan", here.write("plan.json", THREE), "--roles", roles]);
     expect([stopped.stderr, stopped.code]).toEqual(["", 5]);
     const session_id = await onlySession(here);
     const remedy = `bosun resume ${session_id} --release shell`;
     expect(stopped.stdout).toContain('the role "shell" has used its budget of 2 turns');
     expect(stopped.stdout).toContain(`next    ${remedy}\n`);
-    const status = await here.run(["status", session_id]);
+    const status = await typed(here, ["status", session_id]);
     expect(status.stdout).toMatch(new RegExp(`shell .*2 turns\n      ${remedy}\n`));
     expect(await typedJson(here, ["status", session_id, "--json"])).toMatchObject({
       holds: [{ role_id: "shell", reason: "budget_exhausted", limit: { limit: "role_turns", used: 2, max: 2 } }],
     });
-    expect((await here.run(["resume"])).code).toBe(5);
-    const misspelt = await here.run(["resume", "--release", "shelf"]);
+    expect((await typed(here, ["resume"])).code).toBe(5);
+    const misspelt = await typed(here, ["resume", "--release", "shelf"]);
     expect(misspelt.code).toBe(2);
     expect(misspelt.stderr).toContain('has no role "shelf". Did you mean shell?\n  Held: shell.');
-    const ended = await here.run(["resume", "--release", "shell"]);
+    const ended = await typed(here, ["resume", "--release", "shell"]);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
-    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 });
 
@@ -53,11 +53,11 @@ describe("the budgets of two roles", () => {
     const roles = registry(here, ...["one", "two"].map((role_id) => ({ role_id, budget: { turns: 1 } })));
     const task = (task_id: string, role_id: string) => ({ task_id, shell: "true", more: { assigned_to: { role_id } } });
     const plan = tinyPlan([task("a", "one"), task("b", "one"), task("c", "two"), task("d", "two")]);
-    const stopped = await here.run(["run", "--plan", here.write("plan.json", plan), "--roles", roles]);
+    const stopped = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--roles", roles]);
     expect([stopped.stderr, stopped.code]).toEqual(["", 5]);
-    const misspelt = await here.run(["resume", "--release", "one", "--release", "tow"]);
+    const misspelt = await typed(here, ["resume", "--release", "one", "--release", "tow"]);
     expect([misspelt.code, misspelt.stderr]).toEqual([2, expect.stringContaining('has no role "tow"')]);
-    const ended = await here.run(["resume", "--release", "one", "--release", "two"]);
+    const ended = await typed(here, ["resume", "--release", "one", "--release", "two"]);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
   });
 });
@@ -66,7 +66,7 @@ describe("a limit of tokens or money", () => {
   it("stops no embedded crew, which uses neither", async () => {
     const here = rig();
     const args = ["run", "--plan", here.write("plan.json", THREE), "--budget-tokens", "1", "--budget-usd", "0.01"];
-    const ended = await here.run(args);
+    const ended = await typed(here, args);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
   });
   it.each([
@@ -76,27 +76,27 @@ describe("a limit of tokens or money", () => {
     const here = rig();
     const roles = registry(here, { cli_command: telling(usage) });
     const args = ["run", "--plan", here.write("plan.json", THREE), "--roles", roles, "--max-workers", "1"];
-    const stopped = await here.run([...args, `--budget-${kind}`, most]);
+    const stopped = await typed(here, [...args, `--budget-${kind}`, most]);
     expect([stopped.stderr, stopped.code]).toEqual(["", 5]);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toContain(`next    bosun resume ${session_id} ${higher}\n`);
-    expect((await here.run(["resume"])).code).toBe(5);
-    const ended = await here.run(["resume", ...higher.split(" ")]);
+    expect((await typed(here, ["resume"])).code).toBe(5);
+    const ended = await typed(here, ["resume", ...higher.split(" ")]);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
-    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
   it("stops at the first turn of unknown cost, naming role and remedy", async () => {
     const here = rig();
     const roles = registry(here, { cli_command: telling({}) });
     const args = ["run", "--plan", here.write("plan.json", THREE), "--roles", roles, "--max-workers", "1"];
-    const stopped = await here.run([...args, "--budget-usd", "3"]);
+    const stopped = await typed(here, [...args, "--budget-usd", "3"]);
     expect(stopped.code).toBe(5);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toMatch(/cost of turns of "shell" is unknown, so the limit of 3 USD/);
     expect(stopped.stdout).toContain(`next    bosun resume ${session_id} --budget-usd 3\n`);
     // Accepting it lets one more turn begin, whose cost is unknown as well.
-    expect((await here.run(["resume", "--budget-usd", "3"])).code).toBe(5);
+    expect((await typed(here, ["resume", "--budget-usd", "3"])).code).toBe(5);
     const requests = readdirSync(join(here.home, "logs", session_id)).filter((name) => name.includes("turn_request"));
     expect(requests).toHaveLength(2);
   });

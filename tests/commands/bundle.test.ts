@@ -1,22 +1,15 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { built, compiledOnce } from "../built.ts";
 import { ROOT, rig, until } from "./rig.ts";
 import { letGo, taskRuns, WAIT } from "./waiting-task.ts";
 
-/** Inside the package, because the program looks for what is shipped with it in the folders above its own. */
+/** Inside the package, because the program looks for its shipped files in the folders above its own. */
 const CACHE = join(ROOT, "node_modules", ".cache");
 
-let dist = "";
-
-beforeAll(() => {
-  mkdirSync(CACHE, { recursive: true });
-  dist = mkdtempSync(join(CACHE, "bosun-bundle-"));
-  execFileSync(process.execPath, [join(ROOT, "build.config.ts"), dist], { cwd: ROOT });
-});
-
-afterAll(() => rmSync(dist, { recursive: true, force: true }));
+const dist = built();
 
 const bosun = (args: readonly string[], options: { readonly node?: readonly string[]; readonly cwd?: string } = {}) =>
   spawnSync(process.execPath, [...(options.node ?? []), join(dist, "bin.js"), ...args], {
@@ -27,24 +20,22 @@ const bosun = (args: readonly string[], options: { readonly node?: readonly stri
 const VERSION = (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string }).version;
 
 describe("the bundled program", () => {
-  it("tells its version by itself and among other words", () => {
+  it("prints its version for --version alone and among other arguments", () => {
     expect(bosun(["--version"])).toMatchObject({ status: 0, stdout: `${VERSION}\n`, stderr: "" });
     expect(bosun(["--home", dist, "--version"])).toMatchObject({ status: 0, stdout: `${VERSION}\n`, stderr: "" });
   });
 
-  it("says in one clear sentence which Node it needs, on one that is too old, and reads nothing else", () => {
+  it("names the Node that it needs on one that is too old, and loads nothing else", () => {
     for (const version of ["12.22.0", "20.20.2", "22.13.1"]) {
       const pretend = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"${version}"})`;
       const refused = bosun(["status"], { node: ["--import", pretend] });
       expect(refused.status).toBe(3);
-      expect(refused.stderr).toMatch(
-        new RegExp(`^Error: Bosun needs Node 22\\.14 or later, and this is Node ${version} \\(`),
-      );
+      expect(refused.stderr).toMatch(new RegExp(`^Error: .*\\b22\\.14\\b.*\\b${version} \\(`));
       expect(refused.stdout).toBe("");
     }
   });
 
-  it("starts the crew that it was built with, wherever it was put", () => {
+  it("starts the crew of its own build", () => {
     const here = rig();
     const { stdout } = bosun(["--home", here.home, "roles", "--json"], { cwd: here.workspace });
     const { roles } = JSON.parse(stdout) as { roles: { cli_command: string[] }[] };
@@ -52,36 +43,19 @@ describe("the bundled program", () => {
     expect([playbook, shell]).toEqual([join(dist, "crew", "playbook.js"), join(dist, "crew", "shell.js")]);
   });
 
-  it("keeps to syntax that an old Node can read up to that sentence", () => {
+  it("uses only syntax that an old Node can parse up to that message", () => {
     const text = readFileSync(join(dist, "bin.js"), "utf8");
     expect(text.startsWith("#!/usr/bin/env node\n")).toBe(true);
     expect(text).not.toMatch(/\?\?|\?\.|\bawait\b|^import /m);
   });
 
-  it("opens no inspector for whoever asks with a signal", async () => {
-    const here = rig();
-    const args = ["--home", here.home, "run", "x", "--manager", "sleep 60", "--worker", "cat", "--json"];
-    const child = spawn(process.execPath, [join(dist, "bin.js"), ...args], {
-      cwd: here.workspace,
-      env: { ...here.environment },
-    });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-    await until("the session to be open", () => stdout.includes("session_opened"));
-    child.kill("SIGUSR1");
-    child.kill("SIGINT");
-    await new Promise((settle) => child.once("close", settle));
-    expect(child.exitCode).toBe(130);
-    expect(stderr).not.toContain("Debugger");
-  });
-
-  it("shows the end of a session though another version was installed since it began to look", async () => {
+  it("attaches to the end of a session although its files are replaced meanwhile", async () => {
     const here = rig();
     const earlier = mkdtempSync(join(CACHE, "bosun-bundle-"));
     onTestFinished(() => rmSync(earlier, { recursive: true, force: true }));
-    cpSync(dist, earlier, { recursive: true });
+    // Other tests write to the compile cache meanwhile.
+    const { NODE_COMPILE_CACHE } = compiledOnce();
+    cpSync(dist, earlier, { recursive: true, filter: (from) => from !== NODE_COMPILE_CACHE });
     const owner = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
     await taskRuns(here);
     const viewer = spawn(process.execPath, [join(earlier, "bin.js"), "--home", here.home, "attach"], {

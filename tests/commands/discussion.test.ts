@@ -9,7 +9,7 @@ import { open } from "./terminal.ts";
 import { rig, type Rig, ROOT, until } from "./rig.ts";
 
 const AGENTS = join(ROOT, "examples", "agents");
-// Speaks when there is a file `go` in the workspace.
+/** Starts an agent once there is a file `go` in the workspace. */
 const PATIENT = 'request=$(cat); while [ ! -e go ]; do sleep 0.05; done; printf "%s\\n" "$request" | exec "$@"';
 
 function roles(first: readonly string[] = []): string {
@@ -83,7 +83,7 @@ interface Standing {
 }
 
 async function standing(place: Rig, session_id: string): Promise<Standing> {
-  return JSON.parse((await place.run(["status", session_id, "--json"])).stdout) as Standing;
+  return JSON.parse((await typed(place, ["status", session_id, "--json"])).stdout) as Standing;
 }
 
 /** A session whose discussion has begun, and waits for its first debater. */
@@ -95,7 +95,7 @@ async function begun(place: Rig, args = discussed(place, ["sh", "-c", PATIENT, "
   return { running, child };
 }
 
-/** The child of a session that nobody runs, which asks whether its first debater's turn is to be run again. */
+/** The child of a killed session; resumed, it asks whether to repeat its first debater's turn. */
 async function inDoubt(place: Rig): Promise<string> {
   const patient = ["sh", "-c", PATIENT, "sh"];
   const args = discussed(place, patient);
@@ -106,8 +106,8 @@ async function inDoubt(place: Rig): Promise<string> {
   return child;
 }
 
-/** The child of a session whose scheduler died when the child had a name and no record. */
-async function keptFromItsFirst(place: Rig): Promise<string> {
+/** The child of a session whose scheduler died before the child's first record. */
+async function childWithoutRecords(place: Rig): Promise<string> {
   const crashed = await place.run(discussed(place), { env: { BOSUN_CRASH_AT: "session_created:2" } });
   const [, child = ""] = /STARTED debate (\S+)/.exec(crashed.stdout) ?? [];
   return child;
@@ -116,7 +116,7 @@ async function keptFromItsFirst(place: Rig): Promise<string> {
 describe("bosun run with a discussion configured", () => {
   it("debates the proposal before the work, in a session of its own", async () => {
     const place = rig();
-    const done = await place.run(discussed(place));
+    const done = await typed(place, discussed(place));
     expect([done.code, done.stderr]).toEqual([0, ""]);
     expect(done.stdout).toMatch(/rename +STARTED debate s\.\d+/);
     expect(done.stdout).toMatch(/rename +s\.\d+ ENDED done/);
@@ -124,7 +124,7 @@ describe("bosun run with a discussion configured", () => {
     expect(children).toEqual([expect.objectContaining({ mode: "debate", state: "closed", outcome: "done" })]);
     const [{ session_id } = { session_id: "" }] = children;
     for (const id of ["s", session_id]) {
-      expect((await place.run(["replay", id, "--verify"])).stdout).toContain("Verified.");
+      expect((await typed(place, ["replay", id, "--verify"])).stdout).toContain("Verified.");
     }
     const request = readFileSync(join(place.home, "logs", session_id, "000001-session_opened.json"), "utf8");
     expect(JSON.parse(request)).toMatchObject({
@@ -133,8 +133,8 @@ describe("bosun run with a discussion configured", () => {
         input: { topic: expect.stringContaining("data loss") },
       },
     });
-    // The list is of what people began.
-    expect(JSON.parse((await place.run(["status", "--all", "--json"])).stdout)).toHaveLength(1);
+    // The list leaves out child sessions.
+    expect(JSON.parse((await typed(place, ["status", "--all", "--json"])).stdout)).toHaveLength(1);
   });
 
   test.each<[string, object, string]>([
@@ -146,7 +146,7 @@ describe("bosun run with a discussion configured", () => {
     ["an unknown key", { ...DISCUSSION, rounds: 2 }, '"rounds"'],
   ])("refuses %s before anything is created, and names the place", async (_, discussion, why) => {
     const place = rig();
-    const done = await place.run(discussed(place, [], discussion));
+    const done = await typed(place, discussed(place, [], discussion));
     expect(done.code).toBe(3);
     expect(done.stderr).toContain(why);
     expect(done.stderr).toMatch(/config\.json:1/);
@@ -155,7 +155,7 @@ describe("bosun run with a discussion configured", () => {
 });
 
 describe("a child session", () => {
-  it("closes with its parent, without their roles' secrets", async () => {
+  it("is closed by cancelling its parent, without the secrets of its roles", async () => {
     const place = rig();
     const args = discussed(place, ["sh", "-c", PATIENT, "sh"]);
     const secret = '"role_id":"one","env":{"API_TOKEN":"abc"}';
@@ -163,8 +163,8 @@ describe("a child session", () => {
     const { running, child } = await begun(place, args);
     running.child.kill("SIGKILL");
     await running.done;
-    expect((await place.run(["resume", "s"])).stderr).toContain("API_TOKEN of the role one");
-    const cancelled = await place.run(["cancel", "s"]);
+    expect((await typed(place, ["resume", "s"])).stderr).toContain("API_TOKEN of the role one");
+    const cancelled = await typed(place, ["cancel", "s"]);
     expect([cancelled.code, cancelled.stderr]).toEqual([1, ""]);
     for (const id of ["s", child]) expect(await standing(place, id)).toMatchObject({ state: "closed" });
   });
@@ -176,9 +176,9 @@ describe("a child session", () => {
     expect((await running.done).code).toBe(143);
     expect((await standing(place, child)).state).toBe("stopped");
     writeFileSync(join(place.workspace, "go"), "");
-    const limited = await place.run(["resume", child, "--budget-turns", "9"]);
+    const limited = await typed(place, ["resume", child, "--budget-turns", "9"]);
     expect([limited.code, limited.stderr]).toEqual([2, expect.stringContaining("bosun resume s")]);
-    const resumed = await place.run(["resume", child, "--no-input", "--reporter", "plain"]);
+    const resumed = await typed(place, ["resume", child, "--no-input", "--reporter", "plain"]);
     expect([resumed.code, resumed.stderr]).toEqual([0, ""]);
     expect(resumed.stdout).toContain("s is done");
     expect((await standing(place, child)).state).toBe("closed");
@@ -186,17 +186,17 @@ describe("a child session", () => {
 
   it("that is held is released by its own id, and continues with its parent", async () => {
     const place = rig();
-    const held = await place.run(discussed(place, ["sh", "-c", LOCKED, "sh"]));
+    const held = await typed(place, discussed(place, ["sh", "-c", LOCKED, "sh"]));
     expect(held.code).toBe(4);
     const [, child = ""] = /STARTED debate (\S+)/.exec(held.stdout) ?? [];
     expect(held.stdout).toContain(`To decide:\n  ? ${child}: the role "one" is held (authentication): log in with`);
     expect(held.stdout).toContain(`next    bosun resume ${child} --release one\n        bosun resume s\n`);
-    const ends = (await place.run(["log", "s"])).stdout;
+    const ends = (await typed(place, ["log", "s"])).stdout;
     expect(ends).toContain("a child session waits for a person");
-    const inbox = (await place.run(["inbox"])).stdout;
+    const inbox = (await typed(place, ["inbox"])).stdout;
     expect(inbox).toContain('  ? the role "one" is held (authentication): log in with its program.\n');
     expect(inbox).toContain(`\n      bosun resume ${child} --release one\n`);
-    const entries = JSON.parse((await place.run(["inbox", "--json"])).stdout) as unknown;
+    const entries = JSON.parse((await typed(place, ["inbox", "--json"])).stdout) as unknown;
     expect(entries).toMatchObject([{ session_id: child, kind: "hold", role_id: "one", reason: "authentication" }]);
     const release = ["resume", child, "--release", "one", "--no-input", "--reporter", "plain"];
     renameSync(place.workspace, `${place.workspace}-away`);
@@ -207,17 +207,16 @@ describe("a child session", () => {
     expect(reader.inbox.pending(child)).toEqual([]);
     reader.close();
     writeFileSync(join(place.workspace, "open"), "");
-    const released = await place.run(release);
+    const released = await typed(place, release);
     expect([released.code, released.stderr]).toEqual([0, ""]);
     expect(released.stdout).toContain("s is done");
   });
 
   test.each<[string, (child: string) => string[], RegExp]>([
     ["is released", (child) => ["resume", child, "--release", "one"], /ENDED done/],
-    ["is to go on", (child) => ["resume", child], /ENDED done/],
     ["is told something", (child) => ["tell", child, "Try again."], /ENDED done/],
     ["is cancelled", (child) => ["cancel", child], /ENDED cancelled/],
-  ])("that waits for a person and %s is continued at once by its running parent", async (_, word, end) => {
+  ])("that waits for a person and %s is continued by its running parent", async (_, words, end) => {
     const place = endAfterwards(rig());
     const args = discussed(place, ["sh", "-c", LOCKED, "sh"]);
     place.write("plan.json", PLAN_OF_TWO);
@@ -226,14 +225,15 @@ describe("a child session", () => {
     await until("the work aside", () => existsSync(join(place.workspace, "begun")));
     const [, child = ""] = /STARTED debate (\S+)/.exec(running.stdout()) ?? [];
     writeFileSync(join(place.workspace, "open"), "");
-    const unheeded = await place.run(["resume", child, "--unanswered", "default"]);
+    const unheeded = await typed(place, ["resume", child, "--unanswered", "default"]);
     expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining("--unanswered")]);
-    const said = await place.run(word(child));
+    const said = await typed(place, words(child));
     expect([said.code, said.stderr]).toEqual([0, ""]);
     await until("the end of the discussion", () => end.test(running.stdout()));
     writeFileSync(join(place.workspace, "go"), "");
     expect((await running.done).code).toBe(0);
-    for (const id of ["s", child]) expect((await place.run(["replay", id, "--verify"])).stdout).toContain("Verified.");
+    for (const id of ["s", child])
+      expect((await typed(place, ["replay", id, "--verify"])).stdout).toContain("Verified.");
   });
 
   it("that is held is in its parent's JSON, also if it is only seen at the end", async () => {
@@ -259,7 +259,7 @@ describe("a child session", () => {
     const [, child = ""] = /(\S+) WAITS FOR A PERSON/.exec(pane.screen()) ?? [];
     expect(pane.screen()).toContain(`bosun resume ${child} --release one`);
     writeFileSync(join(place.workspace, "open"), "");
-    expect((await place.run(["resume", child, "--release", "one"])).stderr).toBe("");
+    expect((await typed(place, ["resume", child, "--release", "one"])).stderr).toBe("");
     expect(await pane.exit()).toBe(0);
   });
 
@@ -273,7 +273,7 @@ describe("a child session", () => {
     const [, ...answer] = /bosun (answer) (\S+) (\S+) (repeat)\n/.exec(watching.stdout()) ?? [];
     expect(answer[1]).toBe(child);
     writeFileSync(join(place.workspace, "go"), "");
-    expect((await place.run(answer)).code).toBe(0);
+    expect((await typed(place, answer)).code).toBe(0);
     const watched = await watching.done;
     expect([watched.code, watched.stderr]).toEqual([0, ""]);
     expect(watched.stdout.match(/WAITS FOR A PERSON/g)).toHaveLength(1);
@@ -282,48 +282,48 @@ describe("a child session", () => {
   it("that is answered is no longer shown as waiting by its parent", async () => {
     const place = rig();
     const child = await inDoubt(place);
-    const left = await place.run(["resume", "s", "--no-input"]);
+    const left = await typed(place, ["resume", "s", "--no-input"]);
     expect([left.code, left.stdout]).toEqual([
       4,
       expect.stringContaining(`next    bosun answer ${child} t1.again repeat`),
     ]);
-    expect((await place.run(["answer", child, "t1.again", "repeat"])).code).toBe(0);
-    const attached = await place.run(["attach", "s"]);
+    expect((await typed(place, ["answer", child, "t1.again", "repeat"])).code).toBe(0);
+    const attached = await typed(place, ["attach", "s"]);
     expect([attached.code, attached.stdout]).toEqual([4, expect.stringMatching(/\nnext {4}bosun resume s\n$/)]);
     expect(attached.stdout).not.toMatch(/t1\.again|waits for a person/);
     writeFileSync(join(place.workspace, "go"), "");
-    expect((await place.run(["resume", "s", "--no-input"])).code).toBe(0);
+    expect((await typed(place, ["resume", "s", "--no-input"])).code).toBe(0);
   });
 
   it("that crashed before its first record begins with its parent", async () => {
     const place = rig();
-    const child = await keptFromItsFirst(place);
+    const child = await childWithoutRecords(place);
     expect((await standing(place, "s")).children).toEqual([]);
-    expect((await place.run(["status", child])).stdout).toContain(`next    bosun resume ${child}\n`);
-    expect((await place.run(["resume", child])).code).toBe(0);
+    expect((await typed(place, ["status", child])).stdout).toContain(`next    bosun resume ${child}\n`);
+    expect((await typed(place, ["resume", child])).code).toBe(0);
     expect((await standing(place, "s")).children).toMatchObject([{ session_id: child, state: "closed" }]);
   });
 
   it("that crashed before its first record is unknown once its parent is closed", async () => {
     const place = rig();
-    const child = await keptFromItsFirst(place);
-    expect((await place.run(["cancel", "s"])).code).toBe(1);
+    const child = await childWithoutRecords(place);
+    expect((await typed(place, ["cancel", "s"])).code).toBe(1);
     for (const args of [["status"], ["resume"], ["log"], ["attach"], ["tell", "x"]]) {
       const [verb = "", ...words] = args;
-      const looked = await place.run([verb, child, ...words]);
+      const looked = await typed(place, [verb, child, ...words]);
       expect([looked.code, looked.stderr]).toEqual([2, expect.stringMatching(`${child}[^]*bosun status s\\b`)]);
     }
-    expect((await place.run(["status", "s"])).stdout).not.toContain(child);
+    expect((await typed(place, ["status", "s"])).stdout).not.toContain(child);
     expect((await standing(place, "s")).children).toEqual([]);
   });
 
   it("is in its parent's status, and takes messages", async () => {
     const place = rig();
     const { running, child } = await begun(place);
-    expect((await place.run(["status", "s"])).stdout).toContain(`The debate ${child} is debating`);
-    const told = await place.run(["tell", child, "Think of the night shift."]);
+    expect((await typed(place, ["status", "s"])).stdout).toContain(`The debate ${child} is debating`);
+    const told = await typed(place, ["tell", child, "Think of the night shift."]);
     expect([told.code, told.stderr]).toEqual([0, ""]);
-    const cancelled = await place.run(["cancel", child]);
+    const cancelled = await typed(place, ["cancel", child]);
     expect(cancelled.code).toBe(0);
     expect((await running.done).code).toBe(0);
     expect(running.stdout()).toMatch(/ENDED cancelled/);

@@ -137,23 +137,14 @@ describe("what programs read", () => {
     expect((await typedJson<{ outcome: string }>(here, ["status", session_id, "--json"])).outcome).toBe("done");
   });
 
-  it("is ended by a reader that leaves early, and the session goes on", async () => {
+  it("may lose its reader, and the session continues to its end", async () => {
     const here = rig();
     const plan = here.write("plan.json", TWO);
     const command = `"${process.execPath}" "${built("cli.js")}" --home "${here.home}" run --plan "${plan}" --json | head -n 1; exit \${PIPESTATUS[0]}`;
-    const shell = spawn("bash", ["-c", command], {
-      cwd: here.workspace,
-      env: { ...here.environment },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    let stderr = "";
-    shell.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-    const code = await new Promise<number | null>((settle) => shell.once("close", settle));
-    expect(stderr).toBe("");
-    expect(code).toBe(0);
-    expect((await typedJson<{ outcome: string }>(here, ["status", await onlySession(here), "--json"])).outcome).toBe(
-      "done",
-    );
+    const options = { cwd: here.workspace, env: here.environment, encoding: "utf8" } as const;
+    expect(spawnSync("bash", ["-c", command], options)).toMatchObject({ status: 0, stderr: "" });
+    const status = ["status", await onlySession(here), "--json"];
+    expect(await typedJson(here, status)).toMatchObject({ outcome: "done" });
   });
 });
 
@@ -174,17 +165,6 @@ describe("bosun status and log", () => {
       expect.stringMatching(/^next {4}bosun status s-/),
       "",
     ]);
-  });
-
-  it("finds a session by a prefix of its id, and names all that an ambiguous one fits", async () => {
-    const here = rig();
-    for (const id of ["alpha-1", "alpha-2"]) {
-      await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--session", id, "--budget-turns", "1"]);
-    }
-    expect((await typed(here, ["status", "alpha-2"])).stdout).toContain("alpha-2 is stopped");
-    const many = await typed(here, ["status", "alpha"]);
-    expect(many.code).toBe(2);
-    expect(many.stderr).toContain("alpha-1, alpha-2");
   });
 
   it("shows one ticket and the files with its agents' output", async () => {
@@ -220,7 +200,7 @@ describe("a home that was not named", () => {
 });
 
 describe("bosun replay", () => {
-  it("lists the records with filters, as lines or JSON", async () => {
+  it("lists the records with filters, as lines or JSON, also of a damaged log", async () => {
     const here = rig();
     const session_id = await done(here);
     const all = (await typed(here, ["replay", "--json"])).stdout.trimEnd().split("\n");
@@ -238,8 +218,11 @@ describe("bosun replay", () => {
     expect(await filtered("--to", String(Number.parseInt(progress, 10)))).toEqual([progress]);
     expect(await filtered("--from", String(Number.parseInt(last, 10)))).toEqual([last]);
     expect(await filtered("--from", String(Number.parseInt(last, 10) + 1))).toEqual([]);
-    const folder = await typed(here, ["replay", join(here.home, "logs", session_id), "--json"]);
-    expect(folder.stdout.trimEnd().split("\n")).toEqual(all);
+    const log = join(here.home, "logs", session_id);
+    expect((await typed(here, ["replay", log, "--json"])).stdout.trimEnd().split("\n")).toEqual(all);
+    appendFileSync(join(log, readdirSync(log).find((name) => name.startsWith("000003")) ?? ""), "}");
+    const damaged = await typed(here, ["replay", log]);
+    expect([damaged.code, damaged.stdout]).toEqual([0, expect.stringMatching(/^ {5}3 000003-\S+ cannot be read/m)]);
   });
 
   it("proves a session, as text and as the object that SPEC.md promises", async () => {
@@ -368,16 +351,6 @@ describe("bosun replay", () => {
     const { code, stdout } = await typed(here, ["replay", session_id, "--verify"]);
     expect(code).toBe(6);
     expect(stdout).toMatch(new RegExp(`record ${sequence}: .*\\b${sequence - 1}\\b`));
-  });
-
-  it("shows what it can of a log with an unreadable record", async () => {
-    const here = rig();
-    const session_id = await done(here);
-    const log = join(here.home, "logs", session_id);
-    appendFileSync(join(log, readdirSync(log).find((name) => name.startsWith("000003")) ?? ""), "}");
-    const told = await typed(here, ["replay", log]);
-    expect(told.code).toBe(0);
-    expect(told.stdout).toMatch(/^ {5}3 000003-\S+ cannot be read/m);
   });
 });
 

@@ -7,7 +7,6 @@ import { MAX_REQUIREMENT_CHARACTERS } from "../../src/config/requirement.ts";
 import { built } from "../built.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { frozen } from "../crash/freeze.ts";
-import { open } from "./terminal.ts";
 import { ASKING, foreignCrew, ROOT, rig, tinyPlan, until } from "./rig.ts";
 
 const WRITE = tinyPlan([
@@ -19,9 +18,9 @@ const WRITE = tinyPlan([
 ]);
 
 describe("bosun run", () => {
-  it("carries a requirement to its end with agents that are no part of the product", async () => {
+  it("carries out a requirement with agents that are no part of the product", async () => {
     const here = rig();
-    const ran = await here.run(["run", "Do the thing", ...foreignCrew(), "--unanswered", "default"]);
+    const ran = await typed(here, ["run", "Do the thing", ...foreignCrew(), "--unanswered", "default"]);
     expect(ran.stderr).toBe("");
     expect(ran.code).toBe(0);
     expect(ran.stdout).toMatch(/^\d\d:\d\d:\d\d\.\d{3} s-[a-z2-9]{6} outline {10}awaiting_review -> done/m);
@@ -32,28 +31,21 @@ describe("bosun run", () => {
     expect(existsSync(join(here.workspace, "page.txt"))).toBe(true);
   });
 
-  it("reads the requirement from standard input, for - as for --file -", async () => {
+  it("reads the requirement from standard input, up to the longest, for - and --file -", async () => {
     const here = rig();
-    for (const args of [["-"], ["--file", "-"]]) {
-      const ran = await here.run(["run", ...args, "--plan", here.write("plan.json", WRITE), "--json"], {
-        input: "  Say hello.\n",
-      });
-      expect(ran.code).toBe(0);
-      expect(JSON.parse(ran.stdout.split("\n")[0] ?? "")).toMatchObject({ type: "hello", requirement: "Say hello." });
+    const longest = "😀".repeat(MAX_REQUIREMENT_CHARACTERS);
+    for (const [args, input, requirement] of [
+      [["--file", "-"], "  Say hello.\n", "Say hello."],
+      [["-"], longest, longest],
+    ] as const) {
+      const ran = await here.run(["run", ...args, "--plan", here.write("plan.json", WRITE), "--json"], { input });
+      expect([ran.stderr, ran.code]).toEqual(["", 0]);
+      const hello = JSON.parse(ran.stdout.split("\n")[0] ?? "") as { requirement: string };
+      expect(hello.requirement === requirement).toBe(true);
     }
   });
 
-  it("reads the longest requirement from there to its end", async () => {
-    const here = rig();
-    const input = "😀".repeat(MAX_REQUIREMENT_CHARACTERS);
-    const plan = here.write("plan.json", WRITE);
-    const ran = await here.run(["run", "-", "--plan", plan, "--reporter", "silent"], { input });
-    expect([ran.stderr, ran.code]).toEqual(["", 0]);
-    const status = await typedJson<{ requirement: string }>(here, ["status", await onlySession(here), "--json"]);
-    expect(status.requirement === input).toBe(true);
-  });
-
-  it("looks a role's program up where it will be started: in the PATH of the role's own", async () => {
+  it("finds a role's program in the role's own PATH, from the workspace", async () => {
     const here = rig();
     const program = here.write(
       "bin/its-own-worker",
@@ -74,21 +66,21 @@ describe("bosun run", () => {
       "--roles",
       registry({ cli_command: ["its-own-worker"], env: { PATH: `${dirname(program)}:/bin:/usr/bin` } }),
     ];
-    expect((await here.run(["doctor", ...args])).stdout).toContain(`worker, ${program}`);
-    const ran = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args]);
+    expect((await typed(here, ["doctor", ...args])).stdout).toContain(`worker, ${program}`);
+    const ran = await typed(here, ["run", "--plan", here.write("plan.json", WRITE), ...args]);
     expect([ran.stderr, ran.code]).toEqual(["", 0]);
-    // Where it will be started a name in it that is no whole path means another folder than here.
+    // A relative folder in PATH is relative to the workspace.
     mkdirSync(join(here.workspace, "inner"));
     renameSync(dirname(program), join(here.workspace, "inner", "bin"));
     registry({ cli_command: ["its-own-worker"], env: { PATH: "bin:/bin:/usr/bin" } });
-    const inner = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args, "--cwd", "inner"]);
+    const inner = await typed(here, ["run", "--plan", here.write("plan.json", WRITE), ...args, "--cwd", "inner"]);
     expect([inner.stderr, inner.code]).toEqual(["", 0]);
     registry({ cli_command: ["sh"], env: { PATH: dirname(program) } });
-    const refused = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args]);
+    const refused = await typed(here, ["run", "--plan", here.write("plan.json", WRITE), ...args]);
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('"sh", which is not on the PATH')]);
   });
 
-  it("leaves the plan of whoever was faster with the same name as it is", async () => {
+  it("keeps the plan of the faster of two runs with the same session id", async () => {
     const here = rig();
     const slower = here.write("slower.json", tinyPlan([{ task_id: "slower", shell: "true" }]));
     const args = [built("cli.js"), "--home", here.home, "run", "--session", "mine", "--plan"];
@@ -100,7 +92,7 @@ describe("bosun run", () => {
     const ended = once(child, "exit");
     try {
       await until("it to stand still", () => frozen(child.pid));
-      const faster = await here.run(["run", "--session", "mine", "--plan", here.write("faster.json", WRITE)]);
+      const faster = await typed(here, ["run", "--session", "mine", "--plan", here.write("faster.json", WRITE)]);
       expect([faster.stderr, faster.code]).toEqual(["", 0]);
       child.kill("SIGCONT");
       expect(await ended).toEqual([7, null]);
@@ -110,13 +102,13 @@ describe("bosun run", () => {
     }
   });
 
-  it("begins nothing in a workspace that may not be entered", async () => {
+  it("creates no session if the user may not enter the workspace", async () => {
     const here = rig();
     const locked = join(here.workspace, "locked");
     mkdirSync(join(locked, "inside"), { recursive: true });
     const roles = join(ROOT, "examples", "debate-roles.json");
     const debate = ["debate", "This or that?", "--roles", roles, "--agents", "python,go", "--judge", "judge"];
-    // Root may enter everything, unless it gives that right up.
+    // Root may enter every folder unless it drops these capabilities.
     const [program, ...before] = [
       ...(process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []),
       process.execPath,
@@ -133,15 +125,14 @@ describe("bosun run", () => {
     try {
       for (const [args, workspace] of [
         [[...plan, "--cwd", "locked"], locked],
-        [[...plan, "--config", here.write("c.json", JSON.stringify({ workspace: locked }))], locked],
-        [[...plan, "--cwd", join(locked, "inside")], join(locked, "inside")],
+        [
+          [...plan, "--config", here.write("c.json", JSON.stringify({ workspace: join(locked, "inside") }))],
+          join(locked, "inside"),
+        ],
         [[...debate, "--cwd", "locked"], locked],
       ] as const) {
         const refused = typedLocked(args);
-        expect([refused.status, refused.stderr]).toEqual([
-          3,
-          expect.stringContaining(`Error: The workspace ${workspace} may not be entered by you.\n  Give yourself`),
-        ]);
+        expect([refused.status, refused.stderr]).toEqual([3, expect.stringContaining(workspace)]);
       }
       expect(here.sessions()).toEqual([]);
     } finally {
@@ -150,23 +141,15 @@ describe("bosun run", () => {
     expect(typedLocked([...plan, "--cwd", "locked"]).status).toBe(0);
   });
 
-  it("stops reading a requirement that has no end", async () => {
+  it("stops reading a requirement that has no end", () => {
     const here = rig();
-    const child = spawn(
-      "sh",
-      ["-c", 'yes | "$@"', "sh", process.execPath, built("cli.js"), "--home", here.home, "run", "-"],
-      {
-        cwd: here.workspace,
-        env: here.environment,
-      },
-    );
-    let stderr = "";
-    child.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
-    expect(await once(child, "close")).toEqual([2, null]);
-    expect(stderr).toContain("too many characters; at most 200,000");
+    const command = ["sh", process.execPath, built("cli.js"), "--home", here.home, "run", "-"];
+    const options = { cwd: here.workspace, env: here.environment, encoding: "utf8" } as const;
+    const refused = spawnSync("sh", ["-c", 'yes | "$@"', ...command], options);
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining("200,000")]);
   });
 
-  it("plays what it takes: a plan for editors, with an anchor that hundreds of texts use", async () => {
+  it("runs a plan with a $schema and an anchor that hundreds of texts use", async () => {
     const here = rig();
     const lines = [
       "$schema: plan_file.schema.json",
@@ -178,25 +161,11 @@ describe("bosun run", () => {
       "    instruction: {summary: *again, steps: [{shell: 'true'}]}",
       "    proposal_needed: false",
     ];
-    const ran = await here.run(["run", "--plan", here.write("plan.yaml", lines.join("\n"))]);
+    const ran = await typed(here, ["run", "--plan", here.write("plan.yaml", lines.join("\n"))]);
     expect([ran.stderr, ran.code]).toEqual(["", 0]);
   });
 
-  it("takes the plan file's own requirement when none is given, and keeps its own copy of the file", async () => {
-    const here = rig();
-    const plan = here.write("plan.json", WRITE);
-    const stopped = await here.run(["run", "--plan", plan, "--budget-turns", "1"]);
-    expect(stopped.code).toBe(5);
-    rmSync(plan);
-    const session_id = await onlySession(here);
-    const status = await typedJson<{ requirement: string }>(here, ["status", session_id, "--json"]);
-    expect(status.requirement).toBe("Write some files.");
-    const ended = await here.run(["resume", "--budget-turns", "50"]);
-    expect(ended.stderr).toBe("");
-    expect(ended.code).toBe(0);
-  });
-
-  it("keeps its own exit code, whatever signal comes while it tells how it ended", async () => {
+  it("keeps its exit code if a signal comes while it prints how it ended", async () => {
     const here = rig();
     let listened: number | undefined;
     const before = process.listenerCount("SIGTERM");
@@ -208,15 +177,18 @@ describe("bosun run", () => {
     expect([ran.code, listened, process.listenerCount("SIGTERM") - before]).toEqual([0, 1, 0]);
   });
 
-  it("exits with 5 at a limit, tells how to go on, and stops again where the limit is not raised", async () => {
+  it("stops with 5 at a limit until it is raised, and needs the plan file no more", async () => {
     const here = rig();
-    const args = ["run", "--plan", here.write("plan.json", WRITE), "--budget-turns", "1"];
-    const stopped = await here.run(args);
+    const plan = here.write("plan.json", WRITE);
+    const stopped = await typed(here, ["run", "--plan", plan, "--budget-turns", "1"]);
     expect(stopped.code).toBe(5);
+    rmSync(plan);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toContain(`bosun resume ${session_id} --budget-turns 2`);
-    expect((await here.run(["resume"])).code).toBe(5);
-    expect((await here.run(["resume", "--budget-turns", "20"])).code).toBe(0);
+    const status = await typedJson<{ requirement: string }>(here, ["status", session_id, "--json"]);
+    expect(status.requirement).toBe("Write some files.");
+    expect((await typed(here, ["resume"])).code).toBe(5);
+    expect(await typed(here, ["resume", "--budget-turns", "20"])).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("exits with 1 when a ticket fails, and names the ticket to try again", async () => {
@@ -224,21 +196,21 @@ describe("bosun run", () => {
     const plan = tinyPlan([
       { task_id: "bad", shell: "test -e mended", more: { metadata: { playbook: { on_error: "give_up" } } } },
     ]);
-    const failed = await here.run(["run", "--plan", here.write("plan.json", plan), ...quick(here)]);
+    const failed = await typed(here, ["run", "--plan", here.write("plan.json", plan), ...quick(here)]);
     expect(failed.code).toBe(1);
     expect(failed.stdout).toContain("Not every ticket could be done.");
     const session_id = await onlySession(here);
     expect(failed.stdout).toContain(`bosun retry ${session_id} bad`);
     here.write("workspace/mended", "");
-    const again = await here.run(["retry", "bad"]);
+    const again = await typed(here, ["retry", "bad"]);
     expect(again.stderr).toBe("");
     expect(again.code).toBe(0);
-    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("plays a person's own plan with a manager of their own, without asking for another", async () => {
+  it("runs the user's plan with their manager, which is asked for no other plan", async () => {
     const here = rig();
-    const ran = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...foreignCrew(), "--json"]);
+    const ran = await typed(here, ["run", "--plan", here.write("plan.json", WRITE), ...foreignCrew(), "--json"]);
     expect(ran.code).toBe(0);
     const records = ran.stdout
       .trim()
@@ -256,21 +228,16 @@ describe("bosun run", () => {
     expect(records.find((record) => record.payload_type === "turn_request")?.record?.ticket_id).toBe("write");
   });
 
-  it("says that its worker is the bundled one where only a manager was named", async () => {
+  it("says that its worker is the bundled one if only a manager is named", async () => {
     const here = rig();
     const [, manager = "", ...worker] = foreignCrew();
     const plan = here.write("plan.json", WRITE);
     const told = "\nits worker is Bosun's own, which only runs commands that it is given; another: --worker CMD\n";
     const ran = await typed(here, ["run", "--plan", plan, "--manager", manager]);
     expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(told)]);
-    const pane = open(here, ["run", "--plan", plan, "--manager", manager]);
-    expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).toContain(told);
     const silent = [
       ["--manager", manager, ...worker],
-      ["--manager", manager, "--json"],
       ["--manager", manager, "--crew", "embedded"],
-      [],
     ];
     for (const crew of silent) {
       const { code, stdout, stderr } = await typed(here, ["run", "--plan", plan, ...crew]);
@@ -278,28 +245,35 @@ describe("bosun run", () => {
     }
   });
 
-  it("goes on with a session of the same id and inputs, and refuses other inputs by name", async () => {
+  it("continues a session of the same id and inputs, and refuses another plan", async () => {
     const here = rig();
     const plan = here.write("plan.json", WRITE);
     const other = here.write("other.json", WRITE.replace("hello", "bye"));
     const args = ["run", "--plan", plan, "--session", "mine", "--budget-turns"];
-    expect((await here.run([...args, "1"])).code).toBe(5);
-    const refused = await here.run(["run", "--plan", other, "--session", "mine", "--budget-turns", "1"]);
+    expect((await typed(here, [...args, "1"])).code).toBe(5);
+    const refused = await typed(here, ["run", "--plan", other, "--session", "mine", "--budget-turns", "1"]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("The session mine exists already, with another plan.");
-    expect((await here.run([...args, "1"])).code).toBe(5);
-    expect((await here.run(["resume", "mine", "--budget-turns", "50"])).code).toBe(0);
+    expect(refused.stderr).toMatch(/\bmine\b.*\bplan\b/);
+    expect((await typed(here, [...args, "1"])).code).toBe(5);
+    expect((await typed(here, ["resume", "mine", "--budget-turns", "50"])).code).toBe(0);
     const records = readdirSync(join(here.home, "logs", "mine")).length;
-    const closed = await here.run([...args, "1"]);
+    const closed = await typed(here, [...args, "1"]);
     expect(closed.code).toBe(0);
     expect(closed.stdout).toContain("mine is done");
     expect(readdirSync(join(here.home, "logs", "mine"))).toHaveLength(records);
   });
 
-  it("asks nothing where an answer was given beforehand, and records who gave it", async () => {
+  it("asks nothing that --answer answers, and records who gave the answer", async () => {
     const here = rig();
     const plan = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
-    const ran = await here.run(["run", "--plan", here.write("plan.json", plan), "--answer", "name=Eve Ø'q", "--json"]);
+    const ran = await typed(here, [
+      "run",
+      "--plan",
+      here.write("plan.json", plan),
+      "--answer",
+      "name=Eve Ø'q",
+      "--json",
+    ]);
     expect(ran.code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve Ø'q\n");
     const answered = ran.stdout.split("\n").find((line) => line.includes('"payload_type":"clarification_response"'));

@@ -135,8 +135,8 @@ describe("resume", () => {
     });
     expect([begun.code, begun.stderr]).toEqual([4, ""]);
     const session_id = await onlySession(here);
-    expect((await here.run(["resume"])).stderr).toContain("API_TOKEN");
-    const cancelled = await here.run(["cancel"]);
+    expect((await typed(here, ["resume"])).stderr).toContain("API_TOKEN");
+    const cancelled = await typed(here, ["cancel"]);
     expect([cancelled.code, cancelled.stderr]).toEqual([1, ""]);
     expect(await typedJson(here, ["status", session_id, "--json"])).toMatchObject({ outcome: "cancelled" });
   });

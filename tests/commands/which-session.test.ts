@@ -5,8 +5,7 @@ import type { Lease } from "../../src/store/store.ts";
 import { value } from "../results.ts";
 import { typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan } from "./rig.ts";
-import { endAfterwards } from "./strays.ts";
-import { letGo, type Status, taskRuns, WAIT } from "./waiting-task.ts";
+import type { Status } from "./waiting-task.ts";
 
 /** Makes this process the owner of sessions, until the returned function is called. */
 async function held(here: Rig, ...sessions: readonly string[]): Promise<() => Promise<void>> {
@@ -60,12 +59,14 @@ describe("a command without a session while several run", () => {
     );
   });
 
-  it("changes the session that is named by a prefix of its id", async () => {
+  it("changes the session named by a prefix of its id, unless the prefix is ambiguous", async () => {
     const here = rig();
     const plan = here.write("plan.json", REVIEWED);
-    for (const name of ["older", "newer", "third"])
+    for (const name of ["older", "newer", "third", "mine-1", "mine-2"])
       expect((await typed(here, ["run", "--plan", plan, "--session", name])).code).toBe(4);
     await held(here, "newer", "third");
+    const many = await typed(here, ["status", "mine"]);
+    expect([many.code, many.stderr]).toEqual([2, expect.stringContaining("mine-1, mine-2")]);
     expect((await typed(here, ["cancel", "old"])).stdout).toContain("older is cancelled");
   });
 
@@ -90,7 +91,7 @@ describe("a word that names a session and a ticket of another", () => {
     return here;
   }
 
-  it("is refused by commands that change something, with a command for either meaning", async () => {
+  it("is refused by commands that change something, with a command for each meaning", async () => {
     const here = await both();
     const release = await held(here, "tests", "nightly");
     for (const [command = "", ...more] of [["cancel"], ["review", "--approve"]]) {
@@ -121,13 +122,4 @@ describe("a word that names a session and a ticket of another", () => {
     expect((await typed(here, ["status", "tests"])).stdout).toContain("tests is waiting");
     expect((await typed(here, ["review", "tests"])).stdout).toContain("bosun review tests only --approve");
   });
-});
-
-it("cancel closes a running session", async () => {
-  const here = endAfterwards(rig());
-  const run = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
-  const { session_id } = await taskRuns(here);
-  expect((await typed(here, ["cancel"])).stdout).toContain(`next    bosun status ${session_id}\n`);
-  letGo(here);
-  expect((await run.done).code).toBe(1);
 });

@@ -48,7 +48,7 @@ describe("attendance", () => {
 describe("the patience of a scheduler", () => {
   /** A session that waits for the answer to its question, and nobody runs. */
   async function waiting(here: Rig): Promise<string> {
-    expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     return onlySession(here);
   }
 
@@ -118,7 +118,7 @@ describe("the patience of a scheduler", () => {
   it("counts for a paused session, but not while agents work", async () => {
     const here = endAfterwards(rig());
     const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
-    expect((await here.run(["run", "--plan", here.write("plan.json", plan), "--budget-turns", "1"])).code).toBe(5);
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", plan), "--budget-turns", "1"])).code).toBe(5);
     const child = start(here, await onlySession(here), {}, { limits: { turns: 50 } });
     const end = ended(child);
     const { session_id } = await taskRuns(here);
@@ -128,7 +128,7 @@ describe("the patience of a scheduler", () => {
     expect(child.exitCode).toBeNull();
     letGo(here);
     expect(await end).toBe(4);
-    expect((await here.run(["resume", session_id])).code).toBe(0);
+    expect((await typed(here, ["resume", session_id])).code).toBe(0);
   });
 
   it("takes the --unanswered policy when it is over", async () => {

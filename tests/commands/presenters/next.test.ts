@@ -75,6 +75,10 @@ describe("the next commands", () => {
     await taskRuns(here);
     for (const [words, next] of [
       [["tell", "Hurry."], "bosun status s"],
+      [["status"], "bosun log s --follow"],
+      [["pause"], "bosun status s"],
+      [["status"], "bosun resume s"],
+      [["resume"], "bosun status s"],
       [["pause"], "bosun status s"],
       [["stop"], "bosun resume s"],
       [["stop"], "bosun resume s"],
@@ -117,7 +121,7 @@ describe("the next commands", () => {
       const { code } = await typed(here, step.split(" ").slice(1));
       expect([step, code]).toEqual([step, step.includes("retry") ? 1 : 0]);
     }
-    // What is on record is the mode's own, and knows of no session.
+    // The recorded report is the mode's own and names no session.
     const recorded = JSON.parse(readFileSync(join(here.home, "sessions/won/final_report.json"), "utf8")) as object;
     expect(recorded).toMatchObject({ next_steps: ["bosun replay --verify"] });
   });
@@ -142,16 +146,12 @@ describe("the next commands", () => {
     expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     const session_id = await onlySession(here);
     expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun status ${session_id}`]);
-    const other = rig();
-    const gated = other.write("c.json", JSON.stringify({ plan_approval: "ask" }));
-    expect((await typed(other, ["run", "--plan", other.write("plan.json", TWO), "--config", gated])).code).toBe(4);
-    const cancelled = await typed(other, ["cancel"]);
-    expect(nextIn(cancelled.stdout)).toEqual([`bosun replay ${await onlySession(other)}`]);
-    const third = rig();
-    const rejected = third.write("c.json", JSON.stringify({ plan_approval: "ask" }));
-    expect((await typed(third, ["run", "--plan", third.write("plan.json", TWO), "--config", rejected])).code).toBe(4);
-    expect((await typed(third, ["plan", "--reject"])).code).toBe(0);
-    expect(nextIn((await typed(third, ["resume"])).stdout)).toEqual([`bosun replay ${await onlySession(third)}`]);
+    const gated = here.write("c.json", JSON.stringify({ plan_approval: "ask" }));
+    const planned = ["run", "--plan", here.write("two.json", TWO), "--config", gated, "--session"];
+    for (const session of ["cancelled", "rejected"]) expect((await typed(here, [...planned, session])).code).toBe(4);
+    expect(nextIn((await typed(here, ["cancel", "cancelled"])).stdout)).toEqual(["bosun replay cancelled"]);
+    expect((await typed(here, ["plan", "rejected", "--reject"])).code).toBe(0);
+    expect(nextIn((await typed(here, ["resume", "rejected"])).stdout)).toEqual(["bosun replay rejected"]);
   });
 
   it("name a withdrawn ticket only if another depends on it", () => {
@@ -221,7 +221,7 @@ describe("a home named with --home", () => {
       home,
     ]);
     await until("the task to run", () => existsSync(join(here.workspace, "pid")));
-    // As whoever takes a session over does, where locks do not hold.
+    // What a takeover does where file locks do not work.
     const database = new SqliteDatabase(join(home, "bosun.db"));
     database.exec("UPDATE sessions SET epoch = epoch + 1");
     database.close();
@@ -283,7 +283,7 @@ describe("a written plan file", () => {
   };
   const texts = fc.oneof(
     fc.string({ unit: "binary", maxLength: 300 }),
-    // Long, without blanks, and with what needs quotes: where a line is broken then, no half of a character may be left.
+    // Long, without spaces, and with characters that need quotes: folding a line must not split a character.
     fc.tuple(fc.nat(9), fc.nat(99)).map(([some, many]) => `${"x".repeat(some)}: ${"漢字😀".repeat(30 + many)}`),
   );
 
@@ -313,22 +313,5 @@ describe("an exported step with a command and a shell text", () => {
     const again = await typed(here, ["run", "--plan", file]);
     expect([again.stderr, again.code]).toEqual(["", 0]);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("command\ncommand\n");
-  });
-});
-
-describe("a message to a running session", () => {
-  it("is followed by its effect and the next command", async () => {
-    const here = rig();
-    const running = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
-    const { session_id } = await taskRuns(here);
-    const on = expect.stringContaining(`bosun resume ${session_id}`) as string;
-    expect((await typed(here, ["tell", "Hurry."])).code).toBe(0);
-    expect((await typed(here, ["pause"])).stdout).toEqual(on);
-    expect((await typed(here, ["pause"])).stdout).toEqual(on);
-    expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun resume ${session_id}`]);
-    expect((await typed(here, ["resume"])).code).toBe(0);
-    expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun log ${session_id} --follow`]);
-    letGo(here);
-    expect((await running.done).code).toBe(0);
   });
 });
