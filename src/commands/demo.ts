@@ -17,7 +17,7 @@ interface DemoOptions extends ReporterOptions {
   readonly interactive?: boolean;
 }
 
-/** `bosun demo`: starts the crew's demo, which drives this program from outside. */
+/** `bosun demo`: starts the crew's demo, which runs `bosun` commands like a user. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[dir]", "your repository; it is only read (default: the one you are in, else Bosun's own)")
@@ -46,19 +46,17 @@ async function demo(
   if (options.interactive === true && (!ask || reporter !== "plain")) {
     return err(failure("usage", "--interactive needs a terminal.", { hint: "Leave it out: the demo runs by itself." }));
   }
+  const given = {
+    program: bosunProgram(),
+    typed: invocationName(context),
+    home: home.value,
+    installed: shipped(),
+    plan: shipped("examples", "survey.yaml"),
+    "next-plan": shipped("examples", "release-check.yaml"),
+    reporter,
+  };
   const words = [
-    ...[
-      "--program",
-      bosunProgram(),
-      "--typed",
-      invocationName(context),
-      "--home",
-      home.value,
-      "--installed",
-      shipped(),
-    ],
-    ...["--plan", shipped("examples", "survey.yaml"), "--next-plan", shipped("examples", "release-check.yaml")],
-    ...["--reporter", reporter],
+    ...Object.entries(given).map(([name, value]) => `--${name}=${value}`),
     ...(options.keep === true ? ["--keep"] : []),
     ...(options.interactive === true ? ["--interactive"] : []),
     ...(directory === undefined ? [] : ["--", directory]),

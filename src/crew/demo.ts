@@ -1,15 +1,15 @@
 import { relative } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import { formatDuration } from "../lib/durations.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { replaceUnsafe } from "../lib/terminal-text.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { play } from "./demo/play.ts";
-import { fillScratch, makeScratch, removeScratch } from "./demo/scratch.ts";
+import { fillScratch, findSource, makeScratch, removeScratch, type Scratch, type Source } from "./demo/scratch.ts";
+import { Screen } from "./demo/screen.ts";
 import { DemoSession } from "./demo/session.ts";
-import { findSource, type Source } from "./demo/source.ts";
-import type { DemoResult } from "./demo/story.ts";
-import { teller } from "./demo/tell.ts";
+import { tellStory } from "./demo/story.ts";
+import { counted } from "./survey/finding.ts";
 
 const INTERRUPTED = 130;
 const INTERNAL = 70;
@@ -20,16 +20,16 @@ const EXIT_CODES: Readonly<Partial<Record<Failure["code"], number>>> = {
   verification_failed: 6,
 };
 
-/** How `bosun demo` starts this program. */
+/** The options that `bosun demo` passes. */
 const OPTIONS = {
   /** The file of the `bosun` program. */
   program: { type: "string", default: "" },
-  /** What the user types for it here. */
+  /** How the user calls it. */
   typed: { type: "string", default: "bosun" },
   home: { type: "string", default: "" },
-  /** The folder that Bosun is installed in: the source where the user stands in no repository. */
+  /** The folder that Bosun is installed in. The demo copies it if the user is in no repository. */
   installed: { type: "string", default: "" },
-  /** The plan that the crew carries out, and the one that the user is to try next. */
+  /** The plan file for the crew, and the one for the user to try next. */
   plan: { type: "string", default: "" },
   "next-plan": { type: "string", default: "" },
   reporter: { type: "string", default: "plain" },
@@ -38,17 +38,14 @@ const OPTIONS = {
 } as const;
 
 async function main(): Promise<number> {
-  const began = performance.now();
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  const { program, home, keep, plan } = values;
+  const { program, home, typed, plan, keep } = values;
   const directory = process.cwd();
-  const tell = teller(values.reporter, directory, (line) => process.stdout.write(`${line}\n`));
-  const fail = (failure: Failure): number => {
-    const exit_code = EXIT_CODES[failure.code] ?? INTERNAL;
-    tell({ type: "failed", exit_code, error: failure });
-    complain(`Error: ${failure.message}`);
-    if (failure.hint !== undefined) complain(`  ${failure.hint.replace(/(?<= )bosun (?=[a-z])/, `${values.typed} `)}`);
-    return exit_code;
+  const screen = new Screen(values.reporter, directory, (text) => process.stdout.write(text));
+  const fail = ({ code, message, hint }: Failure): number => {
+    complain(`Error: ${message}`);
+    if (hint !== undefined) complain(`  ${hint.replace(/(?<= )bosun (?=[a-z])/, `${typed} `)}`);
+    return EXIT_CODES[code] ?? INTERNAL;
   };
 
   const source = await findSource(directory, positionals[0], values.installed);
@@ -62,43 +59,79 @@ async function main(): Promise<number> {
     complain("Stopping: the session is cancelled and the scratch copy removed. Press Ctrl-C again to hurry.");
     interruption.abort();
   });
-  const person = values.interactive ? askAtTerminal(interruption.signal) : undefined;
+  const terminal = values.interactive ? openTerminal(interruption.signal) : undefined;
   try {
-    tell({ type: "hello", source: source.value.directory, home, pid: process.pid });
-    const filled = await fillScratch(source.value, scratch, home, interruption.signal);
-    if (filled.ok) {
-      const { directory: of, uncommitted } = source.value;
-      tell({ type: "scratch", source: of, work: scratch.work, head: filled.value, uncommitted });
-    }
-    const played = filled.ok ? await play({ bosun, session, tell, plan, ask: person?.ask }) : filled;
+    screen.say(
+      "A manager and two workers survey a copy of a repository. Then we kill their scheduler, another process goes on, and we check the record of it all. No model, no key, no network.",
+      0,
+    );
+    const filled = await fillScratch(source.value, scratch, interruption.signal);
+    if (filled.ok) showScratch(screen, source.value, scratch);
+    const kept = filled.ok ? await tellStory({ screen, bosun, session, plan, ask: terminal?.ask }) : filled;
     if (interruption.signal.aborted) {
-      // What follows from the interruption is no failure of its own.
-      const kept = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
       await session.leave();
-      tell({ type: "failed", exit_code: INTERRUPTED, error: { code: "interrupted", message: "Interrupted." } });
-      complain(`Interrupted: nothing runs any more.${kept} To see it whole: ${values.typed} demo`);
+      const record = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
+      complain(`Interrupted: nothing runs any more.${record} To see it whole: ${typed} demo`);
       return INTERRUPTED;
     }
-    if (!played.ok) return fail(played.error);
-    tell({
-      type: "result",
-      exit_code: 0,
-      ...played.value,
-      kept: keep ? scratch.folder : null,
-      elapsed_ms: performance.now() - began,
-      next: nextSteps(values, directory, source.value, played.value.session_id),
-    });
+    if (!kept.ok) return fail(kept.error);
+    const { session_id } = session;
+    const folder = keep ? scratch.folder : undefined;
+    const title = `Done in ${formatDuration(screen.elapsed_ms)}. This stays:`;
+    screen.section("result", { session_id, ...kept.value, scratch: folder }, title);
+    screen.copyable([
+      ["findings", screen.path(kept.value.findings)],
+      ["report", screen.path(kept.value.report)],
+      ["log", screen.path(kept.value.log)],
+      ["session", session_id],
+      ...(folder === undefined ? [] : [["scratch", folder] as const]),
+    ]);
+    showNextSteps(screen, session_id, source.value, values);
     return 0;
   } finally {
-    person?.close();
+    terminal?.close();
     await session.leave();
     if (!keep) removeScratch(scratch);
   }
 }
 
+function showScratch(screen: Screen, { directory, head, uncommitted }: Source, { work }: Scratch): void {
+  const facts = { source: directory, work, head, uncommitted, pid: process.pid };
+  screen.section("scratch", facts, "A scratch copy; your files are only read");
+  const missing = uncommitted === 0 ? "" : `, without ${counted(uncommitted, "changed or new file")}`;
+  screen.copyable([
+    ["of", directory],
+    ["in", work],
+    ["holds", head === undefined ? "its files, without history" : `the last commit, ${head.slice(0, 10)}${missing}`],
+  ]);
+}
+
+/** What to type now, in the current directory. */
+function showNextSteps(
+  screen: Screen,
+  session_id: string,
+  { directory }: Source,
+  { typed, installed, "next-plan": plan }: { typed: string; installed: string; "next-plan": string },
+): void {
+  const inside = directory !== installed && !relative(directory, process.cwd()).startsWith("..");
+  const steps = [
+    ["Verify the record again", `${typed} replay ${session_id} --verify`],
+    ["See the session", `${typed} status ${session_id}`],
+    [
+      `Check a release of ${inside ? "this" : "your own"} repository`,
+      `${typed} run --plan ${shellWord(screen.path(plan))}${inside ? "" : " --cwd YOUR-REPOSITORY"}`,
+    ],
+  ] as const;
+  for (const [what, command] of steps) {
+    screen.blank();
+    screen.say(`${what}:`, 3, "dim");
+    screen.copyable([["", command]]);
+  }
+}
+
 /**
- * The parent sends SIGTERM for each signal that it gets. Ctrl-C at the terminal reaches this process too, and is left
- * to the parent. When the parent dies, its channel closes.
+ * The parent sends SIGTERM for each signal that it gets, so a Ctrl-C that reaches this process directly is ignored.
+ * When the parent dies, its channel closes.
  */
 function listenToParent(interrupt: () => void): void {
   for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
@@ -107,8 +140,8 @@ function listenToParent(interrupt: () => void): void {
   process.channel?.unref();
 }
 
-/** Asks on the terminal; an interruption or the end of the input counts as Enter. */
-function askAtTerminal(interrupted: AbortSignal) {
+/** Asks at the terminal. An interruption or the end of the input counts as Enter. */
+function openTerminal(interrupted: AbortSignal) {
   const input = createInterface({ input: process.stdin });
   const lines = input[Symbol.asyncIterator]();
   const interruption = new Promise<string>((resolve) => interrupted.addEventListener("abort", () => resolve("")));
@@ -123,26 +156,6 @@ function askAtTerminal(interrupted: AbortSignal) {
     },
     close: () => input.close(),
   };
-}
-
-/** What to type now, as it works from the current directory. */
-function nextSteps(
-  { typed, installed, "next-plan": plan }: { typed: string; installed: string; "next-plan": string },
-  current: string,
-  source: Source,
-  session_id: string,
-): DemoResult["next"] {
-  const inside = source.directory !== installed && !relative(source.directory, current).startsWith("..");
-  const near = relative(current, plan);
-  const file = shellWord(near.startsWith("..") ? plan : near);
-  return [
-    { what: "Verify the record again", command: `${typed} replay ${session_id} --verify` },
-    { what: "See the session", command: `${typed} status ${session_id}` },
-    {
-      what: inside ? "Check a release of this repository" : "Check a release of your own repository",
-      command: `${typed} run --plan ${file}${inside ? "" : " --cwd YOUR-REPOSITORY"}`,
-    },
-  ];
 }
 
 function complain(text: string): void {

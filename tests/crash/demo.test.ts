@@ -6,8 +6,7 @@ import { randomFrom } from "./deaths.ts";
 import { holderOf } from "./fate.ts";
 import { cleanUp, newPlace, type Place, start } from "./place.ts";
 import { WORK } from "./scenarios.ts";
-import { killStray } from "../processes.ts";
-import { living } from "../processes.ts";
+import { killStray, living } from "../processes.ts";
 
 const SEED = Number(process.env["BOSUN_SEED"] ?? Date.now() % 1_000_000);
 
@@ -35,7 +34,7 @@ describe("the demo", () => {
     let program = 0;
     const hear = (line: string) => {
       const event = JSON.parse(line) as { type: string; pid: number };
-      if (event.type === "hello") program = event.pid;
+      if (event.type === "scratch") program = event.pid;
     };
     const demo = start(empty, ["demo", resolve(import.meta.dirname, "../.."), "--keep", "--json"], { hear });
     await until("the session to begin", () => sessionIn(empty) !== undefined, 60_000);

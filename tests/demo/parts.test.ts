@@ -1,20 +1,14 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { afterEach, describe, expect, it } from "vitest";
-import { shipped } from "../../src/config/installation.ts";
+import { describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/crew/demo/bosun.ts";
-import { childrenOf, stillRunning } from "../../src/crew/demo/programs.ts";
-import { nothingLostOrDoubled } from "../../src/crew/demo/session.ts";
-import type { DemoEvent, FoundItem } from "../../src/crew/demo/story.ts";
-import { teller, topFindings } from "../../src/crew/demo/tell.ts";
+import { topFindings } from "../../src/crew/demo/findings.ts";
+import { lostOrDoubled } from "../../src/crew/demo/proof.ts";
+import { Screen } from "../../src/crew/demo/screen.ts";
+import { ticketsDone, timesSentBack } from "../../src/crew/demo/session.ts";
 import { workLines } from "../../src/crew/demo/work-lines.ts";
+import type { Item } from "../../src/crew/survey/finding.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
+import type { LogRecord, RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import type { Instant } from "../../src/protocol/timestamp.ts";
-import { cleanUp } from "./rig.ts";
-
-afterEach(cleanUp);
 
 const AT = "2026-01-02T03:04:05.000Z" as Instant;
 
@@ -39,32 +33,17 @@ it("keeps the user's own settings out of the commands that it runs", () => {
   });
 });
 
-it("sees which programs a process has started and which of them still run", async () => {
-  const child = spawn("sleep", ["60"], { stdio: "ignore" });
-  await once(child, "spawn");
-  const [program, ...others] = childrenOf(process.pid).filter(({ pid }) => pid === child.pid);
-  expect([program?.command, others]).toEqual(["sleep 60", []]);
-  const [sleep = { pid: 0, command: "" }] = program === undefined ? [] : [program];
-  expect(stillRunning([sleep])).toEqual([sleep]);
-  expect(stillRunning([{ ...sleep, command: "another program" }])).toEqual([]);
-  child.kill("SIGKILL");
-  await once(child, "exit");
-  expect(stillRunning([sleep])).toEqual([]);
-});
-
 describe("the comparison with the records from before the kill", () => {
   const plan = record("plan", { tasks: [{ task_id: "a" }, { task_id: "b" }] });
   const done = (ticket: string) => record("review", { by: ticket }, moved(ticket, "awaiting_review", "done"));
   const before = [plan, done("a")];
-  const numbered = (all: readonly UnsealedRecord[]) => all.map((one, index) => ({ sequence: index + 1, record: one }));
-  const judge = (all: readonly UnsealedRecord[]) => {
-    const judged = nothingLostOrDoubled(numbered(before), numbered(all));
-    return judged.ok ? judged.value : judged.error.message;
-  };
-
-  it("counts the tickets and how often one was sent back", () => {
+  const numbered = (all: readonly UnsealedRecord[]): LogRecord[] =>
+    all.map((one, index) => ({ ...one, integrity: { sequence: index + 1, previous: "", hash: "" } }));
+  it("finds nothing when every ticket was done once", () => {
     const sent_back = record("check_result", {}, moved("b", "awaiting_review", "in_progress", "changes_requested"));
-    expect(judge([...before, sent_back, done("b")])).toEqual({ tickets: 2, sent_back: 1 });
+    const log = [...before, sent_back, done("b")];
+    expect(lostOrDoubled(numbered(before), numbered(log))).toBeUndefined();
+    expect([timesSentBack(log), ticketsDone(log)]).toEqual([1, ["a", "b"]]);
   });
 
   it.each<[string, readonly UnsealedRecord[], string]>([
@@ -78,7 +57,7 @@ describe("the comparison with the records from before the kill", () => {
       "the finished ticket a was started again",
     ],
   ])("finds %s", (_, all, what) => {
-    expect(judge(all)).toContain(what);
+    expect(lostOrDoubled(numbered(before), numbered(all))).toBe(what);
   });
 });
 
@@ -104,37 +83,26 @@ describe("the lines of work", () => {
   });
 });
 
-describe("the findings", () => {
-  const item = (kind: string, file: string): FoundItem => ({ kind, severity: "high", file, text: "" });
-
-  it("show each file once and few of a kind", () => {
-    const items = [item("a", "1"), item("a", "2"), item("a", "3"), item("b", "1"), item("b", "4"), item("c", "5")];
-    expect(topFindings(items, 4, 2).map(({ kind, file }) => kind + file)).toEqual(["a1", "a2", "b4", "c5"]);
-    expect(topFindings(items, 2, 2)).toHaveLength(2);
-  });
-
-  it("say how many of them are not shown", () => {
-    const shown = (count: number) => {
-      const lines: string[] = [];
-      const items = Array.from({ length: count }, (_, number) => item(`k${number}`, `f${number}`));
-      teller("plain", "/", (line) => void lines.push(line))({ type: "findings", count, items, clean: [] });
-      return lines.at(-1);
-    };
-    expect(shown(6)).not.toContain("more");
-    expect(shown(9)).toContain("3 more");
-  });
+it("shows each file once and few findings of a kind", () => {
+  const item = (from: string, file: string): Item => ({ severity: "high", file, text: "", claim: { from } });
+  const items = [item("a", "1"), item("a", "2"), item("a", "3"), item("b", "1"), item("b", "4"), item("c", "5")];
+  expect(topFindings(items, 4, 2).map(({ file }) => file)).toEqual(["1", "2", "4", "5"]);
+  expect(topFindings(items, 2, 2)).toHaveLength(2);
 });
 
-it("escapes in JSON what a terminal would obey", () => {
-  const lines: string[] = [];
-  const hostile = { type: "question", text: "\u009b2J\u202eno\u0007" };
-  teller("json", "/", (line) => void lines.push(line))(hostile as DemoEvent);
-  expect(lines.join("")).toMatch(/^[ -~]*$/);
-  expect(JSON.parse(lines.join(""))).toEqual(hostile);
-});
-
-it("plays a plan with two questions and a task that waits for all others", () => {
-  const text = readFileSync(shipped("examples", "survey.yaml"), "utf8");
-  expect(text.match(/^ {2}- question_id:/gm)).toHaveLength(2);
-  expect(text).toContain("dependencies: [hot-spots, untested, licences, lockfile, links]");
+it("prints no control characters of an agent, for people and in JSON", () => {
+  const hostile = "\u009b2J\u202eno\u0007";
+  const printed = (reporter: string) => {
+    let text = "";
+    const screen = new Screen(reporter, "/", (more) => {
+      text += more;
+    });
+    screen.section("questions", { hostile }, hostile);
+    screen.copyable([["of", hostile]]);
+    return text;
+  };
+  expect(printed("plain")).toMatch(/^[\n -~]*$/);
+  expect(printed("json")).toMatch(/^[ -~]*\n$/);
+  expect(JSON.parse(printed("json"))).toEqual({ type: "questions", hostile });
+  expect(printed("silent")).toBe("");
 });

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { DemoEvent } from "../../src/crew/demo/story.ts";
+import type { Item } from "../../src/crew/survey/finding.ts";
 import { vi } from "vitest";
 import { built, compiledOnce } from "../built.ts";
 
@@ -109,7 +109,7 @@ const FILES: Readonly<Record<string, string>> = {
   "notes/größe und maß.txt": "Ein Name mit Leerzeichen.\n",
 };
 
-/** A folder with a little project; not a repository. */
+/** A folder with a small project, without a repository. */
 export function project({ base, marker }: Place): string {
   const directory = join(base, "a project");
   const strange = { ".bosun/roles.json": strangeRoles(marker) };
@@ -120,7 +120,7 @@ export function project({ base, marker }: Place): string {
   return directory;
 }
 
-/** The little project as a repository with a few commits. */
+/** The small project as a repository with three commits. */
 export function repository(at: Place): string {
   const directory = project(at);
   git(at, directory, "init", "--quiet");
@@ -140,34 +140,34 @@ export function digests(directory: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path.slice(directory.length + 1), digest(path)]));
 }
 
-/** Starts `bosun <words>`; `hear` gets each line of its output. */
+/** Starts `bosun <words>`; `onLine` gets each line of its output. */
 export function start(
   at: Place,
   words: readonly string[],
   directory: string,
-  hear: (line: string) => void = () => {},
+  onLine: (line: string) => void = () => {},
 ): Running {
-  return startProgram(at, [PROGRAM, "--home", at.home, ...words], { directory, hear });
+  return startProgram(at, [PROGRAM, "--home", at.home, ...words], { directory, onLine });
 }
 
-/** Starts a program of Node's. */
+/** Starts a Node program. */
 export function startProgram(
   at: Place,
   argv: readonly string[],
-  { directory = at.base, input = "", hear = (_line: string) => {} },
+  { directory = at.base, input = "", onLine = (_line: string) => {} },
 ): Running {
   const began = performance.now();
   const child = spawn(process.execPath, argv, { cwd: directory, env: at.environment });
   children.add(child);
   let stdout = "";
   let stderr = "";
-  let heard = 0;
+  let read = 0;
   child.stdin.end(input);
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
-    for (let end = stdout.indexOf("\n", heard); end !== -1; end = stdout.indexOf("\n", heard)) {
-      hear(stdout.slice(heard, end));
-      heard = end + 1;
+    for (let end = stdout.indexOf("\n", read); end !== -1; end = stdout.indexOf("\n", read)) {
+      onLine(stdout.slice(read, end));
+      read = end + 1;
     }
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -186,31 +186,44 @@ export function run(at: Place, words: readonly string[], directory: string = at.
   return start(at, words, directory).done;
 }
 
-/** The events of a demo with `--json`. */
-export class Told {
-  readonly #events: readonly DemoEvent[];
+/** The sections of a demo with `--json`. */
+export class Sections {
+  readonly #all: readonly Section[];
 
   constructor(stdout: string) {
-    this.#events = stdout
+    this.#all = stdout
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line) as DemoEvent);
+      .map((line) => JSON.parse(line) as Section);
   }
 
-  get order(): string[] {
-    return this.#events.map(({ type }) => type).filter((type) => type !== "record");
+  get order(): string {
+    return this.#all.map(({ type }) => type).join(" ");
   }
 
-  all<T extends DemoEvent["type"]>(type: T): Extract<DemoEvent, { type: T }>[] {
-    return this.#events.filter((event): event is Extract<DemoEvent, { type: T }> => event.type === type);
+  one(type: string): Section {
+    const [section, another] = this.#all.filter((candidate) => candidate.type === type);
+    if (section === undefined || another !== undefined) throw new Error(`Expected one ${type} in: ${this.order}`);
+    return section;
   }
+}
 
-  one<T extends DemoEvent["type"]>(type: T): Extract<DemoEvent, { type: T }> {
-    const [event, another] = this.all(type);
-    if (event === undefined || another !== undefined)
-      throw new Error(`Expected one ${type} in: ${this.order.join(" ")}`);
-    return event;
-  }
+/** What the tests read of the sections; each has some of these. */
+export interface Section {
+  readonly type: string;
+  readonly pid: number;
+  readonly questions: readonly { readonly default: string }[];
+  readonly tasks: readonly { readonly dependencies?: readonly string[] }[];
+  readonly records: number;
+  readonly changed: { readonly file: string; readonly sequence: number };
+  readonly repeated: number;
+  readonly done: readonly string[];
+  readonly agents: readonly { readonly pid: number; readonly name: string }[];
+  readonly items: readonly Item[];
+  readonly session_id: string;
+  readonly report: string;
+  readonly findings: string;
+  readonly log: string;
 }
 
 /** The command lines of processes that belong to a place: all those of the demo name it. */

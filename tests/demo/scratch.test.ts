@@ -1,19 +1,9 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { shipped } from "../../src/config/installation.ts";
-import { fillScratch, makeScratch, removeScratch, type Scratch } from "../../src/crew/demo/scratch.ts";
-import { findSource, type Source } from "../../src/crew/demo/source.ts";
+import { fillScratch, findSource, makeScratch, removeScratch, type Source } from "../../src/crew/demo/scratch.ts";
 import { cleanUp, digests, git, type Place, place, project, repository } from "./rig.ts";
 
 afterEach(cleanUp);
@@ -25,57 +15,57 @@ function placeHere(): Place {
   return at;
 }
 
-function fill(source: Source, scratch: Scratch, home: string) {
-  return fillScratch(source, scratch, home, new AbortController().signal);
+async function find(directory: string, named?: string, installed = shipped()): Promise<Source> {
+  const found = await findSource(directory, named, installed);
+  if (!found.ok) throw new Error(found.error.message);
+  return found.value;
 }
 
 describe("the source of the scratch copy", () => {
-  const find = async (directory: string, named?: string): Promise<Source> => {
-    const found = await findSource(directory, named, shipped());
-    if (!found.ok) throw new Error(found.error.message);
-    return found.value;
-  };
-
   it("is the repository around a directory, whatever GIT_DIR says", async () => {
     const at = placeHere();
     const directory = repository(at);
+    const source = { directory, head: git(at, directory, "rev-parse", "HEAD"), uncommitted: 0 };
     vi.stubEnv("GIT_DIR", "/nowhere");
-    expect(await find(join(directory, "src"))).toEqual({ directory, committed: true, uncommitted: 0 });
-    expect(await find(at.base, "a project/docs")).toEqual({ directory, committed: true, uncommitted: 0 });
+    expect(await find(join(directory, "src"))).toEqual(source);
+    expect(await find(at.base, "a project/docs")).toEqual(source);
   });
 
-  it("is Bosun itself outside of any repository", async () => {
+  it("is Bosun's own folder outside of any repository", async () => {
     const at = placeHere();
     expect((await find(at.base)).directory).toBe(shipped());
-    expect((await find(at.base, ".")).directory).toBe(at.base);
+    const directory = project(at);
+    expect(await find(at.base, undefined, directory)).toMatchObject({ directory, head: undefined });
   });
 
-  it("has no commit to clone before the first one", async () => {
+  it.each(["has no repository", "has no commit yet"])("is refused where the folder %s", async (why) => {
     const at = placeHere();
     const directory = project(at);
-    git(at, directory, "init", "--quiet");
-    expect(await find(directory)).toMatchObject({ directory, committed: false });
+    if (why === "has no commit yet") git(at, directory, "init", "--quiet");
+    const found = await findSource(at.base, directory, shipped());
+    expect(found).toMatchObject({
+      ok: false,
+      error: { code: "usage", message: expect.stringContaining(directory), hint: expect.anything() },
+    });
   });
 });
 
 describe("the scratch copy", () => {
-  const filesIn = async (at: Place, directory: string, committed: boolean, home = at.home) => {
-    const source = { directory, committed, uncommitted: 0 };
+  const copyOf = async (source: Source) => {
     const scratch = makeScratch(source);
     try {
-      const filled = await fill(source, scratch, home);
-      const files = execFileSync("git", ["ls-files", "-z"], {
-        cwd: existsSync(scratch.work) ? scratch.work : scratch.folder,
-        encoding: "utf8",
-        stdio: "pipe",
-      });
+      expect(await fillScratch(source, scratch, new AbortController().signal)).toEqual({ ok: true, value: undefined });
+      const inWork = (...words: string[]) =>
+        execFileSync("git", words, { cwd: scratch.work, encoding: "utf8", stdio: "pipe" });
       return {
-        filled,
-        files: files.split("\0").filter((name) => name !== ""),
-        remotes: git(at, scratch.work, "remote"),
+        head: source.head === undefined ? undefined : inWork("rev-parse", "HEAD").trim(),
+        tracked: inWork("ls-files", "-z").split("\0"),
+        missing: inWork("ls-files", "--deleted"),
+        remotes: inWork("remote"),
       };
     } finally {
       removeScratch(scratch);
+      expect(existsSync(scratch.folder)).toBe(false);
     }
   };
 
@@ -91,86 +81,28 @@ describe("the scratch copy", () => {
       if (kind === "detached") git(at, directory, "checkout", "--quiet", "--detach", "HEAD~1");
       const from = kind === "detached" ? directory : other;
       const before = digests(from);
-      const { filled, files, remotes } = await filesIn(at, from, true);
-      expect(filled).toEqual({ ok: true, value: git(at, from, "rev-parse", "HEAD") });
-      expect(files).toContain("notes/größe und maß.txt");
+      const { head, tracked, remotes } = await copyOf(await find(from));
+      expect(head).toBe(git(at, from, "rev-parse", "HEAD"));
+      expect(tracked).toContain("notes/größe und maß.txt");
       expect(remotes).toBe("");
       expect(digests(from)).toEqual(before);
     },
   );
 
-  it("holds a folder's files without packages, .git folders, links and the home", async () => {
+  it("holds Bosun's own files without packages, ignored files and linked ones", async () => {
     const at = placeHere();
     const directory = project(at);
-    for (const [name, text] of [
-      ["node_modules/left/index.js", "left"],
-      ["nested/.git/config", "[core]"],
-      ["logs/s-1/000001.json", "{}"],
-      ["bosun.db", "x"],
-    ] as const) {
+    for (const name of ["node_modules/left/index.js", "docs/node_modules/right.js", "logs/s-1/1.json"]) {
       mkdirSync(join(directory, name, ".."), { recursive: true });
-      writeFileSync(join(directory, name), text);
+      writeFileSync(join(directory, name), "x");
     }
+    writeFileSync(join(directory, ".gitignore"), "/logs/\n");
     symlinkSync("/etc", join(directory, "link"));
-    const { filled, files } = await filesIn(at, directory, false, directory);
-    expect(filled).toEqual({ ok: true, value: null });
-    expect(files).toContain("src/engine.js");
-    expect(files.filter((name) => /node_modules|nested|logs|bosun\.db|link/.test(name))).toEqual([]);
-  });
-
-  it("holds the files of a folder that the repository around it ignores", async () => {
-    const at = placeHere();
-    const around = join(at.base, "app");
-    mkdirSync(join(around, "vendor"), { recursive: true });
-    git(at, around, "init", "--quiet");
-    writeFileSync(join(around, ".gitignore"), "/vendor/\n");
-    const directory = join(around, "vendor", "project");
-    renameSync(project(at), directory);
-    const { files } = await filesIn(at, directory, false);
-    expect(files).toContain("src/engine.js");
-  });
-
-  it.each(["has no commit yet", "belongs to another user"])(
-    "holds no ignored file of a repository that %s",
-    async (why) => {
-      const at = placeHere();
-      const directory = why === "has no commit yet" ? project(at) : repository(at);
-      if (why === "has no commit yet") git(at, directory, "init", "--quiet");
-      writeFileSync(join(directory, ".gitignore"), "/logs/\n");
-      git(at, directory, "add", "package.json", "docs/guide.md");
-      mkdirSync(join(directory, "logs", "s-1"), { recursive: true });
-      writeFileSync(join(directory, "logs", "s-1", "t1.1.stdout.log"), "of another demo");
-      writeFileSync(join(directory, "new.txt"), "not added");
-      rmSync(join(directory, "docs", "guide.md"));
-      const program = join(at.base, "older", "git");
-      const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-      const strange = why === "belongs to another user" ? directory : "nowhere";
-      const shim = `[ "$PWD" = '${strange}' ] && export GIT_TEST_ASSUME_DIFFERENT_OWNER=1\nexec '${real}' "$@"`;
-      writeFileSync(program, `#!/bin/sh\n${shim}\n`);
-      chmodSync(program, 0o755);
-      const source = { directory, committed: false, uncommitted: null };
-      const scratch = makeScratch(source);
-      const filled = await fill(source, scratch, at.home);
-      const isThere = (path: string) => existsSync(join(scratch.work, path));
-      const copied = ["package.json", "new.txt", "src/engine.js", "docs/guide.md", "logs"].map(isThere);
-      removeScratch(scratch);
-      expect([filled, copied]).toEqual([{ ok: true, value: null }, [true, true, true, false, false]]);
-    },
-  );
-
-  it("is refused for a folder that is too large", async () => {
-    const at = placeHere();
-    const directory = join(at.base, "large");
-    mkdirSync(directory);
-    writeFileSync(join(directory, "sparse"), "");
-    truncateSync(join(directory, "sparse"), 600_000_000);
-    const source = { directory, committed: false, uncommitted: null };
-    const scratch = makeScratch(source);
-    const filled = await fill(source, scratch, at.home);
-    removeScratch(scratch);
-    expect(filled).toMatchObject({
-      ok: false,
-      error: { code: "usage", message: expect.stringContaining("too large") },
-    });
+    const before = digests(directory);
+    const { tracked, missing } = await copyOf(await find(at.base, undefined, directory));
+    expect(tracked).toEqual(expect.arrayContaining(["src/engine.js", "notes/größe und maß.txt"]));
+    expect(tracked.filter((name) => /left|right|^logs|^link\//.test(name))).toEqual([]);
+    expect(missing).toBe("");
+    expect(digests(directory)).toEqual(before);
   });
 });

@@ -13,7 +13,7 @@ export interface Bosun {
   readonly scratch: Scratch;
 }
 
-/** A `bosun` command in a process group of its own: Ctrl-C at the terminal does not reach it. */
+/** A `bosun` process. It has a process group of its own, so that Ctrl-C at the terminal does not reach it. */
 export interface BosunProcess {
   readonly pid: number;
   /** The objects of its `--json` output. */
@@ -48,9 +48,9 @@ export async function askBosun(
   words: readonly string[],
 ): Promise<{ readonly code: number | null; readonly events: readonly JsonObject[]; readonly complaint: string }> {
   const { events, ended } = startBosun(bosun, words);
-  const heard: JsonObject[] = [];
-  for await (const event of events) heard.push(event);
-  return { events: heard, ...(await ended) };
+  const read: JsonObject[] = [];
+  for await (const event of events) read.push(event);
+  return { events: read, ...(await ended) };
 }
 
 async function* eventsOf({ stdout }: ChildProcess): AsyncGenerator<JsonObject> {
@@ -64,10 +64,7 @@ async function* eventsOf({ stdout }: ChildProcess): AsyncGenerator<JsonObject> {
   }
 }
 
-/**
- * The environment of the demo's `bosun` commands. The user's own settings and crews are left out, so that no role of
- * theirs works for the demo; temporary files go into the scratch folder.
- */
+/** The environment of the demo's `bosun` commands: without the user's settings and crews, and with the scratch folder's `TMPDIR`. */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
   { configuration, temporary }: Pick<Scratch, "configuration" | "temporary">,

@@ -1,30 +1,67 @@
-import { constants, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { copyFile, lstat, mkdir } from "node:fs/promises";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { git } from "../git.ts";
-import type { Source } from "./source.ts";
+
+/** The repository that the demo copies. It is only read. */
+export interface Source {
+  /** The top of the work tree, or a bare repository; absolute. */
+  readonly directory: string;
+  /** The commit to clone; undefined only for Bosun's own folder without history, whose files are copied. */
+  readonly head: string | undefined;
+  /** The number of changed and new files, which the clone lacks. */
+  readonly uncommitted: number;
+}
 
 /** The demo's temporary folder. */
 export interface Scratch {
   readonly folder: string;
   /** The copy that the crew works on. */
   readonly work: string;
-  /** An empty configuration folder: the user's crews and settings play no part in the demo. */
+  /** An empty configuration folder, so that the demo does not use the user's crews and settings. */
   readonly configuration: string;
   /** `TMPDIR` of everything that the demo starts. */
   readonly temporary: string;
 }
 
-/** A folder without git that holds more than this is probably not what the user meant: a home directory, for instance. */
-const MOST_FILES = 20_000;
-const MOST_BYTES = 500_000_000;
+/**
+ * Finds the repository of the folder `named`, else of the `current` one, else the folder that Bosun is `installed` in.
+ * Fails with `environment` if git is missing, and with `usage` if there is no commit to clone.
+ */
+export async function findSource(
+  current: string,
+  named: string | undefined,
+  installed: string,
+): Promise<Result<Source, Failure>> {
+  const version = await git(current, ["--version"]).catch(() => undefined);
+  if (version === undefined) {
+    return err(failure("environment", "The demo needs git.", { hint: "Install git, then try again." }));
+  }
+  const own = async () => (await topOf(installed)) ?? installed;
+  const wanted = resolve(current, named ?? ".");
+  const directory = (await topOf(wanted)) ?? (named === undefined ? await own() : wanted);
+  const changes = ["status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"];
+  const [head, status] = await Promise.all([
+    git(directory, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).catch(() => undefined),
+    git(directory, changes).catch(() => ""),
+  ]);
+  if (head === undefined && directory !== installed) {
+    const hint = "Name a repository with at least one commit: bosun demo DIR";
+    return err(failure("usage", `${directory} has no commit to clone.`, { hint }));
+  }
+  return ok({ directory, head, uncommitted: status.split("\0").filter((entry) => entry !== "").length });
+}
 
-const FILES_OF_A_HOME = ["bosun.db", "bosun.db-wal", "bosun.db-shm", "logs", "sessions", "worktrees"];
+async function topOf(directory: string): Promise<string | undefined> {
+  const top = await git(directory, ["rev-parse", "--show-toplevel"]).catch(() => "");
+  if (top !== "") return top;
+  const bare = await git(directory, ["rev-parse", "--is-bare-repository", "--absolute-git-dir"]).catch(() => "");
+  const [isBare, folder] = bare.split("\n");
+  return isBare === "true" ? folder : undefined;
+}
 
-/** Makes the temporary folder. */
 export function makeScratch({ directory }: Source): Scratch {
   const folder = mkdtempSync(join(tmpdir(), "bosun-demo-"));
   const name = basename(directory).replace(/\.git$/, "") || "repository";
@@ -43,81 +80,28 @@ export function removeScratch({ folder }: Scratch): void {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/**
- * Clones the source's last commit and gives its id. Without a commit it copies the files, except those that git ignores
- * and those of the `home`, and gives null. Fails with `environment` and what git says, or with `usage` if there is too
- * much to copy.
- */
+/** Clones the source into the scratch folder. Fails with `environment` and git's message. */
 export async function fillScratch(
-  source: Source,
-  scratch: Scratch,
-  home: string,
+  { directory, head }: Source,
+  { folder, work }: Scratch,
   signal: AbortSignal,
-): Promise<Result<string | null, Failure>> {
+): Promise<Result<void, Failure>> {
   try {
-    return source.committed ? ok(await clone(source, scratch, signal)) : await copy(source, scratch, home, signal);
+    if (head === undefined) {
+      await git(folder, ["init", "--quiet", "--template=", work], { signal });
+      const fromSource = ["--git-dir", join(work, ".git"), "--work-tree", directory];
+      const withoutPackages = ["--", ".", ":(exclude,glob)**/node_modules/**"];
+      await git(directory, [...fromSource, "add", "--all", ...withoutPackages], { signal });
+      await git(work, ["checkout-index", "--all"], { signal });
+      return ok(undefined);
+    }
+    // With a hard link, a change to the clone would reach the original. A template may bring hooks.
+    const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags", "--template="];
+    await git(folder, ["-c", "protocol.file.allow=always", "clone", ...options, "--", directory, work], { signal });
+    await git(work, ["remote", "remove", "origin"], { signal });
+    return ok(undefined);
   } catch (error) {
-    const what = `Cannot ${source.committed ? "clone" : "copy"} ${source.directory}: ${(error as Error).message}`;
+    const what = `Cannot copy ${directory}: ${(error as Error).message}`;
     return err(failure("environment", what, { hint: "Try another repository: bosun demo DIR" }));
   }
-}
-
-async function clone({ directory }: Source, { folder, work }: Scratch, signal: AbortSignal): Promise<string> {
-  // A hard link would let a change to the clone reach the original, and a template may bring hooks.
-  const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags", "--template="];
-  await git(folder, ["-c", "protocol.file.allow=always", "clone", ...options, "--", directory, work], { signal });
-  await git(work, ["remote", "remove", "origin"]);
-  return git(work, ["rev-parse", "--verify", "HEAD"]);
-}
-
-async function copy(
-  { directory }: Source,
-  { work }: Scratch,
-  home: string,
-  signal: AbortSignal,
-): Promise<Result<null, Failure>> {
-  await mkdir(work, { recursive: true });
-  await git(work, ["init", "--quiet", "--template="], { signal });
-  const files = await filesIn(directory, join(work, ".git"), home, signal);
-  if (files === undefined) {
-    const hint = "Name one of your repositories: bosun demo DIR";
-    return err(failure("usage", `${directory} has no commit to clone, and is too large to copy.`, { hint }));
-  }
-  for (const path of files) {
-    if (signal.aborted) break;
-    await mkdir(dirname(join(work, path)), { recursive: true });
-    await copyFile(join(directory, path), join(work, path), constants.COPYFILE_FICLONE);
-  }
-  await git(work, ["add", "--all"], { signal });
-  return ok(null);
-}
-
-/**
- * The regular files of a folder that its `.gitignore` files leave, relative to it; undefined if there are too many. The
- * copy's repository lists them, so a repository around the folder, or one of another user, does not matter.
- */
-async function filesIn(
-  directory: string,
-  repository: string,
-  home: string,
-  signal: AbortSignal,
-): Promise<string[] | undefined> {
-  const ofTheHome = ["", ...FILES_OF_A_HOME]
-    .map((name) => relative(directory, join(home, name)))
-    .filter((path) => path !== "" && !path.startsWith(".."));
-  const listing = ["ls-files", "-z", "--others", "--exclude-standard", "--", ".", ":(exclude,glob)**/node_modules/**"];
-  const leftOut = ofTheHome.map((path) => `:(exclude,literal)${path}`);
-  const asWorkTree = ["--git-dir", repository, "--work-tree", directory];
-  const listed = await git(directory, [...asWorkTree, ...listing, ...leftOut], { signal });
-  const files: string[] = [];
-  let bytes = 0;
-  for (const path of listed.split("\0")) {
-    const about = path === "" ? undefined : await lstat(join(directory, path)).catch(() => undefined);
-    // Links and nested repositories are left out.
-    if (about?.isFile() !== true) continue;
-    files.push(path);
-    bytes += about.size;
-    if (files.length > MOST_FILES || bytes > MOST_BYTES) return undefined;
-  }
-  return files;
 }

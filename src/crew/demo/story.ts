@@ -1,92 +1,228 @@
-import type { UnsealedRecord } from "../../protocol/record.ts";
-import type { Failure } from "../../protocol/failure.ts";
-import type { Item } from "../survey/finding.ts";
-import type { Question } from "./session.ts";
+import { existsSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { listOf, objectOf } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
+import { counted } from "../survey/finding.ts";
+import { textOf } from "../turn.ts";
+import { showFindings } from "./findings.ts";
+import { broken, lostOrDoubled, prove } from "./proof.ts";
+import type { Screen } from "./screen.ts";
+import { type Demo, type Question, questionOf, ticketsDone, timesSentBack } from "./session.ts";
+import { workLines } from "./work-lines.ts";
 
-/** What happens in the demo, in this order: sections of text for people, or one JSON object a line for programs. */
-export type DemoEvent =
-  | { readonly type: "hello"; readonly source: string; readonly home: string; readonly pid: number }
-  | {
-      readonly type: "scratch";
-      readonly source: string;
-      readonly work: string;
-      /** The commit that was cloned; null where the files were copied. */
-      readonly head: string | null;
-      /** The number of files with changes that no commit holds, which the clone therefore lacks; null if unknown. */
-      readonly uncommitted: number | null;
-    }
-  | { readonly type: "questions"; readonly count: number }
-  | ({ readonly type: "question"; readonly answer: string; readonly by: "terminal" | "default" } & Question)
-  | { readonly type: "plan"; readonly tasks: readonly PlannedTask[] }
-  | ({ readonly type: "record"; readonly sequence: number } & UnsealedRecord)
-  | ({ readonly type: "killed" } & Crash)
-  | ({ readonly type: "resumed" } & Recovery)
-  | { readonly type: "closed"; readonly session_id: string; readonly tickets: number; readonly sent_back: number }
-  | {
-      readonly type: "findings";
-      readonly count: number;
-      readonly items: readonly FoundItem[];
-      readonly clean: readonly string[];
-    }
-  | { readonly type: "verified"; readonly records: number; readonly decisions: string }
-  | ({ readonly type: "tampered" } & Tampering)
-  | ({ readonly type: "result" } & DemoResult)
-  | { readonly type: "failed"; readonly exit_code: number; readonly error: Failure };
+/** Exit codes of `bosun run` and `bosun resume` (SPEC.md). */
+const DONE = 0;
+const PERSON_NEEDED = 4;
 
-export type Tell = (event: DemoEvent) => void;
+/** How long a worker works before its scheduler is killed. */
+const KILL_AFTER_MS = 50;
 
-export interface PlannedTask {
-  readonly task_id: string;
-  readonly description: string;
-  readonly dependencies: readonly string[];
-}
-
-/** The moment after the kill. */
-export interface Crash {
-  /** The dead scheduler's. */
-  readonly pid: number;
-  readonly records: number;
-  /** The tickets that were done. */
-  readonly done: readonly string[];
-  /** The programs of agents and checks that were running. Those in a sandbox die with the scheduler. */
-  readonly left: readonly { readonly pid: number; readonly name: string }[];
-}
-
-/** What the next scheduler did first. */
-export interface Recovery {
-  readonly pid: number;
-  /** How many of the programs that were running are gone. */
-  readonly ended: number;
-  /** How many turns it runs again. */
-  readonly repeated: number;
-  /** How many records it found. */
-  readonly records: number;
-}
-
-/** A finding of the survey, with the kind that it came from. */
-export type FoundItem = Pick<Item, "severity" | "file" | "line" | "text"> & { readonly kind: string };
-
-/** One byte changed in a copy of the log. */
-export interface Tampering {
-  readonly file: string;
-  readonly sequence: number;
-  readonly from: string;
-  readonly to: string;
-  /** What the change makes a reader believe. */
-  readonly lie: string;
-  /** What the verification says of the record. */
-  readonly found: string;
-}
-
-/** What is left when the demo ends. */
-export interface DemoResult {
-  readonly exit_code: number;
-  readonly session_id: string;
-  readonly report: string;
+/** What the session leaves in the home; paths. */
+export interface Kept {
   readonly findings: string;
+  readonly report: string;
   readonly log: string;
-  /** The scratch folder if it is kept. */
-  readonly kept: string | null;
-  readonly elapsed_ms: number;
-  readonly next: readonly { readonly what: string; readonly command: string }[];
+}
+
+/**
+ * The story: work until the scheduler is killed, resume, findings, proofs. It ends at the first failure:
+ * `verification_failed` for a broken promise of Bosun's, `environment` for whatever keeps it from working.
+ */
+export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
+  const crash = await workUntilKilled(demo);
+  if (!crash.ok) return crash;
+  await pause(demo);
+  const files = await resume(demo, crash.value);
+  if (!files.ok) return files;
+  await pause(demo);
+  const findings = await showFindings(demo);
+  if (!findings.ok) return findings;
+  await pause(demo);
+  const proved = await prove(demo, files.value.log);
+  if (!proved.ok) return proved;
+  return ok({ findings: findings.value, ...files.value });
+}
+
+async function pause({ ask }: Demo): Promise<void> {
+  await ask?.("\n   Press Enter to go on. ");
+}
+
+/** A running agent. */
+interface Agent {
+  readonly pid: number;
+  readonly name: string;
+}
+
+/** What the killed scheduler left. */
+interface Crash {
+  readonly pid: number;
+  readonly records: readonly LogRecord[];
+  readonly agents: readonly Agent[];
+}
+
+async function workUntilKilled(demo: Demo): Promise<Result<Crash, Failure>> {
+  const { screen, bosun, session, plan, ask } = demo;
+  const work = ["--crew", "embedded", "--isolation", "none", "--max-workers", "2", "--plan", plan];
+  const place = ["--cwd", bosun.scratch.work, "--foreground", "--yes", "--unanswered", ask ? "stop" : "default"];
+  let { crash, end } = await runUntilKilled(demo, ["run", ...work, ...place]);
+  // The manager may ask again after an answer that it does not understand.
+  while (crash === undefined && end.code === PERSON_NEEDED && end.questions.length > 0) {
+    const answers = await answersFromTerminal(demo, end.questions);
+    ({ crash, end } = await runUntilKilled(demo, ["resume", session.session_id, ...answers]));
+  }
+  if (crash === undefined) {
+    const what = `The scheduler ended with exit code ${end.code} before the demo could kill it. ${end.complaint}`;
+    return err(failure("environment", what.trim(), { hint: `Run the plan to see why: bosun run --plan ${plan}` }));
+  }
+  const { pid, records, agents } = crash;
+  const done = ticketsDone(records);
+  screen.section(
+    "killed",
+    { pid, records: records.length, done, agents },
+    "We kill the scheduler with SIGKILL: it cannot save anything or clean up",
+  );
+  screen.rows([
+    ["killed", `pid ${pid}, after ${counted(records.length, "record")}`],
+    ["done so far", done.join(", ")],
+    ["at work", agents.map((agent) => `${agent.name} (pid ${agent.pid})`).join(", ")],
+  ]);
+  return ok(crash);
+}
+
+/** Runs the session and kills its scheduler when one ticket is done and a worker works on another. */
+async function runUntilKilled(demo: Demo, words: readonly string[]) {
+  const { session } = demo;
+  const agents = new Map<string, Agent>();
+  let killed: Omit<Crash, "records"> | undefined;
+  let done = 0;
+  let shown = 0;
+  const end = await session.run(words, async (event) => {
+    const turn = textOf(event["turn_id"]);
+    if (event["type"] === "turn_ended") agents.delete(turn);
+    if (event["type"] === "record") {
+      const record = event as unknown as UnsealedRecord;
+      showRecord(demo, record);
+      shown = Number(event["sequence"]);
+      done += ticketsDone([record]).length;
+    }
+    if (event["type"] !== "turn_started") return;
+    const role = textOf(event["role_id"]);
+    agents.set(turn, { pid: Number(event["pid"]), name: `${role} on ${textOf(event["ticket_id"]) || "the session"}` });
+    if (killed !== undefined || done === 0 || role !== "shell") return;
+    await delay(KILL_AFTER_MS);
+    const running = [...agents.values()].filter(isRunning);
+    if (running.length === 0) return;
+    killed = { pid: session.pid, agents: running };
+    session.kill();
+  });
+  if (killed === undefined) return { crash: undefined, end };
+  const records = await session.log();
+  // The scheduler may have committed records that it could not print any more.
+  for (const record of records.slice(shown)) showRecord(demo, record);
+  return { crash: { ...killed, records }, end };
+}
+
+/** Whether a process runs. A zombie does not. */
+function isRunning({ pid }: Agent): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync("/proc/self/stat") || !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return false;
+  }
+}
+
+/** Shows the questions, the plan or the progress of work in a record. */
+function showRecord({ screen, ask }: Demo, record: UnsealedRecord): void {
+  const { payload_type, payload } = record;
+  const applied = record.record.disposition === "applied";
+  // At the terminal, the questions are shown when they are asked.
+  if (payload_type === "clarification" && applied && ask === undefined) {
+    const questions = listOf(payload["questions"]).map((question) => questionOf(objectOf(question)));
+    questionsSection(screen, questions);
+    for (const { text, why, options, default: answer } of questions) {
+      screen.blank();
+      screen.say(text, 3, "bold");
+      screen.rows([
+        ["why", why],
+        ["options", options.join(" | ")],
+        ["answer", `${answer}  (the default)`],
+      ]);
+    }
+  }
+  if (payload_type === "plan" && applied) {
+    const tasks = listOf(payload["tasks"]).map(objectOf);
+    screen.section("plan", { tasks }, `The plan: ${counted(tasks.length, "task")}`);
+    screen.rows(
+      tasks.map((task) => {
+        const before = listOf(task["dependencies"]).map(textOf);
+        const after = before.length === tasks.length - 1 ? "all others" : before.join(", ");
+        const description = textOf(task["description"]);
+        return [textOf(task["task_id"]), before.length === 0 ? description : `${description} After ${after}.`];
+      }),
+    );
+    screen.section("work", {}, "The work, at most two workers at a time; a command checks every result");
+  }
+  for (const { ticket, text, style, evidence } of workLines(record)) screen.work(ticket, text, style, evidence);
+}
+
+function questionsSection(screen: Screen, questions: readonly Question[]): void {
+  const title = `The manager asks ${counted(questions.length, "question")} before it plans`;
+  screen.section("questions", { questions }, title);
+}
+
+/** Asks the questions and gives the options for `resume`. */
+async function answersFromTerminal({ screen, ask }: Demo, questions: readonly Question[]): Promise<string[]> {
+  questionsSection(screen, questions);
+  const words: string[] = [];
+  for (const { question_id, text, why, options, default: usual } of questions) {
+    const typed = await ask?.(`\n   ${text}\n   ${why}\n   ${options.join(" | ")}\n   Answer [${usual}]: `);
+    const answer = typed?.trim() || usual;
+    screen.rows([["answer", answer]]);
+    words.push("--answer", `${question_id}=${answer}`);
+  }
+  return words;
+}
+
+/** Resumes the session to its end and gives the paths of its final report and log. */
+async function resume(demo: Demo, crash: Crash): Promise<Result<Omit<Kept, "findings">, Failure>> {
+  const { screen, session } = demo;
+  let survivors: readonly Agent[] = [];
+  const end = await session.run(["resume", session.session_id], (event) => {
+    if (event["type"] !== "record") return;
+    const record = event as unknown as UnsealedRecord;
+    if (record.payload_type === "session_recovered") {
+      survivors = crash.agents.filter(isRunning);
+      const ended = crash.agents.length - survivors.length;
+      const repeated = listOf(record.payload["turns"]).length;
+      const records = Number(event["sequence"]) - 1;
+      const facts = { pid: session.pid, ended, repeated, records };
+      screen.section("resumed", facts, "Another process goes on with the session");
+      screen.rows([
+        ["process", `pid ${session.pid}`],
+        ["leftovers", `${counted(ended, "agent")} of the dead scheduler ended, ${survivors.length || "none"} left`],
+        ["repeated", `${counted(repeated, "turn")} that had no answer yet`],
+        ["kept", `${counted(records, "record")}, all unchanged`],
+      ]);
+      screen.blank();
+    }
+    showRecord(demo, record);
+  });
+  if (survivors.length > 0) {
+    return broken(`${counted(survivors.length, "agent")} of the dead scheduler still ran when the next one started.`);
+  }
+  if (end.code !== DONE) {
+    const what = `The resumed session ${session.session_id} ended with exit code ${end.code}. ${end.complaint}`;
+    return err(failure("environment", what.trim(), { hint: `See why: bosun log ${session.session_id}` }));
+  }
+  const log = await session.log();
+  const wrong = lostOrDoubled(crash.records, log);
+  if (wrong !== undefined) return broken(`After the kill, ${wrong}.`);
+  const tickets = ticketsDone(log).length;
+  screen.blank();
+  screen.kept(`Nothing was lost and nothing was done twice: ${counted(tickets, "ticket")}, each done once.`);
+  if (timesSentBack(log) === 0) screen.say("No work was sent back this time: every check passed at once.");
+  return ok({ report: textOf(end.result["report"]), log: textOf(end.result["log"]) });
 }

@@ -1,0 +1,100 @@
+import { relative } from "node:path";
+import { styleText } from "node:util";
+import { jsonEscaped, replaceEachUnsafe, replaceUnsafe, withoutSequences } from "../../lib/terminal-text.ts";
+import { wrap } from "../../lib/text-layout.ts";
+
+const WIDTH = 80;
+const TICKET_WIDTH = 10;
+
+export type Style = Parameters<typeof styleText>[0];
+/** A name and its text. */
+export type Row = readonly [name: string, text: string];
+
+/** The demo's output: numbered sections for people, one JSON object per section for programs, or nothing. */
+export class Screen {
+  readonly #reporter: string;
+  readonly #directory: string;
+  readonly #write: (text: string) => void;
+  readonly #began = performance.now();
+  #sections = 0;
+
+  /** Paths below `directory` are printed relative to it. */
+  constructor(reporter: string, directory: string, write: (text: string) => void) {
+    this.#reporter = reporter;
+    this.#directory = directory;
+    this.#write = write;
+  }
+
+  get elapsed_ms(): number {
+    return performance.now() - this.#began;
+  }
+
+  /** Starts a section. Programs get its type and facts, people the title. */
+  section(type: string, facts: object, title: string): void {
+    if (this.#reporter === "json") {
+      this.#write(`${replaceEachUnsafe(JSON.stringify({ type, ...facts }), jsonEscaped)}\n`);
+    }
+    this.#sections += 1;
+    this.blank();
+    this.#print(`${this.#sections}  `, title, "bold", "bold");
+  }
+
+  blank(): void {
+    this.#line("");
+  }
+
+  say(text: string, indent = 3, style?: Style): void {
+    this.#print(" ".repeat(indent), text, undefined, style);
+  }
+
+  rows(rows: readonly Row[]): void {
+    const wide = Math.max(...rows.map(([name]) => name.length)) + 2;
+    for (const [name, text] of rows) this.#print(`   ${name.padEnd(wide)}`, text, "dim");
+  }
+
+  /** Rows for copying: their text is never broken into lines. */
+  copyable(rows: readonly Row[]): void {
+    const wide = Math.max(...rows.map(([name]) => name.length)) + 2;
+    for (const [name, text] of rows) this.#line(`   ${styled("dim", name.padEnd(wide))}${safe(text)}`);
+  }
+
+  /** A promise that was kept. */
+  kept(text: string): void {
+    this.#print("   ok ", text, "green");
+  }
+
+  /** A line about a ticket, with the time since the start. */
+  work(ticket: string, text: string, style?: Style, evidence = ""): void {
+    const label = `${(this.elapsed_ms / 1000).toFixed(1).padStart(6)}s  ${ticket.slice(0, TICKET_WIDTH).padEnd(TICKET_WIDTH)}  `;
+    this.#print(label, text, "dim", style);
+    if (evidence !== "") this.say(evidence, label.length + 2);
+  }
+
+  /** A path as it is shorter: absolute, or relative to the current directory. */
+  path(path: string): string {
+    const near = relative(this.#directory, path);
+    return near !== "" && !near.startsWith("..") && near.length < path.length ? near : path;
+  }
+
+  /** A label and its text, wrapped into a column of its own. */
+  #print(label: string, text: string, labelStyle?: Style, textStyle?: Style): void {
+    const lines = wrap(safe(text), WIDTH - label.length);
+    for (const [index, line] of lines.entries()) {
+      const start = index === 0 ? styled(labelStyle, safe(label)) : " ".repeat(label.length);
+      this.#line(start + styled(textStyle, line));
+    }
+  }
+
+  #line(text: string): void {
+    if (this.#reporter === "plain") this.#write(`${text}\n`);
+  }
+}
+
+function styled(style: Style | undefined, text: string): string {
+  return style === undefined ? text : styleText(style, text, { stream: process.stdout });
+}
+
+/** Text from agents on one line, without control characters. */
+function safe(text: string): string {
+  return replaceUnsafe(withoutSequences(text), () => " ");
+}
