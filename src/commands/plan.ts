@@ -8,7 +8,7 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
-import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
+import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, type OpenHome, withHome } from "./context/home.ts";
@@ -59,12 +59,12 @@ async function plan(
     const waiting = await waitingOf(store, session_id);
     if (!waiting.ok) return waiting;
     const shown = planOf(store, session_id);
-    if (shown === undefined) return err(noPlan(row.value));
+    if (shown === undefined) return err(refused(row.value, "has no plan yet"));
     if (options.export !== undefined) return exportPlan(context, { home, store }, row.value, shown, options.export);
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
     const kept = gate && keptFor(store, session_id, gate);
     if (!isDecided) return ok(show(context, row.value, shown, gate, kept, options));
-    if (gate === undefined) return err(nothingToDecide(row.value));
+    if (gate === undefined) return err(refused(row.value, "has no plan that needs a decision"));
     if (kept !== undefined) return err(saidAlready(session_id, "The plan", kept));
     return decide(context, { store, home, row: row.value, session_id, shown, ask_id: gate.ask_id }, options);
   });
@@ -77,15 +77,14 @@ function actionsIn({ approve, reject, edit, revise, export: file }: PlanOptions)
 
 /** Options that cannot be combined, or are empty. */
 function wrongIn(options: PlanOptions): Failure | undefined {
-  const refused = (message: string, hint: string) => failure("usage", message, { hint });
+  const wrong = (message: string, hint: string) => failure("usage", message, { hint });
   const actions = actionsIn(options);
-  if (actions > 1)
-    return refused("--approve, --revise, --reject, --edit and --export cannot be combined.", "Give one.");
+  if (actions > 1) return wrong("--approve, --revise, --reject, --edit and --export cannot be combined.", "Give one.");
   if (options.notes !== undefined && ![options.approve, options.reject, options.edit].includes(true))
-    return refused("--notes goes with --approve, --reject or --edit.", "To send the plan back: --revise TEXT.");
+    return wrong("--notes goes with --approve, --reject or --edit.", "To send the plan back: --revise TEXT.");
   if (options.json === true && actions > 0)
-    return refused("--json only shows the plan.", "To write a plan file as JSON: --export plan.json.");
-  if (options.revise?.trim() === "") return refused("--revise needs a text.", "Say what to change.");
+    return wrong("--json only shows the plan.", "To write a plan file as JSON: --export plan.json.");
+  if (options.revise?.trim() === "") return wrong("--revise needs a text.", "Say what to change.");
   return undefined;
 }
 
@@ -139,15 +138,13 @@ function show(
   }
   for (const line of planLines(shown, out)) out.line(line);
   out.line();
-  if (gate === undefined) tellNext(out, `bosun status ${session_id}`);
-  else if (kept !== undefined) {
-    out.line("Decided:");
-    showWaiting(out, session_id, gate, kept);
-  } else {
-    out.line("To decide:");
-    out.line(`  ${localize(out, commandFor(session_id, gate))}`);
-    out.line(`  ${localize(out, `bosun plan ${session_id} --revise "…"`)}   or --edit, or --reject`);
+  if (gate === undefined) {
+    tellNext(out, `bosun status ${session_id}`);
+    return EXIT_DONE;
   }
+  showWaiting(out, session_id, gate, kept);
+  if (kept === undefined)
+    out.line(`      ${localize(out, `bosun plan ${session_id} --revise "…"`)}   or --edit, or --reject`);
   return EXIT_DONE;
 }
 
@@ -176,17 +173,6 @@ async function exportPlan(
   return ok(EXIT_DONE);
 }
 
-function noPlan({ session_id, state }: SessionRow): Failure {
-  return failure("usage", `${session_id} has no plan yet; it is ${state}.`, {
-    hint: `See bosun status ${session_id}.`,
-  });
-}
-
-function nothingToDecide({ session_id, state }: SessionRow): Failure {
-  return failure("usage", `The plan of ${session_id} does not need a decision; the session is ${state}.`, {
-    hint:
-      state === "closed"
-        ? `To run it again: bosun plan ${session_id} --export FILE.`
-        : `To send its agents a note: bosun tell ${session_id} "…".`,
-  });
+function refused({ session_id, state }: SessionRow, why: string): Failure {
+  return failure("usage", `${session_id} ${why}; it is ${state}.`, { hint: `See bosun status ${session_id}.` });
 }

@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
@@ -59,7 +60,10 @@ async function review(
     const [review, another] = reviews;
     const none = `${nameOf(target.value)} has no open review.`;
     if (isShown) {
-      if (review === undefined) out.line(none);
+      if (review === undefined) {
+        out.line(none);
+        tellNext(out, `bosun status ${session_id}`);
+      }
       for (const one of reviews) showWaiting(out, session_id, one, keptFor(store, session_id, one));
       return ok(EXIT_DONE);
     }

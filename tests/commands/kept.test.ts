@@ -125,23 +125,6 @@ describe("bosun replay --verify", () => {
     expect(await verify()).toMatchObject({ ok: true, problems: [] });
   });
 
-  it.each([-3, -2])("gives one hint for a missing record and the report that names it (%s)", async (at) => {
-    const here = rig();
-    const { session_id, log } = await closed(here);
-    rmSync(recordsIn(log).at(at) ?? "");
-    const { problems } = await typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
-    const hints = [...new Set(problems.map((problem) => problem.hint))];
-    expect(hints).toEqual([expect.stringContaining(`\`bosun resume ${session_id}\``)]);
-  });
-
-  it("says where the records of a lone folder can be restored", async () => {
-    const here = rig();
-    const { log } = await closed(here);
-    rmSync(recordsIn(log)[2] ?? "");
-    const told = await typed(here, ["replay", log, "--verify"]);
-    expect(told.stdout).toContain("`bosun replay SESSION --verify`");
-  });
-
   it.each<[when: string, point: (records: number) => string]>([
     ["between its second end and its report", (records) => `record_renamed:${records}`],
     // It is written once more by who takes the closed session up to open it again.

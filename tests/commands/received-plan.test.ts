@@ -14,7 +14,7 @@ describe("a plan on standard input", () => {
     expect(await here.run(["plan", "second", "--approve"])).toMatchObject({ code: 0 });
     expect(await here.run(again, { input: WRITE })).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("begun with another plan"),
+      stderr: expect.stringContaining("another plan"),
     });
     expect(await here.run([...again, "--plan-only"], { input: exported })).toMatchObject({ code: 0, stderr: "" });
     expect((await here.run(["plan", "second", "--export", "-"])).stdout).toBe(exported);
@@ -28,9 +28,8 @@ describe("a plan on standard input", () => {
       'standard input:3:1: "question"',
     );
     expect(await refused("")).toMatch(/standard input: .*empty/);
-    const both = "The plan and the requirement cannot both be read from standard input.";
-    expect(await refused(WRITE, "-")).toContain(both);
-    expect(await refused(WRITE, "--file", "-")).toContain(both);
+    for (const also of [["-"], ["--file", "-"]])
+      expect(await refused(WRITE, ...also)).toMatch(/plan.*requirement.*standard input/);
     expect(here.sessions()).toEqual([]);
   });
 });

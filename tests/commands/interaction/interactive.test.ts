@@ -82,23 +82,6 @@ describe("a person at the terminal", () => {
     ).toMatchObject([{ decision: "changes_requested", notes: "Shorter." }, { decision: "rejected" }]);
   });
 
-  it("edits the plan and is told what is wrong in it", async () => {
-    const here = rig();
-    const editor = here.write(
-      "editor.sh",
-      'grep -q "Do write" "$1" && sed -i "s/Do write/dependencies/; s/task_id: write/task_id: wr ite/" "$1"\n',
-    );
-    const pane = gated(here, { EDITOR: `sh ${editor}` });
-    await pane.asks("Question 1 of 1");
-    pane.type("Enter");
-    await pane.asks("1  Approve");
-    pane.type("3", "Enter");
-    await pane.shows("plan-to-edit.yaml:");
-    await pane.asks("1  Approve", 2);
-    pane.type("1", "Enter");
-    expect(await pane.exit()).toBe(0);
-  });
-
   it("continues a refused plan edit until it is taken", async () => {
     const here = rig();
     const seen = join(here.workspace, "seen");

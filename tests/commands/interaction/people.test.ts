@@ -129,14 +129,6 @@ describe("a session that needs a person and has none", () => {
       store.value.close();
     }
   });
-
-  it("lists the open questions if no answer is given", async () => {
-    const here = rig();
-    await typed(here, ["run", "--plan", here.write("plan.json", ASK)]);
-    const listed = await typed(here, ["answer"]);
-    expect(listed.code).toBe(4);
-    expect(listed.stdout).toContain("c1.name: Whose name?");
-  });
 });
 
 describe("a plan that waits for approval", () => {
