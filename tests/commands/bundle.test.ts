@@ -73,7 +73,7 @@ describe("the bundled program", () => {
     expect((await owner.done).code).toBe(0);
   });
 
-  it("reads YAML in the command line and in the crew, and finds what it is shipped with", () => {
+  it("reads YAML in the command line and in the crew, and finds its shipped files", () => {
     const here = rig();
     const wrong = here.write("wrong.yaml", "requirement: x\ntasks:\n  - task_id: a\n    descripton: d\n");
     const refused = bosun(["--home", here.home, "run", "--plan", wrong], { cwd: here.workspace });

@@ -13,7 +13,7 @@ let programs: string;
 beforeEach(() => {
   here = rig();
   clone = join(dirname(here.home), "a clone");
-  // What Node compiles for other tests comes and goes there meanwhile.
+  // Other tests write to the compile cache meanwhile.
   const { NODE_COMPILE_CACHE } = compiledOnce();
   cpSync(built(), join(clone, "dist"), { recursive: true, filter: (from) => from !== NODE_COMPILE_CACHE });
   for (const name of ["package.json", "schemas", "migrations", "config"])
@@ -24,7 +24,7 @@ beforeEach(() => {
   symlinkSync(process.execPath, join(programs, "node"));
 });
 
-/** What a person types into a shell whose `PATH` has no `bosun`, but where this test puts one. */
+/** Runs a shell command with a `PATH` that has no `bosun`, unless the test adds one. */
 function shell(command: string, directory: string = clone) {
   const without = (process.env.PATH ?? "").split(delimiter).filter((folder) => !existsSync(join(folder, "bosun")));
   const env = { ...here.environment, PATH: [programs, ...without].join(delimiter), BOSUN_HOME: here.home };
@@ -86,7 +86,7 @@ describe("printed commands in a clone that is not installed", () => {
     symlinkSync(older, join(lent, "node"));
     const whole = `Start with \`${process.execPath} dist/bin.js run\``;
     expect(typed(lent, "npm_execpath=/npm")).toContain(whole);
-    // Who has put it there by hand has it for the next command, too.
+    // Without npm the folder is in the PATH of the next command, too.
     expect(typed(lent)).toContain("Start with `node dist/bin.js run`");
     const another = join(dirname(here.home), "another");
     mkdirSync(another);

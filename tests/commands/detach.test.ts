@@ -213,7 +213,7 @@ describe("a scheduler that cannot start", () => {
   });
 
   it("refuses its command when a person types it", async () => {
-    // A process of its own: this one has a channel to whoever runs the tests.
+    // In a process of its own: this one has an IPC channel to the test runner.
     const typedIt = await rig().run(["scheduler", "s-abc234"]);
     expect(typedIt.code).toBe(2);
     expect(typedIt.stderr).toContain("got no order");

@@ -10,7 +10,7 @@ import { type Rig, rig, tinyPlan } from "./rig.ts";
 interface Done {
   readonly here: Rig;
   readonly session_id: string;
-  /** Its log's folder, and what that held before anybody forged it. */
+  /** The folder of its log, and the records in it before the forgery. */
   readonly log: string;
   readonly records: readonly LogRecord[];
   readonly report: string;
@@ -62,26 +62,17 @@ describe("a forged log with a valid hash chain", () => {
     expect(told).toContain("final_report.json");
   });
 
-  it.each<[what: string, change: (records: Editable[]) => void]>([
-    ["effects that are none", of("plan", ({ record }) => ({ record: { ...record, effects: "x" } }))],
-    ["a ticket that is a number", of("plan", ({ record }) => ({ record: { ...record, ticket_id: 5 } }))],
-    ["a time that is none", of("plan", ({ record }) => ({ record: { ...record, received_at: "x" } }))],
-    ["no fate", of("plan", () => ({ record: {} }))],
-    ["no payload", of("plan", () => ({ payload: null }))],
-    ["a plan without tasks", of("plan", () => ({ payload: {} }))],
-    ["a report without its log", of("final_report", () => ({ payload: { outcome: "done" } }))],
-  ])("is found with %s, and what can be shown of it is shown", async (_, change) => {
+  it("is shown as far as possible and found, for any value replaced, also in the report", async () => {
     const { here, session_id, log, records, report } = await done();
-    const forged = writeForged(log, records, change);
-    const last = forged.find(({ payload_type }) => payload_type === "final_report");
-    writeFileSync(report, JSON.stringify(last?.payload));
-    expect((await typed(here, ["replay", log])).code).toBe(0);
-    expect((await typed(here, ["replay", log, "--ticket", "first"])).code).toBe(0);
-    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(6);
-  });
-
-  it("is shown and judged whatever value was replaced, also in the report", async () => {
-    const { here, session_id, log, records, report } = await done();
+    const known: ((records: Editable[]) => void)[] = [
+      of("plan", ({ record }) => ({ record: { ...record, effects: "x" } })),
+      of("plan", ({ record }) => ({ record: { ...record, ticket_id: 5 } })),
+      of("plan", ({ record }) => ({ record: { ...record, received_at: "x" } })),
+      of("plan", () => ({ record: {} })),
+      of("plan", () => ({ payload: null })),
+      of("plan", () => ({ payload: {} })),
+      of("final_report", () => ({ payload: { outcome: "done" } })),
+    ];
     await fc.assert(
       fc.asyncProperty(forgeries(records), async (forgery) => {
         const forged = writeForged(log, records, forgery);
@@ -95,7 +86,7 @@ describe("a forged log with a valid hash chain", () => {
         }
         expect(codes).toEqual([0, 0, 0, 6]);
       }),
-      { numRuns: 50, seed: 20_260_101 },
+      { numRuns: 50, seed: 20_260_101, examples: known.map((change) => [change]) },
     );
   });
 });

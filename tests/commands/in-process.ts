@@ -3,14 +3,14 @@ import { runCommandLine } from "../../src/commands/main.ts";
 import type { Output, Terminal } from "../../src/ui/terminal.ts";
 import type { Rig } from "./rig.ts";
 
-/** What a command line that ran in this very process left. */
-export interface Left {
+/** The exit code and the output of a command line that ran in this process. */
+export interface Ended {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A terminal that nobody sits at, and what was written to it. */
+/** A terminal without a user, and the text written to it. */
 function paperTerminal(
   lineWritten: (text: string) => void,
 ): Terminal & { readonly written: { out: string; err: string } } {
@@ -37,13 +37,13 @@ function paperTerminal(
   return { out: paper("out"), err: paper("err"), input, hasPerson: false, isDumb: true, written };
 }
 
-/** Runs a command line in this process, from the workspace: everything but the process itself is as it is for a person. */
+/** Runs a command line in this process, from the workspace; all but the process is real. */
 export function typed(
   here: Rig,
   args: readonly string[],
   env: Record<string, string> = {},
   lineWritten?: (text: string) => void,
-): Promise<Left> {
+): Promise<Ended> {
   return typedIn(here.workspace, { ...here.environment, BOSUN_HOME: here.home, ...env }, args, lineWritten);
 }
 
@@ -53,7 +53,7 @@ export async function typedIn(
   environment: Readonly<Record<string, string>>,
   args: readonly string[],
   lineWritten: (text: string) => void = () => {},
-): Promise<Left> {
+): Promise<Ended> {
   const terminal = paperTerminal(lineWritten);
   const code = await runCommandLine(args, { terminal, directory, environment, leave: () => {} });
   return { code, stdout: terminal.written.out, stderr: terminal.written.err };

@@ -17,10 +17,10 @@ afterEach(async () => {
   }
 });
 
-/** Says "heard" on stderr as soon as somebody in the process listens for the signal; nobody does by default. */
+/** Prints "heard" on stderr once the process listens for the signal; it does not by default. */
 const TELL = `data:text/javascript,const t=setInterval(()=>{if(process.listenerCount("SIGUSR1")>0){clearInterval(t);process.stderr.write("heard\\n")}},1);t.unref()`;
 
-/** Says at the end of a process whether it listened. */
+/** Prints "heard" at the end of a process that listened. */
 const TELL_AT_END = `data:text/javascript,process.on("exit",()=>process.listenerCount("SIGUSR1")>0&&process.stderr.write("heard\n"))`;
 
 function start(file: string, args: readonly string[], here: Rig, node: readonly string[] = []) {
@@ -32,7 +32,7 @@ function start(file: string, args: readonly string[], here: Rig, node: readonly 
   return { child, pid: child.pid ?? 0, said };
 }
 
-/** The inodes of sockets that a process listens on, by what the system says. */
+/** The inodes of the sockets that a process listens on. */
 function listening(pid: number): string[] {
   const open = readdirSync("/proc/net")
     .filter((name) => name === "tcp" || name === "tcp6")
@@ -50,7 +50,7 @@ function listening(pid: number): string[] {
     .filter((inode) => open.includes(inode));
 }
 
-/** Signals a process of ours more than once, and waits until it must have acted on it. */
+/** Signals a process several times, and waits until no signal is pending. */
 async function signalled(pid: number): Promise<void> {
   for (let time = 0; time < 5; time += 1) process.kill(pid, "SIGUSR1");
   const status = () => readFileSync(`/proc/${pid}/status`, "utf8");
@@ -58,7 +58,7 @@ async function signalled(pid: number): Promise<void> {
 }
 
 describe.runIf(process.platform === "linux")("a signal that opens Node's inspector by default", () => {
-  it("does so in a program that does not hear it", async () => {
+  it("does so in a program that does not listen for it", async () => {
     const here = rig();
     const { pid, said } = start("-e", ["process.stdout.write('up');setInterval(()=>{},1000)"], here, [
       "--inspect-port=0",

@@ -23,7 +23,7 @@ async function twoSessions(here: Rig): Promise<string> {
 }
 
 describe("a session whose lock is junk", () => {
-  it("stands as one that nobody runs, and who would run it is told what is in the way", async () => {
+  it("is shown as not running, and resume names the file in the way", async () => {
     const here = rig();
     const lock = await twoSessions(here);
     writeFileSync(lock, "something else ".repeat(100));
@@ -39,10 +39,10 @@ describe("a session whose lock is junk", () => {
     expect((await typed(here, resume)).code).toBe(0);
   });
 
-  it.runIf(process.platform === "linux")("does not hide the others where nobody can tell who runs it", async () => {
+  it.runIf(process.platform === "linux")("does not hide the others if its owner cannot be read", async () => {
     const here = rig();
     const lock = await twoSessions(here);
-    // A plain file whose first page is no memory of anybody, so that it cannot be read, whoever one is.
+    // A plain file whose first page is not mapped, so that no user can read it.
     symlinkSync("/proc/self/mem", lock);
     const listed = await typed(here, ["status"]);
     expect(listed.code).toBe(3);

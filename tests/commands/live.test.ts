@@ -145,7 +145,7 @@ describe("a running session", () => {
     expect(stderr).toContain("The session mine is closed: done.");
   });
 
-  it("is followed by `log --follow` to its end, also if other viewers lose their readers", async () => {
+  it("is followed by `log --follow` to its end; other viewers may lose their readers", async () => {
     const here = rig();
     const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
     const views = [["log", session_id, "--follow"], ["log", "--follow"], ["attach"], ["attach", "--json"]];

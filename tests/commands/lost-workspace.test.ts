@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import { value } from "../results.ts";
-import { type Left, onlySession, typed, typedIn } from "./in-process.ts";
+import { type Ended, onlySession, typed, typedIn } from "./in-process.ts";
 import { type Rig, rig, tinyPlan } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
@@ -14,7 +14,7 @@ const FAILING = tinyPlan([{ task_id: "one", shell: "test -e good && echo done > 
 const NO_RETRIES = JSON.stringify({ max_escalations: 0, retry_backoff_ms: 1 });
 
 /** Runs a command beside the workspace, which may be gone. */
-function beside(here: Rig, args: readonly string[]): Promise<Left> {
+function beside(here: Rig, args: readonly string[]): Promise<Ended> {
   return typedIn(dirname(here.home), { ...here.environment, BOSUN_HOME: here.home }, args);
 }
 
@@ -44,7 +44,7 @@ async function asking(here: Rig): Promise<string> {
   return onlySession(here);
 }
 
-/** What the refusal names. */
+/** A refusal that names the workspace and the session. */
 const named = (here: Rig, session_id: string) =>
   expect.stringContaining(`${here.workspace} of ${session_id}`) as string;
 
@@ -53,7 +53,7 @@ describe("a session whose workspace is gone", () => {
     ["is not there", () => {}, ["resume"]],
     ["has become a file", (workspace) => writeFileSync(workspace, ""), ["resume"]],
     ["is not there, in a process of its own", () => {}, ["resume", "--detach"]],
-  ])("cannot be resumed: it %s; nothing changes, and it can be once it is back", async (_, replace, args) => {
+  ])("cannot be resumed (it %s) until it is back, and does not change", async (_, replace, args) => {
     const here = endAfterwards(rig());
     const session_id = await asking(here);
     const before = kept(here, session_id);

@@ -5,7 +5,7 @@ import { typedIn } from "./in-process.ts";
 import { rig } from "./rig.ts";
 import { ASK } from "./waiting-task.ts";
 
-it("status in a moved repository names the home of its sessions, which continue through a link", async () => {
+it("status in a moved repository names the home, whose sessions continue via a link", async () => {
   const here = rig();
   const at = (directory: string, ...args: string[]) => typedIn(directory, here.environment, args);
   const before = here.workspace;

@@ -37,7 +37,7 @@ it("status and log show the latest progress of a ticket's turn", async () => {
   expect(await log("publish")).toMatch(/^.*publish.*pending.*\nnext {4}/);
   letGo(here);
   expect((await running.done).code).toBe(0);
-  // Where something came of it, too, before that.
+  // The log shows it before the transition that followed.
   expect(await log("build")).toMatch(/step 300 of 400", the latest of 300\n\S+ build +in_progress -> awaiting_review/);
   expect(await log()).not.toContain("progress of");
   expect(await status()).not.toContain("step 300");

@@ -9,7 +9,7 @@ import { built, compiledOnce, pathWithBosun } from "../built.ts";
 export const ROOT = resolve(import.meta.dirname, "..", "..");
 const CLI = built("cli.js");
 
-/** What a command left. */
+/** The exit code and the output of a command. */
 export interface Done {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -25,7 +25,7 @@ export interface Running {
   stderr(): string;
 }
 
-/** A scratch place for one test: a home, a workspace, and the command line in it. */
+/** A temporary home and workspace for one test, and the command line in them. */
 export interface Rig {
   readonly home: string;
   readonly workspace: string;
@@ -37,7 +37,7 @@ export interface Rig {
     more?: { readonly input?: string; readonly env?: Record<string, string> },
   ): Promise<Done>;
   start(args: readonly string[]): Running;
-  /** The names of the sessions that have left anything. */
+  /** The ids of the sessions with a folder in the home. */
   sessions(): string[];
 }
 
@@ -60,7 +60,7 @@ export function rig(): Rig {
     XDG_CONFIG_HOME: join(directory, "config"),
     TMPDIR: tmpdir(),
     LANG: "C.UTF-8",
-    // What is typed in this process tells the time of day, too.
+    // Commands in this process print times of day in the same zone.
     TZ: Intl.DateTimeFormat().resolvedOptions().timeZone,
   };
   const start = (args: readonly string[], env: Record<string, string> = {}, input = ""): Running => {
@@ -103,7 +103,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** Waits for a condition, looking often; fails by name, asked for then, when it does not come. */
+/** Polls a condition; after the time limit, throws an error with its name. */
 export async function until(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
@@ -122,7 +122,7 @@ export function foreignCrew(): string[] {
   return ["--manager", `python3 ${join(agents, "manager.py")}`, "--worker", `sh ${join(agents, "worker.sh")}`];
 }
 
-/** A task that runs one shell line. Unless `more` says otherwise it takes one turn: it is instructed by the plan and reviewed by a check. */
+/** A task of one shell line. It takes one turn, because the plan instructs it and a check reviews it; `more` may change that. */
 export interface TinyTask {
   readonly task_id: string;
   readonly shell: string;

@@ -281,7 +281,7 @@ describe("bosun run", () => {
   });
 });
 
-/** Settings under which failing is quick. */
+/** Settings without retries. */
 function quick(here: ReturnType<typeof rig>): string[] {
   return [
     "--config",

@@ -18,7 +18,7 @@ function crew(here: Rig, sandbox: string): string[] {
   return ["--crew", "embedded", "--roles", here.write("roles.json", JSON.stringify(roles))];
 }
 
-/** A `PATH` on which nothing is found that keeps processes apart. */
+/** A `PATH` without a sandbox program. */
 async function barePath(here: Rig): Promise<Record<string, string>> {
   return { PATH: await pathOf(dirname(here.home), ["sh", "cat", "sleep", "touch"]) };
 }
@@ -57,39 +57,33 @@ describe("a session's sandboxes", () => {
     },
   );
 
-  it.runIf(HAS_PROCESSES)(
-    "keep what a worker or a check starts from outliving its turn, whatever it does",
-    async () => {
-      const here = rig();
-      const word = `${200_000 + process.pid}.5`;
-      const daemon = `setsid env -i PATH=/usr/bin:/bin sleep ${word} </dev/null >/dev/null 2>&1 &`;
-      const check = { text: "it is there", command: ["sh", "-c", `${daemon} test -s out.txt`] };
-      const more = { acceptance_criteria: [check] };
-      const plan = tinyPlan([{ task_id: "write", shell: `${daemon} echo hello > out.txt`, more }]);
-      const args = ["run", "--plan", here.write("plan.json", plan), "--reporter", "silent"];
-      expect(await typed(here, args)).toMatchObject({ code: 0, stderr: "" });
-      expect(livingWith(word)).toEqual([]);
-    },
-  );
+  it.runIf(HAS_PROCESSES)("end every process that a worker or a check starts, with its turn", async () => {
+    const here = rig();
+    const word = `${200_000 + process.pid}.5`;
+    const daemon = `setsid env -i PATH=/usr/bin:/bin sleep ${word} </dev/null >/dev/null 2>&1 &`;
+    const check = { text: "it is there", command: ["sh", "-c", `${daemon} test -s out.txt`] };
+    const more = { acceptance_criteria: [check] };
+    const plan = tinyPlan([{ task_id: "write", shell: `${daemon} echo hello > out.txt`, more }]);
+    const args = ["run", "--plan", here.write("plan.json", plan), "--reporter", "silent"];
+    expect(await typed(here, args)).toMatchObject({ code: 0, stderr: "" });
+    expect(livingWith(word)).toEqual([]);
+  });
 
-  it.runIf(HAS_FILES)(
-    "can be files: the worker works in the workspace, and changes and sees nothing else",
-    async () => {
-      const here = rig();
-      const secret = join(here.home, "bosun.db");
-      const shell = `echo hello > out.txt; touch ${here.home}/owned ${dirname(here.home)}/owned; cat ${secret} >seen`;
-      const plan = tinyPlan([
-        { task_id: "write", shell: `${shell}; cat "$BOSUN_ARTIFACTS_DIR/../../plan.json" >/dev/null; true` },
-      ]);
-      const args = ["run", "--plan", here.write("plan.json", plan), ...crew(here, "files"), "--reporter", "silent"];
-      expect(await typed(here, args)).toMatchObject({ code: 0, stderr: "" });
-      expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("hello\n");
-      expect(readFileSync(join(here.workspace, "seen"), "utf8")).toBe("");
-      expect(() => readFileSync(join(here.home, "owned"))).toThrow("ENOENT");
-      expect(() => readFileSync(join(dirname(here.home), "owned"))).toThrow("ENOENT");
-      expect(reported(here, await onlySession(here))).toMatchObject({ shell: "files" });
-    },
-  );
+  it.runIf(HAS_FILES)("can be files: the worker sees and changes only its workspace", async () => {
+    const here = rig();
+    const secret = join(here.home, "bosun.db");
+    const shell = `echo hello > out.txt; touch ${here.home}/owned ${dirname(here.home)}/owned; cat ${secret} >seen`;
+    const plan = tinyPlan([
+      { task_id: "write", shell: `${shell}; cat "$BOSUN_ARTIFACTS_DIR/../../plan.json" >/dev/null; true` },
+    ]);
+    const args = ["run", "--plan", here.write("plan.json", plan), ...crew(here, "files"), "--reporter", "silent"];
+    expect(await typed(here, args)).toMatchObject({ code: 0, stderr: "" });
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("hello\n");
+    expect(readFileSync(join(here.workspace, "seen"), "utf8")).toBe("");
+    expect(() => readFileSync(join(here.home, "owned"))).toThrow("ENOENT");
+    expect(() => readFileSync(join(dirname(here.home), "owned"))).toThrow("ENOENT");
+    expect(reported(here, await onlySession(here))).toMatchObject({ shell: "files" });
+  });
 
   it("are none by default where the machine has none, which doctor says", async () => {
     const here = rig();
@@ -105,7 +99,7 @@ describe("a session's sandboxes", () => {
     expect((await typed(here, ["roles"], env)).stdout).toMatch(/shell +worker +envelope +none/);
   });
 
-  it("that a role asks for and the machine lacks are refused before anything is begun, with what is missing", async () => {
+  it("that a role asks for and the machine lacks are refused at once, with what is missing", async () => {
     const here = rig();
     const env = await barePath(here);
     const refused = await typed(here, run(here, ...crew(here, "offline")), env);
@@ -122,7 +116,7 @@ describe("a session's sandboxes", () => {
     expect(wrong.stderr).toContain("sandbox");
   });
 
-  it.runIf(HAS_PROCESSES)("are refused on a machine that cannot go on with them, and the session waits", async () => {
+  it.runIf(HAS_PROCESSES)("are required to resume, and a session refused without them can resume later", async () => {
     const here = rig();
     expect((await typed(here, run(here, "--budget-turns", "1", "--reporter", "silent"))).code).toBe(5);
     const session_id = await onlySession(here);

@@ -5,16 +5,16 @@ import { onTestFinished } from "vitest";
 import { type Rig, until } from "./rig.ts";
 import { killStray } from "../processes.ts";
 
-/** Ends after the test whatever still runs in this place: a scheduler of its own has no parent that would. */
+/** Kills after the test every process left in the rig; a detached scheduler has no parent that would. */
 export function endAfterwards(here: Rig): Rig {
   onTestFinished(async () => {
     for (const pid of strays(here)) killStray(pid);
-    await until("what a scheduler left to be gone", () => strays(here).length === 0);
+    await until("every process to be gone", () => strays(here).length === 0);
   });
   return here;
 }
 
-/** The processes that work in this place: schedulers, viewers, agents. */
+/** The processes whose directory is in the rig: schedulers, viewers, agents. */
 export function strays(here: Rig): number[] {
   return processesIn(dirname(here.home));
 }

@@ -8,7 +8,7 @@ import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { ASK, DOUBTFUL, letGo, taskRuns, WAIT } from "./waiting-task.ts";
 
-/** Asks about each ticket by itself, and writes down what it was told. */
+/** A manager that asks about each ticket and instructs a worker to write the answer down. */
 const CURIOUS = `
 const request = JSON.parse(require("node:fs").readFileSync(0, "utf8").split("\\n")[0]);
 const { role_id, message, context } = request.payload;
@@ -25,7 +25,7 @@ else if (message.payload.status === "complete" || told.length > 0)
 else say("clarification", { status: "open", questions: [{ question_id: ticket, text: "Which for " + ticket + "?" }] });
 `;
 
-/** Puts something to the only session, whoever runs it. */
+/** Puts a message into the inbox of the only session, past its checks. */
 async function put(here: Rig, body: unknown): Promise<void> {
   const opened = openStore(here.home);
   if (!opened.ok) throw new Error(opened.error.message);
@@ -104,7 +104,7 @@ describe("resume", () => {
     const refused = await typed(here, ["pause"]);
     expect([refused.code, refused.stdout]).toEqual([2, ""]);
     expect(refused.stderr).toContain(`bosun resume ${session_id}`);
-    // The owner may go between the look and the word.
+    // The owner may end between the check and the message.
     await put(here, { payload_type: "user_command", payload: { command: "pause" } });
     expect((await typed(here, ["answer", "Eve"])).code).toBe(0);
     expect((await typed(here, ["resume", "--no-input"])).code).toBe(0);

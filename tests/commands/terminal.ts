@@ -20,11 +20,11 @@ export interface Pane {
   screen(): string;
   /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
   type(...keys: string[]): void;
-  /** Pastes a text, as the terminal does with what another program copied. */
+  /** Pastes a text as bracketed paste. */
   paste(text: string): void;
   resize(columns: number): void;
   shows(text: string): Promise<void>;
-  /** Waits until the text is there so many times, with a prompt below: only then are keys an answer, and not discarded. */
+  /** Waits until the text is on the screen so many times, with a prompt below. Keys typed before that are discarded. */
   asks(text: string, times?: number): Promise<void>;
   /** The exit code, once the command has ended. */
   exit(): Promise<number>;

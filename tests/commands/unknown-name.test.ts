@@ -18,7 +18,7 @@ async function begun(here: Rig): Promise<string> {
   return onlySession(here);
 }
 
-/** What a command that is refused for an unknown name says. */
+/** The error of a command that is refused for an unknown name. */
 const refused = async (here: Rig, ...args: string[]) => {
   const { code, stdout, stderr } = await typed(here, args);
   expect([args, code, stdout]).toEqual([args, 2, ""]);

@@ -229,21 +229,7 @@ describe("wrong input", () => {
 });
 
 describe("a project's configuration", () => {
-  it("is not used if it can run commands, unless its files are named", async () => {
-    const here = rig();
-    mkdirSync(join(here.workspace, ".git"));
-    const roles = { roles: [{ role_id: "shell", type: "worker", cli_command: ["sh", "-c", "touch owned; cat"] }] };
-    const file = here.write("workspace/.bosun/roles.json", JSON.stringify(roles));
-    const plan = here.write("plan.json", GOOD);
-    const refused = await typed(here, ["run", "--plan", plan]);
-    expect(refused.code).toBe(3);
-    expect(refused.stderr).toContain("touch owned");
-    expect(existsSync(join(here.workspace, "owned"))).toBe(false);
-    expect((await typed(here, ["run", "--plan", plan, "--roles", file, "--budget-turns", "3"])).code).not.toBe(3);
-    expect(existsSync(join(here.workspace, "owned"))).toBe(true);
-  });
-
-  it("is refused with the flags that would name it; only named files are trusted", async () => {
+  it("that can run commands is refused, with the flags that name and so trust it", async () => {
     const here = rig();
     mkdirSync(join(here.workspace, ".git"));
     const settings = here.write("workspace/.bosun/scheduler_config.yaml", "notify: { command: [touch, told] }\n");
@@ -261,6 +247,8 @@ describe("a project's configuration", () => {
     expect((await typed(here, ["run", "--plan", plan, "--config", settings, "--crew", "embedded"])).code).toBe(0);
     expect((await typed(here, ["run", "--plan", plan, "--crew", "embedded"])).code).toBe(3);
     expect(existsSync(join(here.workspace, "owned"))).toBe(false);
+    await typed(here, ["run", "--plan", plan, "--config", settings, "--roles", file, "--budget-turns", "3"]);
+    expect(existsSync(join(here.workspace, "owned"))).toBe(true);
   });
 
   it("is used if it only sets limits within the user's own, unless it is named", async () => {

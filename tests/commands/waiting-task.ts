@@ -5,7 +5,7 @@ import { frozen } from "../crash/freeze.ts";
 import { onlySession, typedJson } from "./in-process.ts";
 import { ASKING, type Rig, tinyPlan, until } from "./rig.ts";
 
-/** A task that says its pid, then waits until it is told to go on. */
+/** A task that writes its pid, then waits for the file `go`. */
 export const WAITING_TASK = {
   task_id: "wait",
   shell: "echo $$ > pid; until [ -e go ]; do sleep 0.05; done; echo done > out.txt",
@@ -14,10 +14,10 @@ export const WAITING_TASK = {
 /** A plan of that task alone. */
 export const WAIT = tinyPlan([WAITING_TASK]);
 
-/** A plan that asks for a name, and writes it down. */
+/** A plan that asks for a name, and writes it to a file. */
 export const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
 
-/** The embedded crew, of whose worker a person is asked before a turn is run again that a crash cut short. */
+/** The embedded crew with a worker whose interrupted turns are repeated only if a person says so. */
 export const DOUBTFUL = JSON.stringify({
   roles: [
     { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] },
@@ -35,19 +35,19 @@ export function statusOf(here: Rig, session_id: string): Promise<Status> {
   return typedJson<Status>(here, ["status", session_id, "--json"]);
 }
 
-/** The only session there is, once the task runs, and the process of its scheduler. */
+/** Waits until the task runs; gives the only session and the process of its scheduler. */
 export async function taskRuns(here: Rig): Promise<{ session_id: string; owner: number }> {
   await until("the task to run", () => existsSync(join(here.workspace, "pid")));
   const session_id = await onlySession(here);
   return { session_id, owner: (await statusOf(here, session_id)).owner?.pid ?? 0 };
 }
 
-/** Tells the task to go on. */
+/** Lets the task finish. */
 export function letGo(here: Rig): void {
   writeFileSync(join(here.workspace, "go"), "");
 }
 
-/** Freezes a scheduler between two transactions: inside of one it would have the database in its hands. */
+/** Freezes a scheduler between two transactions: inside one it would hold the database lock. */
 export async function freeze(here: Rig, pid: number): Promise<void> {
   await until("the scheduler to stand still between two transactions", async () => {
     process.kill(pid, "SIGSTOP");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { scratchDirectory } from "../agents/scratch.ts";
 import { built, compiledOnce } from "../built.ts";
-import { type Left, typedIn } from "../commands/in-process.ts";
+import { type Ended, typedIn } from "../commands/in-process.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ROLES = join(ROOT, "examples", "debate-roles.json");
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 /** `bosun …` in the folder that holds `examples/`. */
-function bosun(...words: readonly string[]): Promise<Left> {
+function bosun(...words: readonly string[]): Promise<Ended> {
   return typedIn(ROOT, { PATH: process.env["PATH"] ?? "", HOME: home }, ["--home", home, ...words]);
 }
 
@@ -27,7 +27,7 @@ function bosunReading(input: string, ...words: readonly string[]) {
   return spawnSync(process.execPath, [built("cli.js"), "--home", home, ...words], options);
 }
 
-function debate(...words: readonly string[]): Promise<Left> {
+function debate(...words: readonly string[]): Promise<Ended> {
   return bosun("debate", QUESTION, ...words);
 }
 
@@ -129,7 +129,7 @@ describe("bosun debate", () => {
     expect(lines.every((line) => typeof line["type"] === "string")).toBe(true);
   });
 
-  it("seats the named roles whatever their type; only a manager judges as one", async () => {
+  it("seats the named roles as participants, except a manager who judges", async () => {
     const roles = join(scratchDirectory(), "roles.json");
     const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string; type: string }[] };
     for (const role of crew.roles) role.type = role.role_id === "judge" || role.role_id === "go" ? "manager" : "worker";

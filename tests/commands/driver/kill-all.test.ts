@@ -63,7 +63,7 @@ describe("killAll", () => {
     const here = place();
     const launched = await leader(here);
     const really = launched.groupLives.bind(launched);
-    // Whoever sees that it is gone is the last to see it so.
+    // Once the group was seen to be gone, its number belongs to a new group.
     let wasGone = false;
     launched.groupLives = () => {
       if (wasGone) return true;

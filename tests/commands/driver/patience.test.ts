@@ -11,11 +11,11 @@ import { type Rig, rig, tinyPlan, until } from "../rig.ts";
 import { endAfterwards } from "../strays.ts";
 import { ASK, DOUBTFUL, letGo, statusOf, taskRuns, WAIT, WAITING_TASK } from "../waiting-task.ts";
 
-/** A viewer that says that it is there, in a process of its own. */
+/** A viewer in a process of its own. */
 const VIEWER = `
 const { attend } = await import(process.argv[1]);
 attend(process.argv[2], "s");
-// What nobody holds on to any more, but for the system.
+// Collects every handle that only the system still refers to.
 gc();
 process.stdout.write("there");
 setInterval(() => {}, 60_000);
@@ -46,7 +46,7 @@ describe("attendance", () => {
 });
 
 describe("the patience of a scheduler", () => {
-  /** A session that waits for the answer to its question, and nobody runs. */
+  /** A stopped session that waits for the answer to its question. */
   async function waiting(here: Rig): Promise<string> {
     expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     return onlySession(here);
@@ -108,7 +108,7 @@ describe("the patience of a scheduler", () => {
     const end = ended(child);
     await new Promise((resolve) => child.once("message", resolve));
     const recovered = performance.now();
-    // Several times its patience: without somebody there it would be gone by now, as the test above shows.
+    // Several times its patience: without a viewer it would have ended by now, as in the test above.
     await until("its patience to have run out", () => performance.now() - recovered > 1_500 || child.exitCode !== null);
     expect(child.exitCode).toBeNull();
     leave.value();

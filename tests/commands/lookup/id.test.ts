@@ -4,14 +4,11 @@ import { isGeneratedId, newSessionId } from "../../../src/commands/lookup/id.ts"
 it.each([
   ["debate", "d"],
   ["schedule", "s"],
-] as const)(
-  "an id that a %s is given begins with its letter, and is known again, by its beginning and of a child",
-  (mode, letter) => {
-    const id = newSessionId(mode);
-    expect(id).toMatch(new RegExp(`^${letter}-[a-z0-9]{6}$`));
-    expect([id, id.slice(0, 4), `${id}.12`, `${id}.12.3`, `${id}ab`].filter(isGeneratedId)).toHaveLength(5);
-  },
-);
+] as const)("the id of a %s begins with its letter and is recognized, also a prefix or a child's", (mode, letter) => {
+  const id = newSessionId(mode);
+  expect(id).toMatch(new RegExp(`^${letter}-[a-z0-9]{6}$`));
+  expect([id, id.slice(0, 4), `${id}.12`, `${id}.12.3`, `${id}ab`].filter(isGeneratedId)).toHaveLength(5);
+});
 
 it("other words are no generated ids", () => {
   expect(["e-mail", "s-", "s-Upper", "s-abcdefghi", "d-abc.", "ds-abc"].filter(isGeneratedId)).toEqual([]);

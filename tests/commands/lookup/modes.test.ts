@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { loadModes, loadReading } from "../../../src/commands/lookup/modes.ts";
 
-// What a schedule's session asks, and whether it is one, is read by these from sessions of whatever mode.
+// Lookup reads these collections of a session of any mode to see whether it is a schedule.
 it.each(["session", "question", "ticket"])("only the schedule has the collection %s", async (put) => {
   const others = [...(await loadModes()).values()].filter(({ name }) => name !== "schedule");
   expect(others.length).toBeGreaterThan(0);

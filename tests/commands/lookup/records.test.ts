@@ -16,7 +16,7 @@ async function done(): Promise<{ here: Rig; session_id: string }> {
   return { here, session_id: await onlySession(here) };
 }
 
-it("reads up to the last record of the moment while more are committed", async () => {
+it("reads up to the last record at the start while more are committed", async () => {
   const { here, session_id } = await done();
   const opened = openReader(here.home);
   if (!opened.ok) throw new Error(opened.error.message);
@@ -66,7 +66,7 @@ it("replay says how many records a filter left out, and that a folder is no log"
   expect(proof.stdout).toContain("a folder below logs/");
 });
 
-it("prints commands that can be copied, whatever a folder is called", async () => {
+it("prints commands that can be copied for any folder name", async () => {
   const { here, session_id } = await done();
   const copy = join(here.workspace, "it's a copy");
   cpSync(join(here.home, "logs", session_id), copy, { recursive: true });

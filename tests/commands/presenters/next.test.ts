@@ -24,7 +24,7 @@ const TWO = tinyPlan([
 const GOOD = tinyPlan([{ task_id: "good", shell: "true" }]);
 const ONCE = JSON.stringify({ max_retries: 0, max_escalations: 0 });
 
-/** What a command ends with from `next` on. */
+/** The commands at the end of an output, from `next` on. */
 function nextIn(stdout: string): string[] {
   const lines = stdout.trimEnd().split("\n");
   return lines.slice(lines.findLastIndex((line) => line.startsWith("next    "))).map((line) => line.slice(8));
@@ -221,7 +221,7 @@ describe("a home named with --home", () => {
       home,
     ]);
     await until("the task to run", () => existsSync(join(here.workspace, "pid")));
-    // What a takeover does where file locks do not work.
+    // A takeover does this where file locks do not work.
     const database = new SqliteDatabase(join(home, "bosun.db"));
     database.exec("UPDATE sessions SET epoch = epoch + 1");
     database.close();
