@@ -64,9 +64,10 @@ async function answer(
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
     const noMore = options.more === false;
     if (answers.value.length === 0 && !noMore) {
-      out.line(`${session_id} asks:`);
-      for (const question of questions) showWaiting(out, session_id, question);
-      return ok(EXIT_PERSON_NEEDED);
+      const open = await unansweredOf(store, session_id);
+      if (!open.ok) return open;
+      for (const question of open.value) showWaiting(out, session_id, question);
+      return ok(open.value.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
     }
     for (const group of byAsk(questions, answers.value, noMore)) {
       const payload = { answers: group.map((one) => ({ ...one })), status: noMore ? "complete" : "answered" };
@@ -102,15 +103,10 @@ async function answersFrom(
   const isAsked = file === undefined && defaults !== true && more !== false && input !== false && terminal.hasPerson;
   if (typed.length === 0 && isAsked) return askedHere(context, store, row.session_id, questions);
   const answers =
-    typed.length > 0 ? typedAnswer(questions, typed) : await filedAnswers(context, questions, file, defaults);
+    typed.length > 0 ? answerIn(questions, typed) : await filedAnswers(context, questions, file, defaults);
   if (answers.ok)
     for (const { question_id, text } of answers.value) terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
   return answers;
-}
-
-function typedAnswer(questions: readonly OpenQuestion[], typed: readonly string[]): Result<Answer[], Failure> {
-  const one = answerIn(questions, typed);
-  return one.ok ? ok([one.value]) : one;
 }
 
 async function filedAnswers(
@@ -153,12 +149,8 @@ async function askedHere(
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
   for (const [index, question] of questions.entries()) {
     if (!(await isOpen(question))) continue;
-    const answered = await promptQuestion(
-      terminal,
-      question,
-      { number: index + 1, of: questions.length },
-      enough.signal,
-    );
+    const place = { number: index + 1, of: questions.length };
+    const answered = await promptQuestion(terminal, question, place, enough.signal);
     if (answered.kind === "left") break;
     typed.push({ question_id: question.question_id, text: answered.text });
   }

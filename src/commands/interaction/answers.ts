@@ -94,8 +94,8 @@ async function whyAnswered(
   const question = kept ?? taken;
   if (question === undefined) return undefined;
   const said = kept ? keptFor(store, session_id, kept) : taken && takenFor(store, session_id, taken, taken.record);
-  const answer = said === undefined ? "." : `: ${JSON.stringify(safeLine(said))}.`;
-  return failure("usage", `${safeLine(question.question_id)} is already answered${answer}`, {
+  const why = said === undefined ? "is no longer open" : `is already answered: ${JSON.stringify(safeLine(said))}`;
+  return failure("usage", `${safeLine(question.question_id)} ${why}.`, {
     hint: `${openIds(open)} To send the agents a note: bosun tell ${session_id} "…".`,
   });
 }
@@ -104,7 +104,7 @@ async function whyAnswered(
  * The answer in the words after a command: a question's id and the answer; for the only open question the answer alone. Failure `usage` if
  * the question or the answer is unclear.
  */
-export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer, Failure> {
+export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer[], Failure> {
   const [id = "", ...text] = words;
   const named = calledBy(id, questions);
   const answersOnly = named.length === 0 && questions.length === 1 && text.length === 0;
@@ -120,7 +120,7 @@ export function answerIn(questions: readonly OpenQuestion[], words: readonly str
     return err(failure("usage", what, { hint: `${openIds(questions)} Write the id, and the answer in quotes.` }));
   }
   const meant = answerTo(question, answer);
-  return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
+  return meant.ok ? ok([{ question_id: question.question_id, text: meant.value }]) : meant;
 }
 
 /** The question with this id; else those with this id in their set. */

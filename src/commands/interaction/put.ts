@@ -27,10 +27,8 @@ export type Put =
   | { readonly took: "taken"; readonly record: LogRecord | undefined }
   /** The session has no owner. */
   | { readonly took: "waits"; readonly inbox_id: number }
-  /** The owner has not taken it yet. */
-  | { readonly took: "late"; readonly inbox_id: number }
-  /** It is kept, and then the store could not be read. */
-  | { readonly took: "unseen"; readonly inbox_id: number; readonly trouble: Failure };
+  /** The owner has not taken it yet, or the store could not be read to see it (`trouble`). */
+  | { readonly took: "late"; readonly inbox_id: number; readonly trouble?: Failure };
 
 /**
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, took it. Failures: `usage` for a malformed
@@ -51,7 +49,7 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
     const refused = refusalOf(store, record);
     return refused ? err(refused) : ok({ took, record });
   });
-  return !outcome.ok && isOfStorage(outcome.error) ? ok({ took: "unseen", inbox_id, trouble: outcome.error }) : outcome;
+  return !outcome.ok && isOfStorage(outcome.error) ? ok({ took: "late", inbox_id, trouble: outcome.error }) : outcome;
 }
 
 /** Waits until the owner took a message that was late, or `over`. Gives the reason if it was refused. Throws a `StorageError`. */
@@ -108,15 +106,15 @@ export async function tellPut(
     if (holds !== undefined) out.line(holds);
   } else {
     out.line(untaken(session_id, put));
-    if (put.took === "unseen") messages.line(safeLine(put.trouble.message));
+    if (put.trouble !== undefined) messages.line(safeLine(put.trouble.message));
   }
   tellNext(out, `bosun status ${session_id}`);
   return ok(EXIT_DONE);
 }
 
-/** That an owner is there and is not known to have taken a message. */
-export function untaken(session_id: string, { took }: Extract<Put, { took: "late" | "unseen" }>): string {
-  const why = took === "late" ? "its scheduler has not taken it yet" : "its outcome cannot be read";
+/** Tells that an owner is there and is not known to have taken a message. */
+export function untaken(session_id: string, { trouble }: Extract<Put, { took: "late" }>): string {
+  const why = trouble === undefined ? "its scheduler has not taken it yet" : "its outcome cannot be read";
   return `Kept for ${session_id}; ${why}.`;
 }
 
