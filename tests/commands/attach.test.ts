@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
-import { endAfterwards, strays } from "./strays.ts";
+import { jsonLines, type Rig, rig, type Running, tinyPlan, until, withoutRetries } from "./rig.ts";
+import { endAfterwards, everyProcessEnds } from "./strays.ts";
 import { open } from "./terminal.ts";
-import { ASK, freeze, letGo, statusOf, taskRuns, WAIT, WAITING_TASK } from "./waiting-task.ts";
+import { ASK, freeze, letGo, sessionCloses, statusOf, taskRuns, WAIT, WAITING_TASK } from "./waiting-task.ts";
 
 const GATED = JSON.stringify({ plan_approval: "ask" });
 
@@ -46,10 +46,7 @@ describe("bosun attach", () => {
       `${session_id} is done: 1 of 1 ticket done`,
     ])
       expect(left.stdout).toContain(told);
-    const events = (await program.done).stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string; sequence?: number });
+    const events = jsonLines<{ type: string; sequence?: number }>((await program.done).stdout);
     expect(events[0]).toMatchObject({ type: "hello", session_id });
     expect(events.at(-1)).toMatchObject({ type: "result", exit_code: 0, outcome: "done" });
     const shown = events.filter(({ type }) => type === "record");
@@ -201,9 +198,9 @@ describe("bosun attach", () => {
       expect(pane.screen()).toContain(told);
     expect(await stateOf(here, session_id)).toBe("running");
     letGo(here);
-    await until("the session to close", async () => (await stateOf(here, session_id)) === "closed");
+    await sessionCloses(here, session_id);
     pane.hangUp();
-    await until("every process to be gone", () => strays(here).length === 0);
+    await everyProcessEnds(here);
   });
 
   it("leaves a question open on Ctrl-D with 4 and names the command", async () => {
@@ -215,27 +212,21 @@ describe("bosun attach", () => {
     expect(await pane.exit()).toBe(4);
     expect(pane.screen()).toContain(`bosun answer ${session_id}`);
     expect((await typed(here, ["answer", "Eve"])).stdout).not.toContain("Kept");
-    await until("the session to close", async () => (await stateOf(here, session_id)) === "closed");
+    await sessionCloses(here, session_id);
   });
 
   it("shows how a closed session ended and exits with its code", async () => {
     const here = rig();
-    expect(
-      (await typed(here, ["run", "--plan", here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]))]))
-        .code,
-    ).toBe(0);
-    const session_id = await onlySession(here);
-    const over = await typed(here, ["attach", session_id]);
-    expect(over.code).toBe(0);
-    expect(over.stdout).toContain(`${session_id} is done: 1 of 1 ticket done`);
-    expect(over.stdout).not.toContain("earlier record");
-    const failing = rig();
-    const plan = tinyPlan([
-      { task_id: "bad", shell: "false", more: { metadata: { playbook: { on_error: "give_up" } } } },
-    ]);
-    const quick = failing.write("quick.json", JSON.stringify({ max_retries: 0, max_escalations: 0 }));
-    expect((await typed(failing, ["run", "--plan", failing.write("plan.json", plan), "--config", quick])).code).toBe(1);
-    expect((await typed(failing, ["attach"])).code).toBe(1);
+    for (const [session, shell, code] of [
+      ["won", "true", 0],
+      ["lost", "false", 1],
+    ] as const) {
+      const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell }]));
+      await typed(here, ["run", "--plan", plan, "--session", session, ...withoutRetries(here)]);
+      const over = await typed(here, ["attach", session]);
+      expect([over.code, over.stdout]).toEqual([code, expect.stringMatching(new RegExp(`^${session} is `, "m"))]);
+      expect(over.stdout).not.toContain("earlier record");
+    }
   });
 
   it("shows what a stopped session waits for: 4, or 5 at a limit", async () => {

@@ -55,8 +55,6 @@ describe("the budgets of two roles", () => {
     const plan = tinyPlan([task("a", "one"), task("b", "one"), task("c", "two"), task("d", "two")]);
     const stopped = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--roles", roles]);
     expect([stopped.stderr, stopped.code]).toEqual(["", 5]);
-    const misspelt = await typed(here, ["resume", "--release", "one", "--release", "tow"]);
-    expect([misspelt.code, misspelt.stderr]).toEqual([2, expect.stringContaining('has no role "tow"')]);
     const ended = await typed(here, ["resume", "--release", "one", "--release", "two"]);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
   });
@@ -119,17 +117,6 @@ describe("a limit that is set during a session", () => {
     expect((await typed(here, ["resume", "--yes"])).code).toBe(7);
     letGo(here);
     expect((await running.done).code).toBe(0);
-  });
-
-  it("refuses a deadline of 0", async () => {
-    const here = rig();
-    const plan = here.write("plan.json", THREE);
-    expect((await typed(here, ["run", "--plan", plan, "--budget-turns", "1"])).code).toBe(5);
-    const refused = await typed(here, ["resume", "--deadline", "0s"]);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--deadline "0s"')]);
-    const begun = await typed(here, ["run", "--plan", plan, "--deadline", "0s"]);
-    expect(begun.code).toBeGreaterThan(1);
-    expect(await onlySession(here)).toMatch(/^s-/);
   });
 });
 

@@ -5,12 +5,12 @@ import { describe, expect, it } from "vitest";
 import { frozen } from "../crash/freeze.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
-import { endAfterwards, strays } from "./strays.ts";
+import { endAfterwards, everyProcessEnds, strays } from "./strays.ts";
 import { open, type Pane } from "./terminal.ts";
-import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
+import { ASK, letGo, sessionCloses, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
 
 async function closes(here: Rig, session_id: string): Promise<void> {
-  await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+  await sessionCloses(here, session_id);
   expect(await statusOf(here, session_id)).toMatchObject({ outcome: "done" });
   expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("done\n");
 }
@@ -32,8 +32,6 @@ async function taskIsWatched(here: Rig, pane: Pane): Promise<{ session_id: strin
   await pane.shows("pending -> in_progress");
   return taskRuns(here);
 }
-
-const everyProcessEnds = (here: Rig) => until("every process to be gone", () => strays(here).length === 0);
 
 describe("bosun run at a terminal", () => {
   it("starts the scheduler in a process session of its own", async () => {
@@ -267,7 +265,7 @@ describe("--detach", () => {
     const session_id = await onlySession(here);
     expect((await typed(here, ["inbox"])).stdout).not.toContain("bosun resume");
     expect((await typed(here, ["answer", "Eve"])).stdout).not.toContain("Kept");
-    await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+    await sessionCloses(here, session_id);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 
@@ -279,7 +277,7 @@ describe("--detach", () => {
       const here = endAfterwards(rig());
       expect((await here.run(["run", "--plan", here.write("plan.json", ASK), "--detach", ...flags])).code).toBe(0);
       const session_id = await onlySession(here);
-      await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+      await sessionCloses(here, session_id);
       expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe(`${name}\n`);
     }
   });

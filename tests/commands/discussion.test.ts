@@ -6,7 +6,7 @@ import { value } from "../results.ts";
 import { typed } from "./in-process.ts";
 import { endAfterwards } from "./strays.ts";
 import { open } from "./terminal.ts";
-import { rig, type Rig, ROOT, until } from "./rig.ts";
+import { jsonLines, rig, type Rig, ROOT, until } from "./rig.ts";
 
 const AGENTS = join(ROOT, "examples", "agents");
 /** Starts an agent once there is a file `go` in the workspace. */
@@ -242,8 +242,7 @@ describe("a child session", () => {
     const here = rig();
     const told = await typed(here, [...discussed(here, ["sh", "-c", LOCKED, "sh"]).slice(0, -1), "json"]);
     expect(told.code).toBe(4);
-    const lines = told.stdout.trimEnd().split("\n");
-    const events = lines.map((line) => JSON.parse(line) as { type: string; session_id?: string });
+    const events = jsonLines<{ type: string; session_id?: string }>(told.stdout);
     const [child] = (await standing(here, "s")).children;
     expect(events.filter(({ type }) => type === "hold")).toMatchObject([
       { session_id: child?.session_id, role_id: "one", reason: "authentication" },

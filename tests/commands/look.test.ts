@@ -16,7 +16,7 @@ import { describe, expect, it } from "vitest";
 import { seal } from "../../src/log/chain.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
-import { ASKING, foreignCrew, type Rig, rig, tinyPlan } from "./rig.ts";
+import { ASKING, jsonLines, type Rig, rig, tinyPlan } from "./rig.ts";
 import { built } from "../built.ts";
 
 const TWO = tinyPlan([
@@ -47,11 +47,8 @@ async function done(here: Rig, plan = TWO): Promise<string> {
 describe("what programs read", () => {
   it("is one JSON object a line on stdout: hello, records, result", async () => {
     const here = rig();
-    const ran = await here.run(["run", "Do the thing", ...foreignCrew(), "--unanswered", "default", "--json"]);
-    const lines = ran.stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string; sequence?: number });
+    const ran = await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--json"]);
+    const lines = jsonLines<{ type: string; sequence?: number }>(ran.stdout);
     expect(lines[0]?.type).toBe("hello");
     expect(lines.at(-1)).toMatchObject({ type: "result", exit_code: 0, outcome: "done" });
     const records = lines.filter((line) => line.type === "record");

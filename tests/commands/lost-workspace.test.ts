@@ -4,14 +4,12 @@ import { describe, expect, it } from "vitest";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import { value } from "../results.ts";
 import { type Ended, onlySession, typed, typedIn } from "./in-process.ts";
-import { type Rig, rig, tinyPlan } from "./rig.ts";
+import { type Rig, rig, tinyPlan, withoutRetries } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
 
 /** Fails until there is a file `good` in the workspace. */
 const FAILING = tinyPlan([{ task_id: "one", shell: "test -e good && echo done > out.txt" }]);
-
-const NO_RETRIES = JSON.stringify({ max_escalations: 0, retry_backoff_ms: 1 });
 
 /** Runs a command beside the workspace, which may be gone. */
 function beside(here: Rig, args: readonly string[]): Promise<Ended> {
@@ -78,8 +76,9 @@ describe("a session whose workspace is gone", () => {
 
   it("is not reopened for a ticket", async () => {
     const here = rig();
-    const config = here.write("config.json", NO_RETRIES);
-    expect((await typed(here, ["run", "--plan", here.write("plan.json", FAILING), "--config", config])).code).toBe(1);
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", FAILING), ...withoutRetries(here)])).code).toBe(
+      1,
+    );
     const session_id = await onlySession(here);
     const before = kept(here, session_id);
     const putBack = takeAway(here);
@@ -89,6 +88,7 @@ describe("a session whose workspace is gone", () => {
     putBack();
     writeFileSync(join(here.workspace, "good"), "");
     expect((await typed(here, ["retry", "one"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
   it("is not taken over from its owner", async () => {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import type { CrashPoint } from "../../src/lib/crash-point.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
-import { endAfterwards, strays } from "./strays.ts";
+import { jsonLines, type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
+import { endAfterwards, everyProcessEnds, strays } from "./strays.ts";
 import { open } from "./terminal.ts";
-import { ASK, freeze, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
+import { ASK, freeze, letGo, sessionCloses, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
 import { frozen } from "../crash/freeze.ts";
 
 const QUICK = tinyPlan([{ task_id: "write", shell: "true" }]);
@@ -73,12 +73,12 @@ describe("notify", () => {
     const args = ["run", "--plan", here.write("plan.json", QUICK), ...notifies(here, slowly, ["closed"]), "--detach"];
     expect((await here.run(args)).code).toBe(0);
     const session_id = await onlySession(here);
-    await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+    await sessionCloses(here, session_id);
     expect((await statusOf(here, session_id)).owner).not.toBeNull();
     here.write("workspace/heard", "");
     await until("its scheduler to leave", async () => (await statusOf(here, session_id)).owner === null);
     expect(told(here)).toMatchObject([{ event: "closed" }]);
-    await until("every process to be gone", () => strays(here).length === 0);
+    await everyProcessEnds(here);
   });
 
   it.each<readonly [CrashPoint, tellings: RegExp]>([
@@ -154,10 +154,7 @@ describe("notify", () => {
     const viewer = here.start(["attach", "--json", "--no-input"]);
     await until("the warning", () => viewer.stdout().includes('"type":"warning"'));
     expect((await typed(here, ["answer", "Eve"])).code).toBe(0);
-    const events = (await viewer.done).stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string });
+    const events = jsonLines<{ type: string }>((await viewer.done).stdout);
     expect(events.filter(({ type }) => type === "warning")).toEqual([
       { type: "warning", message: expect.stringContaining(words) as string },
     ]);
@@ -192,7 +189,7 @@ describe("bosun stop", () => {
     const stopped = await typed(here, ["stop", "--reason", "The machine is needed."]);
     expect(stopped).toMatchObject({ code: 0, stderr: "" });
     expect(stopped.stdout).toContain(`next    bosun resume ${session_id}\n`);
-    await until("every process to be gone", () => strays(here).length === 0);
+    await everyProcessEnds(here);
     expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
     const record = JSON.parse(
       (await typed(here, ["replay", session_id, "--type", "session_stopped", "--json"])).stdout,
@@ -214,7 +211,7 @@ describe("bosun stop", () => {
     expect(pane.screen()).toMatch(/STOP by \S+[^]*STOPPED signal/);
     expect(pane.screen()).toContain(`bosun resume ${session_id}`);
     pane.hangUp();
-    await until("every process to be gone", () => strays(here).length === 0);
+    await everyProcessEnds(here);
   });
 
   it("stops a paused session, whose question stays open", async () => {
@@ -242,7 +239,7 @@ describe("bosun stop", () => {
     expect(stopped.stderr).toContain(`process ${owner} on `);
     expect(stopped.stderr).toContain(`bosun resume ${session_id} --take-over`);
     process.kill(owner, "SIGCONT");
-    await until("every process to be gone", () => strays(here).length === 0);
+    await everyProcessEnds(here);
     expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
   });
 

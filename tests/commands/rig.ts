@@ -116,6 +116,20 @@ export async function until(
   }
 }
 
+/** The JSON values of an output with one in each line. */
+export function jsonLines<T>(text: string): T[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as T);
+}
+
+/** Options under which a turn that fails is not repeated. */
+export function withoutRetries(here: Rig): string[] {
+  const settings = { max_retries: 0, max_escalations: 0, retry_backoff_ms: 1 };
+  return ["--config", here.write("without-retries.json", JSON.stringify(settings))];
+}
+
 /** A manager and a worker that are no part of the product, in Python and in shell. */
 export function foreignCrew(): string[] {
   const agents = join(ROOT, "examples", "agents");

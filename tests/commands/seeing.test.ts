@@ -1,14 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { type Rig, rig, tinyPlan, until, withoutRetries } from "./rig.ts";
 import { open } from "./terminal.ts";
-
-/** Settings without retries. */
-function quick(here: Rig): string[] {
-  const settings = { max_retries: 0, max_escalations: 0, retry_backoff_ms: 1 };
-  return ["--config", here.write("config.json", JSON.stringify(settings))];
-}
 
 /** A manager that plans one task, instructs it and approves its report. */
 const MANAGER = `
@@ -44,7 +38,14 @@ function crew(here: Rig, worker: string): string[] {
 describe("why an agent failed", () => {
   it("is shown with its last lines and the file that has all of them", async () => {
     const here = rig();
-    const ran = await typed(here, ["run", "x", "--manager", "python3 nosuch.py", "--no-input", ...quick(here)]);
+    const ran = await typed(here, [
+      "run",
+      "x",
+      "--manager",
+      "python3 nosuch.py",
+      "--no-input",
+      ...withoutRetries(here),
+    ]);
     expect(ran.code).toBe(4);
     expect(ran.stdout).toContain("FAILED manager agent_failed");
     expect(ran.stdout).toMatch(/\| .*can't open file .*nosuch\.py/);
@@ -60,7 +61,7 @@ describe("why an agent failed", () => {
     const here = rig();
     const script = "import sys\nfor n in range(1, 31): print('line', n, file=sys.stderr)\nsys.exit(3)\n";
     const manager = ["--manager", `python3 ${here.write("m.py", script)}`, "--no-input"];
-    const ran = await typed(here, ["run", "x", ...manager, ...quick(here)]);
+    const ran = await typed(here, ["run", "x", ...manager, ...withoutRetries(here)]);
     const lines = (text: string, before: string) =>
       Array.from(text.matchAll(new RegExp(`${before}\\| line (\\d+)$`, "gm")), ([, number]) => Number(number));
     expect(lines(ran.stdout, " manager ").slice(0, 3)).toEqual([1, 2, 3]);
@@ -76,7 +77,7 @@ describe("why an agent failed", () => {
       "run",
       "x",
       ...crew(here, `say("report", {"status": "error", "summary": "${reason}"})`),
-      ...quick(here),
+      ...withoutRetries(here),
     ]);
     expect(ran.code).toBe(1);
     const longest = Math.max(...[...ran.stdout.matchAll(/"because[^"]*/g)].map(([quote]) => quote.length));
@@ -132,7 +133,7 @@ else:
 
   it("is shown when the hold begins, until when, and when it ends", async () => {
     const here = rig();
-    const ran = await typed(here, ["run", "x", ...crew(here, HOLD.replace("SECONDS", "3"))]);
+    const ran = await typed(here, ["run", "x", ...crew(here, HOLD.replace("SECONDS", "2"))]);
     expect(ran.code).toBe(0);
     const session_id = await onlySession(here);
     const story = [

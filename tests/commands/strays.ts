@@ -9,9 +9,13 @@ import { killStray } from "../processes.ts";
 export function endAfterwards(here: Rig): Rig {
   onTestFinished(async () => {
     for (const pid of strays(here)) killStray(pid);
-    await until("every process to be gone", () => strays(here).length === 0);
+    await everyProcessEnds(here);
   });
   return here;
+}
+
+export function everyProcessEnds(here: Rig): Promise<void> {
+  return until("every process to be gone", () => strays(here).length === 0);
 }
 
 /** The processes whose directory is in the rig: schedulers, viewers, agents. */

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed } from "./in-process.ts";
-import { type Rig, rig, tinyPlan } from "./rig.ts";
+import { type Rig, rig, tinyPlan, withoutRetries } from "./rig.ts";
 
 const PLAN = tinyPlan([
   { task_id: "survey", shell: "false" },
@@ -11,9 +11,8 @@ const PLAN = tinyPlan([
 
 /** A session whose second ticket depends on the first, and never started. */
 async function begun(here: Rig): Promise<string> {
-  const settings = here.write("config.json", JSON.stringify({ max_retries: 0, max_escalations: 0 }));
   const plan = here.write("plan.json", PLAN);
-  const ran = await typed(here, ["run", "--plan", plan, "--config", settings, "--session", "night-shift"]);
+  const ran = await typed(here, ["run", "--plan", plan, ...withoutRetries(here), "--session", "night-shift"]);
   expect(ran.code).toBe(1);
   return onlySession(here);
 }

@@ -120,6 +120,11 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--max-workers", "many"], 2, "--max-workers"],
   [["run", "--plan", "good.json", "--max-workers", "0"], 2, "--max-workers"],
   [["run", "--plan", "good.json", "--deadline", "soon"], 2, "--deadline"],
+  [["run", "--plan", "good.json", "--deadline", "0s"], 2, "--deadline"],
+  [["resume", "--deadline", "0s"], 2, "--deadline"],
+  ...["turns", "tokens", "usd"].map(
+    (kind): Wrong => [["run", "--plan", "good.json", `--budget-${kind}`, "0"], 2, `--budget-${kind}`],
+  ),
   [["run", "--plan", "good.json", "--isolation", "worktree"], 2, '"worktree"'],
   [["run", "--plan", "good.json", "--isolation", "moon"], 2, "--isolation"],
   [["run", "--plan", "good.json", "--base", "main"], 2, "--base"],

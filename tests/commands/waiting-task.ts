@@ -35,6 +35,10 @@ export function statusOf(here: Rig, session_id: string): Promise<Status> {
   return typedJson<Status>(here, ["status", session_id, "--json"]);
 }
 
+export function sessionCloses(here: Rig, session_id: string): Promise<void> {
+  return until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+}
+
 /** Waits until the task runs; gives the only session and the process of its scheduler. */
 export async function taskRuns(here: Rig): Promise<{ session_id: string; owner: number }> {
   await until("the task to run", () => existsSync(join(here.workspace, "pid")));

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { scratchDirectory } from "../agents/scratch.ts";
 import { built, compiledOnce } from "../built.ts";
 import { type Ended, typedIn } from "../commands/in-process.ts";
+import { jsonLines } from "../commands/rig.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const ROLES = join(ROOT, "examples", "debate-roles.json");
@@ -121,10 +122,7 @@ describe("bosun debate", () => {
 
   it("has three rounds by default", async () => {
     const ended = await debate(...SEATS, "--json");
-    const lines = ended.stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = jsonLines<Record<string, unknown>>(ended.stdout);
     expect(lines.at(-1)).toMatchObject({ type: "result", exit_code: 0, result: { rounds: { held: 3, of: 3 } } });
     expect(lines.every((line) => typeof line["type"] === "string")).toBe(true);
   });

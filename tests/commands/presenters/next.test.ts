@@ -14,7 +14,7 @@ import { schedulePresentation } from "../../../src/modes/schedule/presentation.t
 import type { TicketLine } from "../../../src/ui/reporter.ts";
 import { valueOf } from "../../config/scratch.ts";
 import { onlySession, typed, typedIn, typedJson } from "../in-process.ts";
-import { rig, tinyPlan, until } from "../rig.ts";
+import { rig, tinyPlan, until, withoutRetries } from "../rig.ts";
 import { ASK, letGo, taskRuns, WAIT } from "../waiting-task.ts";
 
 const TWO = tinyPlan([
@@ -22,7 +22,6 @@ const TWO = tinyPlan([
   { task_id: "bad", shell: "exit 1" },
 ]);
 const GOOD = tinyPlan([{ task_id: "good", shell: "true" }]);
-const ONCE = JSON.stringify({ max_retries: 0, max_escalations: 0 });
 
 /** The commands at the end of an output, from `next` on. */
 function nextIn(stdout: string): string[] {
@@ -46,13 +45,7 @@ describe("the next commands", () => {
 
   it("are the same in run, status and log of a failed session", async () => {
     const here = rig();
-    const run = await typed(here, [
-      "run",
-      "--plan",
-      here.write("plan.json", TWO),
-      "--config",
-      here.write("c.json", ONCE),
-    ]);
+    const run = await typed(here, ["run", "--plan", here.write("plan.json", TWO), ...withoutRetries(here)]);
     expect(run.code).toBe(1);
     const session_id = await onlySession(here);
     const next = [`bosun log ${session_id} bad`, `bosun retry ${session_id} bad`, `bosun replay ${session_id}`];
@@ -108,8 +101,14 @@ describe("the next commands", () => {
   it("name the session in the report for people", async () => {
     const here = rig();
     const run = (session: string, plan: string) =>
-      typed(here, ["run", "--session", session, "--plan", here.write(`${session}.json`, plan), "--config", once]);
-    const once = here.write("c.json", ONCE);
+      typed(here, [
+        "run",
+        "--session",
+        session,
+        "--plan",
+        here.write(`${session}.json`, plan),
+        ...withoutRetries(here),
+      ]);
     for (const [session, plan] of Object.entries({ lost: TWO, won: GOOD, newest: GOOD })) await run(session, plan);
     const steps = (session: string) => {
       const text = readFileSync(join(here.home, "sessions", session, "final_report.md"), "utf8");
@@ -124,21 +123,6 @@ describe("the next commands", () => {
     // The recorded report is the mode's own and names no session.
     const recorded = JSON.parse(readFileSync(join(here.home, "sessions/won/final_report.json"), "utf8")) as object;
     expect(recorded).toMatchObject({ next_steps: ["bosun replay --verify"] });
-  });
-
-  it("raise the budget that stopped it; a budget of 0 is refused", async () => {
-    const here = rig();
-    const run = (...args: string[]) => typed(here, ["run", "--plan", here.write("plan.json", TWO), ...args]);
-    expect((await run("--budget-turns", "1")).code).toBe(5);
-    const session_id = await onlySession(here);
-    const status = await typed(here, ["status", session_id]);
-    expect(nextIn(status.stdout)).toEqual([`bosun resume ${session_id} --budget-turns 2`]);
-    for (const kind of ["turns", "tokens", "usd"]) {
-      const refused = await run(`--budget-${kind}`, "0");
-      expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain(`--budget-${kind}`);
-    }
-    expect(await onlySession(here)).toBe(session_id);
   });
 
   it("name no ticket of a session without tickets, and no cancelled one", async () => {
