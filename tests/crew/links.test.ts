@@ -53,7 +53,6 @@ describe("links", () => {
       "README.md:5 untracked built/x.md",
       "README.md:7 missing gone.html",
       "README.md:15 missing docs/lost.md",
-      "README.md:17 missing docs/a_(b).md",
     ]);
   });
 

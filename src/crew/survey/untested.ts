@@ -3,7 +3,7 @@ import { counted, type Finding, type Found, type Item, type Options, shown, type
 import { inParallel, type Repository } from "./repository.ts";
 import { earlierFindings, wasDisproved } from "./request.ts";
 import { isSource, isTest, isTestable, ownSourceFiles } from "./source-files.ts";
-import { reachedFromTests, type SourceText, testImports, type Use } from "./test-imports.ts";
+import { type SourceText, type Use, usesIn } from "./test-imports.ts";
 
 /** The hottest files, in which a missing test weighs more. */
 const HOTTEST = 5;
@@ -66,15 +66,14 @@ function testedByName(tests: readonly string[], files: readonly string[]): (path
 /** Where tests use the files: by an import, by their path in a string, or through other files. */
 async function usesOf(repository: Repository, paths: readonly string[]): Promise<Map<string, Use>> {
   const tests = await textsOf(repository, testFiles(repository));
-  const sources = await textsOf(repository, (await ownSourceFiles(repository)).slice(0, MAX_SOURCES));
-  const imports = testImports(tests);
-  const reached = reachedFromTests(tests, sources);
-  const uses = new Map<string, Use>();
-  for (const path of paths) {
-    const use = imports.usedBy(path) ?? reached.get(path);
-    if (use !== undefined) uses.set(path, use);
-  }
-  return uses;
+  const own = (await ownSourceFiles(repository)).slice(0, MAX_SOURCES);
+  const uses = usesIn(tests, await textsOf(repository, [...new Set([...paths, ...own])]));
+  return new Map(
+    paths.flatMap((path) => {
+      const use = uses.get(path);
+      return use === undefined ? [] : [[path, use] as const];
+    }),
+  );
 }
 
 async function textsOf(repository: Repository, paths: readonly string[]): Promise<SourceText[]> {
