@@ -139,7 +139,6 @@ describe("bosun run with a discussion configured", () => {
 
   test.each<[string, object, string]>([
     ["a mode that cannot discuss", { mode: "schedule" }, '"schedule"'],
-    ["an unknown judge", { ...DISCUSSION, input: { debaters: ["one", "two"], judge: "x" } }, '"x"'],
     ["no debaters", { mode: "debate" }, "2 to 100"],
     ["a topic of its own", { ...DISCUSSION, input: { ...DISCUSSION.input, topic: "t" } }, "discussion.input.topic"],
     ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "discussion.budget.turns"],

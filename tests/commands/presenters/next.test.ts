@@ -258,6 +258,23 @@ describe("an exported plan", () => {
       expect(written()).toMatch(/^home \d+\{#1\}\n$/);
     }
   });
+
+  it("keeps the command of a step that also has a shell text, and runs", async () => {
+    const here = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
+    const steps = ["look", { text: "both", command: ["sh", "-c", "echo command >> out.txt"], shell: "exit 1" }];
+    const acceptance_criteria = [{ text: "always", command: ["true"] }];
+    const instruction = { summary: "it", steps };
+    const task = { task_id: "a", description: "a", instruction, acceptance_criteria, review: "checks" };
+    const given = here.write("plan.json", JSON.stringify({ tasks: [task] }));
+    expect((await typed(here, ["run", "--plan", given, "--roles", roles])).code).toBe(0);
+    const file = join(here.workspace, "again.json");
+    expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
+    const again = await typed(here, ["run", "--plan", file]);
+    expect([again.stderr, again.code]).toEqual(["", 0]);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("command\ncommand\n");
+  });
 });
 
 describe("a written plan file", () => {
@@ -278,24 +295,5 @@ describe("a written plan file", () => {
       }),
       { numRuns: 500, seed: 20_260_101 },
     );
-  });
-});
-
-describe("an exported step with a command and a shell text", () => {
-  it("has the command only, and can be run", async () => {
-    const here = rig();
-    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
-    const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
-    const steps = ["look", { text: "both", command: ["sh", "-c", "echo command >> out.txt"], shell: "exit 1" }];
-    const acceptance_criteria = [{ text: "always", command: ["true"] }];
-    const instruction = { summary: "it", steps };
-    const task = { task_id: "a", description: "a", instruction, acceptance_criteria, review: "checks" };
-    const given = here.write("plan.json", JSON.stringify({ tasks: [task] }));
-    expect((await typed(here, ["run", "--plan", given, "--roles", roles])).code).toBe(0);
-    const file = join(here.workspace, "again.json");
-    expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
-    const again = await typed(here, ["run", "--plan", file]);
-    expect([again.stderr, again.code]).toEqual(["", 0]);
-    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("command\ncommand\n");
   });
 });
