@@ -17,7 +17,7 @@ const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 interface GitOptions {
   readonly input?: string;
   readonly signal?: AbortSignal;
-  /** Ends git after so many milliseconds. */
+  /** Time limit in milliseconds. */
   readonly timeout?: number;
 }
 
@@ -42,7 +42,7 @@ export function git(directory: string, args: readonly string[], options: GitOpti
   });
 }
 
-/** Started by a git hook, this process has variables that name that hook's repository: they are left out. */
+/** An environment without the variables that a git hook sets for its own repository. */
 export function withoutRepository(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const entries = Object.entries(environment);
   return Object.fromEntries(entries.filter(([name]) => !/^GIT_(?!SSH|EXEC_PATH|TRACE|CONFIG|TEST)/.test(name)));

@@ -95,7 +95,8 @@ export class DemoSession {
 
   /** Reads the whole log from the session's files. */
   async log(): Promise<readonly LogRecord[]> {
-    const { events } = await askBosun(this.#bosun, ["replay", this.#session_id, "--json"]);
+    const { code, events, complaint } = await askBosun(this.#bosun, ["replay", this.#session_id, "--json"]);
+    if (code !== 0) throw new Error(`The log of ${this.#session_id} cannot be read: ${complaint}`);
     return events as unknown as readonly LogRecord[];
   }
 

@@ -58,6 +58,8 @@ interface Agent {
 /** What the killed scheduler left. */
 interface Crash {
   readonly pid: number;
+  /** The number of records that it printed. */
+  readonly printed: number;
   readonly records: readonly LogRecord[];
   readonly agents: readonly Agent[];
 }
@@ -76,7 +78,8 @@ async function workUntilKilled(demo: Demo): Promise<Result<Crash, Failure>> {
     const what = `The scheduler ended with exit code ${end.code} before the demo could kill it. ${end.complaint}`;
     return err(failure("environment", what.trim(), { hint: `Run the plan to see why: bosun run --plan ${plan}` }));
   }
-  const { pid, records, agents } = crash;
+  const { pid, printed, records, agents } = crash;
+  if (records.length < printed) return broken(`After the kill, record ${printed} is not in the log.`);
   const done = ticketsDone(records);
   screen.section(
     "killed",
@@ -95,16 +98,16 @@ async function workUntilKilled(demo: Demo): Promise<Result<Crash, Failure>> {
 async function runUntilKilled(demo: Demo, words: readonly string[]) {
   const { session } = demo;
   const agents = new Map<string, Agent>();
-  let killed: Omit<Crash, "records"> | undefined;
+  let killed: Omit<Crash, "records" | "printed"> | undefined;
   let done = 0;
-  let shown = 0;
+  let printed = 0;
   const end = await session.run(words, async (event) => {
     const turn = textOf(event["turn_id"]);
     if (event["type"] === "turn_ended") agents.delete(turn);
     if (event["type"] === "record") {
       const record = event as unknown as UnsealedRecord;
       showRecord(demo, record);
-      shown = Number(event["sequence"]);
+      printed = Number(event["sequence"]);
       done += ticketsDone([record]).length;
     }
     if (event["type"] !== "turn_started") return;
@@ -120,8 +123,8 @@ async function runUntilKilled(demo: Demo, words: readonly string[]) {
   if (killed === undefined) return { crash: undefined, end };
   const records = await session.log();
   // The scheduler may have committed records that it could not print any more.
-  for (const record of records.slice(shown)) showRecord(demo, record);
-  return { crash: { ...killed, records }, end };
+  for (const record of records.slice(printed)) showRecord(demo, record);
+  return { crash: { ...killed, printed, records }, end };
 }
 
 /** Whether a process runs. A zombie does not. */
