@@ -8,11 +8,12 @@ import type { Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { SessionEvent } from "./bus.ts";
 import type { SessionContext } from "./context.ts";
 
 /** What a person is notified of. `notify.on` names the events that count; without it all do. */
 export type NotifyEvent = "question" | "hold" | "stopped" | "closed";
+
+const EVENTS: readonly NotifyEvent[] = ["question", "hold", "stopped", "closed"];
 
 /** One notification: everything of one event that is open and was not notified yet. */
 export interface Notification {
@@ -66,19 +67,19 @@ const LINE_BYTES = 2_048;
 const LAST_WORDS = 200;
 
 /**
- * Runs `notify.command` when a person should look: one program at a time, with everything of one event that waits. What
- * was notified is stored when the program has ended, so it is notified at least once, and a crash in between repeats
- * it. A program that fails, hangs or is missing is a warning.
+ * Runs `notify.command` when a person should look: one program at a time, with everything of one event that is open and was not notified. What
+ * was notified is stored when the program has ended, so it is notified at least once, and a crash in between repeats it. A program that fails,
+ * hangs or is missing is a warning.
  */
 export class Notifications {
   readonly #context: SessionContext;
   readonly #session: ReadableSession;
   readonly #hook: NotificationHook | undefined;
-  readonly #on: ReadonlySet<NotifyEvent>;
-  readonly #known = new Set<string>();
-  readonly #interrupted = new Set<string>();
-  readonly #waiting = new Map<string, NotifyEvent>();
+  readonly #on: readonly NotifyEvent[];
+  readonly #sent: Map<string, Pick<SentNotification, "begun">>;
   readonly #abort = new AbortController();
+  /** The last stored record. Memory is ahead of it: what is not stored is not notified. */
+  #stored: number;
   #begun = false;
   #running: Promise<void> | undefined;
   #lastTrouble: string | undefined;
@@ -93,10 +94,15 @@ export class Notifications {
     this.#context = context;
     this.#session = session;
     this.#hook = hook;
-    for (const [key, { begun }] of sent) (begun === true ? this.#interrupted : this.#known).add(key);
+    this.#sent = new Map(sent);
+    this.#stored = session.sequence;
     const { notify } = context.config;
-    this.#on = new Set(notify && hook ? (notify.on ?? ["question", "hold", "stopped", "closed"]) : []);
-    if (this.#on.size > 0) context.bus.subscribe((event) => this.#take(event));
+    this.#on = notify && hook ? (notify.on ?? EVENTS) : [];
+    if (this.#on.length === 0) return;
+    context.bus.subscribe((event) => {
+      if (event.kind === "record") this.#stored = event.sequence;
+      this.#wake();
+    });
   }
 
   /** Whether a program runs or will run. */
@@ -104,14 +110,9 @@ export class Notifications {
     return this.#running !== undefined;
   }
 
-  /** Starts to notify, first of what is open. An earlier stop is left out: the person who resumed knows. */
+  /** Starts to notify, first of what is open already. */
   begin(): void {
-    if (this.#on.size === 0) return;
     this.#begun = true;
-    const { ledger, sequence } = this.#session;
-    for (const ask_id of ledger.asks.keys()) this.#add("question", questionKey(ask_id));
-    this.#addHolds();
-    if (ledger.figures.closed) this.#add("closed", `closed:${sequence}`);
     this.#wake();
   }
 
@@ -124,37 +125,12 @@ export class Notifications {
     await this.#running;
   }
 
-  #take(event: SessionEvent): void {
-    if (event.kind === "ask") this.#add("question", questionKey(event.ask.ask_id));
-    if (event.kind === "record") {
-      const { payload_type } = event.record;
-      if (payload_type === "session_stopped") this.#add("stopped", `stopped:${event.sequence}`);
-      else if (payload_type === "session_closed") this.#add("closed", `closed:${event.sequence}`);
-      this.#addHolds();
-    }
-    this.#wake();
-  }
-
-  /** A role held by its own rate goes on by itself within a minute, so that is not notified. */
-  #addHolds(): void {
-    for (const hold of this.#session.ledger.holds.values()) {
-      if (hold.limit?.limit !== "turns_per_minute") this.#add("hold", holdKey(hold));
-    }
-  }
-
-  #add(event: NotifyEvent, key: string): void {
-    if (!this.#on.has(event) || this.#known.has(key)) return;
-    this.#known.add(key);
-    this.#waiting.set(key, event);
-  }
-
   #wake(): void {
-    if (!this.#begun || this.#running || this.#waiting.size === 0 || this.#abort.signal.aborted) return;
+    if (!this.#begun || this.#running || this.#abort.signal.aborted || !this.#due()) return;
     this.#running = this.#sendAll()
       .catch((error: unknown) => this.#context.broken(error))
       .then(() => {
         this.#running = undefined;
-        this.#wake();
         this.#context.schedule();
       });
   }
@@ -162,30 +138,35 @@ export class Notifications {
   async #sendAll(): Promise<void> {
     // Answers given beforehand settle their questions in this turn of the event loop.
     await new Promise<void>((resolve) => this.#context.clock.soon(resolve));
-    for (let [event] = this.#waiting.values(); event && !this.#abort.signal.aborted; [event] = this.#waiting.values()) {
-      const keys = [...this.#waiting].flatMap(([key, other]) => (other === event ? [key] : []));
-      for (const key of keys) this.#waiting.delete(key);
-      const notification = this.#stillOpen(event, keys);
-      if (notification) await this.#send(notification, keys);
-    }
+    for (let due = this.#due(); due && !this.#abort.signal.aborted; due = this.#due()) await this.#send(due);
   }
 
-  /** What of these keys is still open: an answer, a release or an end may have come meanwhile. */
-  #stillOpen(event: NotifyEvent, keys: readonly string[]): Notification | undefined {
-    const { ledger } = this.#session;
-    const wanted = new Set(keys);
-    const asks =
-      event === "question" ? [...ledger.asks.values()].filter((ask) => wanted.has(questionKey(ask.ask_id))) : [];
-    const holds = event === "hold" ? [...ledger.holds.values()].filter((hold) => wanted.has(holdKey(hold))) : [];
+  /** The first event with something open that was not notified, with the keys of all of it. */
+  #due(): (Notification & { readonly keys: readonly string[] }) | undefined {
+    const { ledger, sequence } = this.#session;
     const { closed, stopped } = ledger.figures;
-    const ended = event === "closed" ? closed !== undefined : event === "stopped" && stopped !== undefined && !closed;
-    if (asks.length === 0 && holds.length === 0 && !ended) return undefined;
-    return { event, asks, holds, again: keys.some((key) => this.#interrupted.has(key)) };
+    const isStored = sequence === this.#stored;
+    const isNew = (key: string) => this.#sent.get(key)?.begun ?? !this.#sent.has(key);
+    const isNewAsk = (ask: LedgerAsk) => ask.record <= this.#stored && isNew(questionKey(ask));
+    // A role held by its own rate goes on by itself within a minute.
+    const isNewHold = (hold: LedgerHold) =>
+      isStored && hold.limit?.limit !== "turns_per_minute" && isNew(holdKey(hold));
+    for (const event of this.#on) {
+      const asks = event === "question" ? [...ledger.asks.values()].filter(isNewAsk) : [];
+      const holds = event === "hold" ? [...ledger.holds.values()].filter(isNewHold) : [];
+      const isEnd = (event === "closed" && closed) || (event === "stopped" && stopped && !closed);
+      const end = isEnd && isStored ? [`${event}:${sequence}`].filter(isNew) : [];
+      const keys = [...asks.map(questionKey), ...holds.map(holdKey), ...end];
+      if (keys.length > 0) return { event, asks, holds, keys, again: keys.some((key) => this.#sent.has(key)) };
+    }
+    return undefined;
   }
 
-  async #send(notification: Notification, keys: readonly string[]): Promise<void> {
+  async #send(notification: Notification & { readonly keys: readonly string[] }): Promise<void> {
+    const { event, keys } = notification;
+    for (const key of keys) this.#sent.set(key, {});
     const message = this.#hook?.message(this.#session, notification);
-    const trouble = message === undefined ? undefined : await this.#run(notification.event, message, keys);
+    const trouble = message === undefined ? undefined : await this.#run(event, message, keys);
     crashPoint("notification_ended");
     if (this.#abort.signal.aborted) return;
     const value = { at: this.#context.clock.now(), ...(trouble === undefined ? {} : { trouble }) };
@@ -264,7 +245,7 @@ class Errors implements RunListener {
   }
 }
 
-function questionKey(ask_id: string): string {
+function questionKey({ ask_id }: LedgerAsk): string {
   return `question:${ask_id}`;
 }
 
