@@ -70,7 +70,7 @@ describe("a limit of tokens or money", () => {
   it.each([
     ["tokens", { input_tokens: 600, output_tokens: 400 }, "1500", "--budget-tokens 4000"],
     ["usd", { cost_usd: 0.75 }, "1.2", "--budget-usd 3"],
-  ])("in %s stops with 5 when it is reached, and a higher one goes on", async (kind, usage, most, higher) => {
+  ])("in %s stops with 5 when it is reached, and a higher one continues", async (kind, usage, most, higher) => {
     const here = rig();
     const roles = registry(here, { cli_command: telling(usage) });
     const args = ["run", "--plan", here.write("plan.json", THREE), "--roles", roles, "--max-workers", "1"];

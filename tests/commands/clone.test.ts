@@ -52,29 +52,23 @@ describe("printed commands in a clone that is not installed", () => {
     expect(shell("node dist/bin.js nope").stderr).toContain("(`node dist/bin.js help` lists the commands");
   });
 
-  it("have absolute paths elsewhere, and the home as it was typed", () => {
-    const run = `node dist/bin.js --home 'my home' run --plan ${here.write("ask.json", ASK)} --session s --answer name=Ada`;
-    const [replay = ""] = nextIn(shell(run).stdout);
-    expect(replay).toBe("node dist/bin.js --home 'my home' replay s --verify");
-    expect(shell(replay).status).toBe(0);
-    const [afar = ""] = nextIn(
-      shell(`node '${clone}/dist/bin.js' --home '${clone}/my home' status s`, here.workspace).stdout,
-    );
-    expect(afar).toBe(`node '${clone}/dist/bin.js' --home '${clone}/my home' replay s --verify`);
-    expect(shell(afar, here.workspace).status).toBe(0);
-  });
-
-  it("can be copied anywhere from a notification", () => {
+  it("have the home as typed, and absolute paths elsewhere and in notifications", () => {
     const notify = { command: ["sh", "-c", "cat >>told"], on: ["stopped"] };
     const config = here.write("config.json", JSON.stringify({ notify }));
     const plan = here.write("ask.json", ASK);
-    shell(`node dist/bin.js --home 'my home' run --plan ${plan} --session s --config ${config}`);
+    const near = "node dist/bin.js --home 'my home'";
+    const absolute = `node '${clone}/dist/bin.js' --home '${clone}/my home'`;
+    const ran = shell(`${near} run --plan ${plan} --session s --config ${config}`);
+    expect(nextIn(ran.stdout)).toEqual([`${near} answer s c1.name Ada`, `${near} resume s`]);
     const { next } = JSON.parse(readFileSync(join(clone, "told"), "utf8")) as { next: string[] };
-    expect(next[0]).toBe(`node '${clone}/dist/bin.js' --home '${clone}/my home' answer s c1.name Ada`);
-    expect(shell(next[0] ?? "", "/").status).toBe(0);
+    expect(next).toEqual([`${absolute} answer s c1.name Ada`, `${absolute} resume s`]);
+    for (const command of next) expect(shell(command, "/").status).toBe(0);
+    const afar = nextIn(shell(`${absolute} status s`, here.workspace).stdout);
+    expect(afar).toEqual([`${absolute} replay s --verify`]);
+    expect(shell(afar.join(), here.workspace).status).toBe(0);
   });
 
-  it("name this Node where the shell finds another, or only npm's", () => {
+  it("name this Node if the shell finds another, or only one that npm lends", () => {
     const older = join(programs, "node");
     writeFileSync(join(programs, "older"), "#!/bin/sh\nexit 1\n");
     chmodSync(join(programs, "older"), 0o755);
@@ -94,7 +88,7 @@ describe("printed commands in a clone that is not installed", () => {
     expect(typed(another)).toContain(whole);
   });
 
-  it("are `bosun` once that is on the PATH", () => {
+  it("are `bosun` if that is on the PATH", () => {
     chmodSync(join(clone, "dist", "bin.js"), 0o755);
     symlinkSync(join(clone, "dist", "bin.js"), join(programs, "bosun"));
     expect(shell("bosun status").stderr).toContain("Start with `bosun run`");

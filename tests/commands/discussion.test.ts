@@ -37,7 +37,7 @@ const PLAN = JSON.stringify({
   ],
 });
 
-/** The same, with work beside the discussion that takes until there is a file `go` in the workspace. */
+/** The same, with a task beside the discussion that waits for a file `go` in the workspace. */
 const PLAN_OF_TWO = JSON.stringify({
   ...JSON.parse(PLAN),
   tasks: [

@@ -293,7 +293,7 @@ describe("bosun replay", () => {
     writer.kill();
     rmSync(report);
     writeFileSync(report, before);
-    // Nor is it missing where its folder cannot be entered.
+    // A folder that cannot be entered does not make the report a missing one.
     renameSync(dirname(report), `${dirname(report)}.away`);
     symlinkSync(dirname(report), dirname(report));
     await finds(`${report} cannot be read`);
@@ -302,7 +302,7 @@ describe("bosun replay", () => {
 
     for (const name of names.slice(-2)) rmSync(join(log, name));
     expect(await verify(session_id)).toMatchObject({ completeness: "truncated" });
-    // In the folder alone this looks like a session that still runs.
+    // The folder alone looks like a session that still runs.
     expect(await verify(log)).toMatchObject({ integrity: "ok", completeness: "open" });
     rmSync(log, { recursive: true });
     expect((await verify(session_id)).problems).toMatchObject([{ sequence: 1 }]);

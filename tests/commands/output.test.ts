@@ -202,15 +202,15 @@ describe("the reviewer of a task", () => {
   it("is shown in the plan, from the plan or the settings", async () => {
     const here = rig();
     const plan = tinyPlan([
-      { task_id: "said", shell: "true", more: { review: "checks" } },
-      { task_id: "unsaid", shell: "true", more: { review: undefined } },
+      { task_id: "given", shell: "true", more: { review: "checks" } },
+      { task_id: "default", shell: "true", more: { review: undefined } },
     ]);
     const config = here.write("config.json", JSON.stringify({ plan_approval: "ask", review: "user" }));
     const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
     expect(ran.code).toBe(4);
     const { stdout } = await typed(here, ["plan"]);
     expect(stdout).toMatch(
-      /^TASK .* CHECKS +REVIEW +WHAT\nsaid .* 1 +checks +Do said\nunsaid .* 1 +user +Do unsaid\n/m,
+      /^TASK .* CHECKS +REVIEW +WHAT\ngiven .* 1 +checks +Do given\ndefault .* 1 +user +Do default\n/m,
     );
     expect(await typedJson(here, ["plan", "--json"])).toMatchObject({ review: "user" });
   });

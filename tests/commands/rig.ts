@@ -111,7 +111,8 @@ export async function until(
 ): Promise<void> {
   const deadline = performance.now() + within_ms;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${typeof what === "string" ? what : what()}`);
+    if (performance.now() > deadline)
+      throw new Error(`timed out waiting for ${typeof what === "string" ? what : what()}`);
     await delay(15);
   }
 }

@@ -169,9 +169,9 @@ describe("wrong input", () => {
     const here = rig();
     for (const [name, content] of Object.entries(FILES)) here.write(`workspace/${name}`, content);
     process.chdir(here.workspace);
-    for (const [args, code, said] of WRONG) {
+    for (const [args, code, message] of WRONG) {
       const left = await typed(here, args);
-      const says = typeof said === "string" ? left.stderr.includes(said) : said.test(left.stderr);
+      const says = typeof message === "string" ? left.stderr.includes(message) : message.test(left.stderr);
       const saysNext = /^Error: [^]*(\n.|; |must be )/.test(left.stderr);
       const must = { args, code, stdout: "", says: true, saysNext: true };
       expect({ args, code: left.code, stdout: left.stdout, says, saysNext, told: left.stderr }).toMatchObject(must);
@@ -189,7 +189,7 @@ describe("wrong input", () => {
     expect(existsSync(here.home)).toBe(false);
   });
 
-  it("exits with 3 where the current directory was deleted", () => {
+  it("exits with 3 if the current directory was deleted", () => {
     const here = rig();
     const gone = join(here.workspace, "gone");
     mkdirSync(gone);
@@ -200,7 +200,7 @@ describe("wrong input", () => {
     expect(left.stderr).not.toContain("bug");
   });
 
-  it("is refused with an existing home, and changes no session", async () => {
+  it("is refused in an existing home, and changes no session", async () => {
     const here = rig();
     const plan = here.write("plan.json", GOOD);
     expect((await typed(here, ["run", "--plan", plan, "--session", "mine"])).code).toBe(0);
@@ -223,9 +223,9 @@ describe("wrong input", () => {
       [["resume", "--budget-usd", "9", "--deadline", "9m"], 0, "--budget-usd, --deadline"],
       [["resume", "mine", "--release", "shell"], 0, "--release"],
     ];
-    for (const [args, code, said] of wrong) {
+    for (const [args, code, message] of wrong) {
       const left = await typed(here, args);
-      expect(`${args.join(" ")}\n${left.stderr}`).toContain(said);
+      expect(`${args.join(" ")}\n${left.stderr}`).toContain(message);
       expect(left.code).toBe(code);
     }
     expect((await typed(here, ["replay", "mine", "--verify"])).code).toBe(0);
@@ -304,7 +304,7 @@ describe("help", () => {
       const words = execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${example}`], { encoding: "utf8" });
       return typed(here, words.trimEnd().split("\n")).then(({ code }) => code);
     });
-    // The manager of the second and the third asks something first.
+    // The manager of the second and the third example asks a question first.
     expect(await Promise.all(codes)).toEqual([0, 4, 4]);
   });
 });
