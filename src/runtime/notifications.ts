@@ -60,6 +60,9 @@ export interface SentNotification {
 /** The stored process of the running program: there is at most one. */
 const PROCESS_ID = "notification";
 
+/** Starts the program only when its process is on record, so that a crash before leaves no program without a message. */
+const GATE = ["sh", "-c", 'read -r go && exec "$@"', "notification"];
+
 /** Bytes kept of each line of the program's stderr. */
 const LINE_BYTES = 2_048;
 
@@ -191,7 +194,7 @@ export class Notifications {
     const launched = await launcher.launch({
       // Where the machine can, everything that the program starts dies with it and with the scheduler.
       isolation: { level: "processes", required: false },
-      command,
+      command: [...GATE, ...command],
       directory: workspace,
       environment: { ...checkEnvironment(environment, about), BOSUN_EVENT: event },
     });
@@ -211,7 +214,7 @@ export class Notifications {
     for (const id of keys) void this.#context.keep({ put: NOTIFIED, id, value: begun });
     const recorded = await this.#context.keep({ put: "process", id: PROCESS_ID, value: { pid, started, run: 1 } });
     crashPoint("notification_pid_committed");
-    if (recorded) run.give(`${message}\n`);
+    if (recorded) run.give(`go\n${message}\n`);
     else run.stop("not_recorded");
     crashPoint("notification_given");
     const trouble = troubleOf(await run.ended, timeout_ms);

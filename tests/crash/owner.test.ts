@@ -30,7 +30,7 @@ function marks({ workspace }: Place): string[] {
 
 describe("a session", () => {
   it(
-    "that fifty processes resume at once is run by one; the others name it",
+    "that fifty processes resume at once is run by one, and the others name it",
     async () => {
       const place = await interrupted();
       const all = Array.from({ length: 50 }, () => start(place, ["resume", place.session_id, "--no-input"]));
@@ -45,7 +45,7 @@ describe("a session", () => {
       writeFileSync(join(place.workspace, "go"), "");
       expect((await owner?.ended)?.code).toBe(0);
       const others = await Promise.all(all.filter((one) => one !== owner).map((one) => one.ended));
-      const holder = `is held by process ${owner?.child.pid} on ${os.hostname()}`;
+      const holder = `process ${owner?.child.pid} on ${os.hostname()}`;
       expect(others.filter(({ code, stderr }) => code !== 7 || !stderr.includes(holder))).toEqual([]);
       const outcome = { kills: ["turn_given" as const], lives: 2, words: 0, violations: [] };
       expect(await violationsOf(place, outcome, undefined)).toEqual([]);

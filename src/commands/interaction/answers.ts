@@ -136,7 +136,7 @@ function openIds(questions: readonly OpenQuestion[]): string {
 
 /**
  * Passes the outcome of a run on. Once the session waits for a person or is closed, tells which answers given beforehand were not used:
- * most of them have a misspelt id. A failure to read them leaves the outcome as it is.
+ * most of them have a misspelt id. Fails if the store cannot be read.
  */
 export async function withUnusedAnswers(
   { terminal }: CommandContext,
@@ -148,15 +148,16 @@ export async function withUnusedAnswers(
   const code = await left;
   if (answers.length === 0 || !code.ok) return code;
   const row = store.session(session_id);
-  if (code.value !== EXIT_PERSON_NEEDED && !(row.ok && row.value.state === "closed")) return code;
-  const asked = await catchStorage(async (): Promise<Result<OpenQuestion[], Failure>> => {
+  if (!row.ok) return row;
+  if (code.value !== EXIT_PERSON_NEEDED && row.value.state !== "closed") return code;
+  return catchStorage(async () => {
     const waiting = await waitingOf(store, session_id);
+    if (!waiting.ok) return waiting;
     const earlier = await questionsSoFar(store, session_id);
-    if (!waiting.ok || !earlier.ok) return earlier;
-    return ok([...earlier.value, ...waiting.value.filter((one) => one.kind === "question")]);
+    if (!earlier.ok) return earlier;
+    showUnused(terminal.err, answers, [...earlier.value, ...waiting.value.filter((one) => one.kind === "question")]);
+    return code;
   });
-  if (asked.ok) showUnused(terminal.err, answers, asked.value);
-  return code;
 }
 
 /** Tells which answers fit none of the questions, or name an option that their question does not have. */
