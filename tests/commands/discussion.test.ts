@@ -223,6 +223,10 @@ describe("a child session", () => {
     await until("the wait", () => running.stdout().includes("WAITS FOR A PERSON"));
     await until("the work aside", () => existsSync(join(here.workspace, "begun")));
     const [, child = ""] = /STARTED debate (\S+)/.exec(running.stdout()) ?? [];
+    // The wait is shown while the child still stops for it.
+    const reader = value(openReader(here.home));
+    await until("the child to stop", () => reader.holder(child) === undefined);
+    reader.close();
     writeFileSync(join(here.workspace, "open"), "");
     const unheeded = await typed(here, ["resume", child, "--unanswered", "default"]);
     expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining("--unanswered")]);

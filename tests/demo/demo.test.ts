@@ -59,7 +59,9 @@ describe("bosun demo", () => {
       expect(killed.done.length).toBeGreaterThan(0);
       expect(killed.agents).toContainEqual(expect.objectContaining({ name: expect.stringContaining("shell") }));
       for (const { pid } of [killed, ...killed.agents]) expect(isLiving(pid)).toBe(false);
-      expect(resumed).toMatchObject({ ended: killed.agents.length, records: killed.records });
+      expect(resumed).toMatchObject({ ended: killed.agents.length });
+      // A record that was committed at the kill reaches the log folder with the resume.
+      expect(resumed.records).toBeGreaterThanOrEqual(killed.records);
       expect(resumed.pid).not.toBe(killed.pid);
       expect(resumed.repeated).toBeGreaterThan(0);
 
