@@ -15,7 +15,7 @@ import { openExistingHome, type OpenHome, withHome } from "./context/home.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
 import { putToOwner } from "./interaction/put.ts";
-import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./lookup/plan.ts";
+import { exportablePlan, planFileText, planOf, type RecordedPlan, withInstructions } from "./lookup/plan.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
 
@@ -63,7 +63,10 @@ async function plan(
     if (options.export !== undefined) return exportPlan(context, { home, store }, row.value, shown, options.export);
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
     const kept = gate && keptFor(store, session_id, gate);
-    if (!isDecided) return ok(show(context, row.value, shown, gate, kept, options));
+    if (!isDecided) {
+      const whole = options.json === true ? ok(shown) : await withInstructions(home, session_id, shown);
+      return whole.ok ? ok(show(context, row.value, whole.value, gate, kept, options)) : whole;
+    }
     if (gate === undefined) return err(refused(row.value, "has no plan that needs a decision"));
     if (kept !== undefined) return err(saidAlready(session_id, "The plan", kept));
     return decide(context, { store, home, row: row.value, session_id, shown, ask_id: gate.ask_id }, options);

@@ -27,7 +27,9 @@ export function register(command: Command, run: Run): void {
     .option("--plan <file>", "use your own plan, as YAML or JSON; - reads standard input")
     .option("--cwd <directory>", "the workspace (default: the current directory)")
     .option("--plan-only", "stop when there is a plan, for you to review")
-    .option("--confirm", "ask you to accept the result before the session closes")
+    .option("--ask-plan", "ask you to approve the plan (the default at a terminal, except for the embedded crew)")
+    .option("--confirm", "ask you to accept the result before the session closes (likewise)")
+    .option("--no-confirm", "do not ask for that")
     .option("--max-workers <n>", "how many workers may run at once")
     .option("--isolation <how>", "only none: agents work in the workspace itself")
     .option("--base <ref>", "the commit that worktrees start from")
@@ -67,7 +69,8 @@ async function runSession(
   }
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
-  const input = await readRunInput(context, words, options);
+  const { ask, scheduler } = runOptions.value;
+  const input = await readRunInput(context, words, options, ask && scheduler !== "detached");
   if (!input.ok) return input;
   return withHome(openHome(context), async (home) => {
     const { store } = home;
@@ -88,8 +91,9 @@ function notYet(options: RunCommandOptions): Failure | undefined {
       hint: "Leave it out; --cwd names the workspace.",
     });
   }
-  if (options.yes === true && options.planOnly === true) {
-    return failure("usage", "--yes and --plan-only cannot be combined.", { hint: "Leave one of them out." });
+  const asking = options.planOnly === true ? "--plan-only" : options.askPlan === true ? "--ask-plan" : undefined;
+  if (options.yes === true && asking !== undefined) {
+    return failure("usage", `--yes and ${asking} cannot be combined.`, { hint: "Leave one of them out." });
   }
   return undefined;
 }

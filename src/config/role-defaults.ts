@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Dialect, Role, Sandbox } from "../protocol/roles.ts";
+import { crewProgram } from "./installation.ts";
 
 /** The agent programs that have a dialect of their own; each is the name of both. */
 export const AGENT_PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const satisfies readonly Dialect[];
@@ -55,6 +56,16 @@ export function defaultSandbox(role: Role): Sandbox {
 /** Whether a turn of this role presumably costs money. */
 export function costsMoney(role: Role): boolean {
   return role.backend === "model" || keepsConversations(role);
+}
+
+/** Whether a role is the bundled manager that plays a plan file. */
+export function isPlaybook({ cli_command }: Pick<Role, "cli_command">): boolean {
+  return cli_command?.includes(crewProgram("playbook")) === true;
+}
+
+/** Whether a role is the bundled worker, which only runs commands. */
+export function isShell({ cli_command }: Pick<Role, "cli_command">): boolean {
+  return cli_command?.includes(crewProgram("shell")) === true;
 }
 
 /** Whether a name is that of an agent program with a dialect of its own. */

@@ -43,8 +43,10 @@ const NUMBERS = [
 
 const TEXTS = ["plan_approval", "review", "proposal", "isolation", "workspace"] as const;
 
+const SWITCHES = ["confirm"] as const;
+
 /** The settings that can be given as one text; the others are lists and mappings, for files only. */
-export type SettingKey = (typeof NUMBERS)[number] | (typeof TEXTS)[number];
+export type SettingKey = (typeof NUMBERS)[number] | (typeof TEXTS)[number] | (typeof SWITCHES)[number];
 
 /** The JSON pointer of a dotted key: `/budget/turns` for `budget.turns`. */
 export function keyPointer(key: string): string {
@@ -58,7 +60,7 @@ function variableOf(key: SettingKey): string {
 
 /** The settings in the environment. An empty variable counts as not set. */
 export function environmentTexts(environment: Environment): GivenText[] {
-  return [...NUMBERS, ...TEXTS].flatMap((key) => {
+  return [...NUMBERS, ...TEXTS, ...SWITCHES].flatMap((key) => {
     const text = environment[variableOf(key)];
     return text === undefined || text === "" ? [] : [{ name: variableOf(key), key, text }];
   });
@@ -69,11 +71,18 @@ export function givenValues(given: readonly GivenText[]): Result<GivenValue[], P
   const values: GivenValue[] = [];
   const problems: Problem[] = [];
   for (const { name, key, text } of given) {
-    const value = (TEXTS as readonly string[]).includes(key) ? ok(text) : readNumber(key, text);
+    const value = readValue(key, text);
     if (value.ok) values.push({ name, key, value: value.value });
     else problems.push({ file: name, pointer: keyPointer(key), ...value.error });
   }
   return problems.length > 0 ? err(problems) : ok(values);
+}
+
+function readValue(key: SettingKey, text: string): Result<Json, Pick<Problem, "what" | "expected">> {
+  if ((TEXTS as readonly string[]).includes(key)) return ok(text);
+  if (!(SWITCHES as readonly string[]).includes(key)) return readNumber(key, text);
+  if (text === "true" || text === "false") return ok(text === "true");
+  return err({ what: `${JSON.stringify(text)} is not a switch`, expected: "true or false" });
 }
 
 /** A number; for a setting that is a time also a duration with its unit, converted to the unit of the setting. */

@@ -7,7 +7,7 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/
 import type { Role } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure, problemsIn } from "./document.ts";
 import type { Environment } from "./found.ts";
-import { costsMoney } from "./role-defaults.ts";
+import { costsMoney, isPlaybook, isShell } from "./role-defaults.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 import { environmentTexts, type GivenText, givenValues, keyPointer } from "./setting-text.ts";
 
@@ -23,8 +23,10 @@ export interface SettingSources {
   readonly user?: string | undefined;
   /** The current directory, absolute: the default workspace. */
   readonly directory: string;
-  /** The roles of the session; they decide the default of `plan_approval`. */
+  /** The roles of the session; they decide the defaults of `plan_approval` and `confirm`. */
   readonly roles: readonly Role[];
+  /** Whether a person at a terminal is asked, so that these defaults hold for any crew but the embedded one. */
+  readonly at_terminal: boolean;
 }
 
 /** A session's settings. */
@@ -130,9 +132,12 @@ function putAt(target: Record<string, Json>, path: readonly string[], value: Jso
 function merge(layers: readonly Layer[], sources: SettingSources): Settings {
   const origins = new Map<string, string>();
   const values: Record<string, Json> = {};
+  const { roles, at_terminal, directory } = sources;
+  const asks = at_terminal && !roles.every((role) => isPlaybook(role) || isShell(role));
   const defaults: readonly [string, Json][] = [
-    ["workspace", sources.directory],
-    ["plan_approval", sources.roles.some(costsMoney) ? "ask" : "never"],
+    ["workspace", directory],
+    ["plan_approval", asks || roles.some(costsMoney) ? "ask" : "never"],
+    ["confirm", asks],
     ...leaves(CONFIGURATION_DEFAULTS, ""),
   ];
   for (const [key, value] of defaults) putAt(values, key.split("."), value);

@@ -105,7 +105,7 @@ const DISCUSSED: readonly Json[] = ["never", "risk", "always"];
 function settingPowers(value: Json, usual: JsonObject): Finding[] {
   // Bosun does not read the metadata.
   const { metadata: _, ...settings } = objectOf(value);
-  const { checks, notify, plan_approval, workspace, review, proposal } = settings;
+  const { checks, notify, plan_approval, confirm, workspace, review, proposal } = settings;
   const usualReview = usual.review ?? CONFIGURATION_DEFAULTS.review;
   const usualProposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
   const claims: Finding[] = [];
@@ -122,6 +122,7 @@ function settingPowers(value: Json, usual: JsonObject): Finding[] {
   const { command } = objectOf(notify);
   if (command !== undefined) claim("/notify/command", `a notification runs ${JSON.stringify(command)}`);
   if (plan_approval === "never") claim("/plan_approval", "plans run without your approval");
+  if (confirm === false) claim("/confirm", "results are accepted without you");
   if (workspace !== undefined) claim("/workspace", `the work is done in ${JSON.stringify(workspace)}`);
   if (review !== undefined && review !== usualReview) {
     claim("/review", `work is reviewed by ${JSON.stringify(review)}, not by ${JSON.stringify(usualReview)}`);

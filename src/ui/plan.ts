@@ -1,7 +1,8 @@
 import type { Json } from "../lib/json.ts";
-import type { ResolvedConfiguration, Task } from "../protocol/payload.ts";
-import { clipped, wrapped, wrappedLines } from "./display.ts";
-import { PROSE_WIDTH, tableLines } from "./table.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { widthOf, wrap } from "../lib/text-layout.ts";
+import type { Criterion, Instruction, ResolvedConfiguration, Step, Task } from "../protocol/payload.ts";
+import { hanging, safeLine, safeText, wrapped, wrappedLines } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { counted, wordsOf } from "./words.ts";
 
@@ -11,6 +12,8 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly tasks: readonly Task[];
   /** The review policy of tasks without their own. */
   readonly review: ResolvedConfiguration["review"];
+  /** The checks of every task, from the configuration. */
+  readonly checks: readonly Criterion[];
 }
 
 /** The ids of the tasks that a revised plan adds, changes and removes. */
@@ -20,52 +23,119 @@ export interface RevisedTasks {
   readonly left_out: readonly string[];
 }
 
-/** The width of a list of task ids, in columns. */
-const IDS_WIDTH = 400;
-
-/** The plan's summary, and a table of its tasks in the plan's order. */
+/**
+ * The whole plan: its summary, and each task with everything that will be run for it. A person approves commands by it, so nothing is cut.
+ * Of a revised plan only the new and the changed tasks are written out.
+ */
 export function planLines(plan: ShownPlan, output: Output): string[] {
-  const { summary, tasks, review, added, changed = [], left_out = [] } = plan;
-  const rows = tasks.map((task) => [
-    task.task_id,
-    (task.dependencies ?? []).join(", ") || "-",
-    assignee(task),
-    String(
-      (task.acceptance_criteria ?? []).filter((criterion) => typeof criterion === "object" && "command" in criterion)
-        .length,
-    ),
-    task.review ?? review,
-    clipped(task.description, PROSE_WIDTH),
-  ]);
-  const columns = [
-    { heading: "TASK", widest: 24 },
-    { heading: "AFTER", widest: 30 },
-    { heading: "BY", widest: 20 },
-    { heading: "CHECKS" },
-    { heading: "REVIEW" },
-    { heading: "WHAT" },
-  ];
-  const risks = tasks.flatMap((task) =>
-    (task.risks ?? []).flatMap((risk) => wrapped(`${task.task_id}: ${wordsOf(risk as Json)}`, output.width, 2)),
-  );
-  const [heading = "", ...lines] = tableLines(columns, rows, output.width);
+  const { summary, tasks, checks, added, changed = [], left_out = [] } = plan;
+  const { width } = output;
+  const isRevised = added !== undefined;
+  const news = new Set([...(added ?? []), ...changed]);
+  const unchanged = isRevised ? tasks.filter(({ task_id }) => !news.has(task_id)).map(({ task_id }) => task_id) : [];
+  const shown = isRevised ? tasks.filter(({ task_id }) => news.has(task_id)) : tasks;
   return [
-    output.style("bold", `A ${added ? "revised " : ""}plan of ${counted(tasks.length, "task")}`),
-    ...(summary === "" ? [] : wrappedLines(summary, output.width, 0)),
-    ...idsLine("new", added ?? []),
-    ...idsLine("changed", changed),
-    ...idsLine("removed", left_out),
-    "",
-    output.style("dim", heading),
-    ...lines,
-    ...(risks.length === 0 ? [] : ["", "Risks", ...risks]),
+    output.style("bold", `A ${isRevised ? "revised " : ""}plan of ${counted(tasks.length, "task")}`),
+    ...(summary === "" ? [] : wrappedLines(summary, width, 0)),
+    ...idsLines("new", added ?? [], width),
+    ...idsLines("changed", changed, width),
+    ...idsLines("removed", left_out, width),
+    ...idsLines("unchanged", unchanged, width),
+    ...shown.flatMap((task) => ["", ...taskLines(task, plan, output)]),
+    ...(checks.length === 0 ? [] : ["", output.style("bold", "Checks of every task, from the configuration")]),
+    ...checks.flatMap((check) => criterionLines(check, output)),
   ];
 }
 
-function idsLine(what: string, ids: readonly string[]): string[] {
-  return ids.length === 0 ? [] : [`  ${what}: ${clipped(ids.join(", "), IDS_WIDTH)}`];
+function idsLines(what: string, ids: readonly string[], width: number): string[] {
+  return ids.length === 0 ? [] : wrapped(`${what}: ${ids.join(", ")}`, width, 2);
+}
+
+function taskLines(task: Task, { review }: ShownPlan, output: Output): string[] {
+  const { task_id, description, dependencies = [], instruction, acceptance_criteria = [], risks = [] } = task;
+  const { width } = output;
+  const about = [
+    `by ${assignee(task)}`,
+    ...(dependencies.length === 0 ? [] : [`after ${dependencies.join(", ")}`]),
+    `review: ${task.review ?? review}`,
+  ].join("; ");
+  const steps =
+    instruction === undefined
+      ? wrapped("The manager writes the steps when the task begins.", width, 2)
+      : instructionLines(instruction, output, description);
+  return [
+    output.style("bold", safeLine(task_id)),
+    ...wrapped(about, width, 2).map((line) => output.style("dim", line)),
+    ...wrappedLines(description, width, 2),
+    ...steps,
+    ...acceptance_criteria.flatMap((criterion) => criterionLines(criterion, output)),
+    ...revisionsOf(task).flatMap((one, index) => [
+      ...wrapped(`If it is sent back or fails (${index + 1}):`, width, 2),
+      ...instructionLines(one, output),
+    ]),
+    ...risks.flatMap((risk) => wrapped(`risk: ${wordsOf(risk as Json)}`, width, 2)),
+  ];
 }
 
 function assignee({ assigned_to: { role_id, capability } = {} }: Task): string {
-  return role_id ?? (capability === undefined ? "any worker" : `can ${capability}`);
+  return role_id ?? (capability === undefined ? "any worker" : `a worker with the capability ${capability}`);
+}
+
+/** The instructions that the playbook manager gives after the first. */
+function revisionsOf({ metadata }: Task): readonly Instruction[] {
+  const { revisions = [] } = (metadata?.playbook ?? {}) as { readonly revisions?: readonly Instruction[] };
+  return revisions;
+}
+
+/** Its summary, unless that is the text `above`, its steps and its criteria. */
+function instructionLines(
+  { summary, steps = [], acceptance_criteria = [] }: Instruction,
+  output: Output,
+  above?: string,
+): string[] {
+  return [
+    ...(summary === undefined || summary === above ? [] : wrappedLines(wordsOf(summary), output.width, 2)),
+    ...steps.flatMap((step, index) => stepLines(step, index + 1, output)),
+    ...acceptance_criteria.flatMap((criterion) => criterionLines(criterion, output)),
+  ];
+}
+
+function stepLines(step: Step, number: number, output: Output): string[] {
+  const { text, command, shell } = typeof step === "string" ? { text: step } : step;
+  const before = `  ${number}. `;
+  const commands = [
+    ...(command === undefined ? [] : [argumentsLine(command)]),
+    ...(shell === undefined ? [] : [shell]),
+  ];
+  if (text !== undefined && text !== "") {
+    const [first = "", ...more] = hanging(text, output.width, before.length);
+    return [before + first, ...more, ...commands.flatMap((one) => commandLines(one, output))];
+  }
+  return commands.flatMap((one, index) => commandLines(one, output, index === 0 ? before : undefined));
+}
+
+function criterionLines(criterion: Criterion, output: Output): string[] {
+  const { text, command, expect_exit = 0 } = typeof criterion === "string" ? { text: criterion } : criterion;
+  if (command === undefined) return wrapped(`criterion: ${text}`, output.width, 2);
+  const passes = expect_exit === 0 ? "" : ` (passes with exit code ${expect_exit})`;
+  return [...wrapped(`check: ${text}${passes}`, output.width, 2), ...commandLines(argumentsLine(command), output)];
+}
+
+function argumentsLine(command: readonly string[]): string {
+  return command.map(shellWord).join(" ");
+}
+
+/** A command as it is written, after `$`. Only lines that are too long are broken. */
+function commandLines(command: string, output: Output, before = "     "): string[] {
+  return safeText(command.trimEnd())
+    .split("\n")
+    .flatMap((line) => (widthOf(line) <= output.width - COMMAND_INDENT ? [line] : continued(line, output.width)))
+    .map((line, index) => (index === 0 ? `${before}$ ` : " ".repeat(COMMAND_INDENT)) + output.style("cyan", line));
+}
+
+const COMMAND_INDENT = 7;
+
+function continued(line: string, width: number): string[] {
+  const [first = "", ...more] = wrap(line, width - COMMAND_INDENT - 2);
+  return [first, ...more.map((one) => `  ${one}`)];
 }

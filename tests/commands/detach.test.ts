@@ -107,7 +107,7 @@ describe("bosun run at a terminal", () => {
     const here = rig();
     const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done\n");
     const plan = here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]));
-    const pane = open(here, ["run", "--plan", plan, "--worker", `sh ${worker}`]);
+    const pane = open(here, ["run", "--plan", plan, "--yes", "--no-confirm", "--worker", `sh ${worker}`]);
     await taskIsWatched(here, pane);
     pane.type("C-c");
     await pane.shows("Stopping: asked 1 agent to end");

@@ -190,7 +190,7 @@ describe("a table in a pipe", () => {
     expect(ran.stdout).toMatch(new RegExp(`^${task_id} +done .* ${what} -> .*${outputs}$`, "m"));
     expect(ran.stdout).toContain("1 of 1 steps run, 6 artifacts kept");
     const session_id = await onlySession(here);
-    expect((await typed(here, ["plan", session_id])).stdout).toMatch(new RegExp(`^${task_id} .* ${what}$`, "m"));
+    expect((await typed(here, ["plan", session_id])).stdout).toContain(`\n  ${description}\n`);
     expect((await typed(here, ["status", session_id])).stdout).toMatch(new RegExp(`^${task_id} .* ${what} -> `, "m"));
     expect((await typed(here, ["status", "--all"])).stdout).toMatch(new RegExp(`^${session_id} .* ${what}$`, "m"));
     expect(await typedJson(here, ["plan", session_id, "--json"])).toMatchObject({ tasks: [{ description }] });
@@ -209,9 +209,8 @@ describe("the reviewer of a task", () => {
     const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
     expect(ran.code).toBe(4);
     const { stdout } = await typed(here, ["plan"]);
-    expect(stdout).toMatch(
-      /^TASK .* CHECKS +REVIEW +WHAT\ngiven .* 1 +checks +Do given\ndefault .* 1 +user +Do default\n/m,
-    );
+    expect(stdout).toContain("\ngiven\n  by any worker; review: checks\n");
+    expect(stdout).toContain("\ndefault\n  by any worker; review: user\n");
     expect(await typedJson(here, ["plan", "--json"])).toMatchObject({ review: "user" });
   });
 });

@@ -250,6 +250,8 @@ describe("the shipped crews", () => {
 
 test("the default settings complete the roles of a shipped crew", async () => {
   const roles = valueOf(await loadCrew("codex-claude", []));
-  const resolved = valueOf(await resolveSettings({ flags: [], environment: {}, directory: "/", roles }));
+  const resolved = valueOf(
+    await resolveSettings({ flags: [], environment: {}, directory: "/", roles, at_terminal: false }),
+  );
   expect(roles.map((role) => completeRole(role, resolved.values).recovery)).toEqual(["resume", "resume"]);
 });

@@ -1,13 +1,20 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { loadCrew } from "../../src/config/crews.ts";
 import { shipped } from "../../src/config/installation.ts";
 import { resolveSettings, type SettingSources } from "../../src/config/settings.ts";
 import { CONFIGURATION_DEFAULTS } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { errorOf, problemsOf, scratch, valueOf } from "./scratch.ts";
 
-const nothing: SettingSources = { flags: [], environment: {}, directory: "/home/me/here", roles: [] };
+const nothing: SettingSources = {
+  flags: [],
+  environment: {},
+  directory: "/home/me/here",
+  roles: [],
+  at_terminal: false,
+};
 
 async function resolved(sources: Partial<SettingSources>) {
   return valueOf(await resolveSettings({ ...nothing, ...sources }));
@@ -16,7 +23,12 @@ async function resolved(sources: Partial<SettingSources>) {
 describe("the defaults", () => {
   test("apply when no source gives a setting", async () => {
     const { values } = await resolved({});
-    expect(values).toEqual({ ...CONFIGURATION_DEFAULTS, plan_approval: "never", workspace: "/home/me/here" });
+    expect(values).toEqual({
+      ...CONFIGURATION_DEFAULTS,
+      plan_approval: "never",
+      confirm: false,
+      workspace: "/home/me/here",
+    });
   });
   test("are those of the shipped file", () => {
     const file: unknown = JSON.parse(readFileSync(shipped("config", "scheduler_config.json"), "utf8"));
@@ -62,6 +74,20 @@ describe("plan approval", () => {
   ] as const)("%s", async (_, roles, approval) => {
     expect((await resolved({ roles })).values.plan_approval).toBe(approval);
   });
+  test.each([
+    ["ask", true, worker({ cli_command: ["python3", "w.py"] })],
+    ["never", false, undefined],
+  ] as const)(
+    "at a terminal is %s, and confirm %s, with the embedded crew and %j",
+    async (plan_approval, confirm, more) => {
+      const embedded = valueOf(await loadCrew("embedded", []));
+      const roles = more === undefined ? embedded : [...embedded, more];
+      expect((await resolved({ roles, at_terminal: true })).values).toMatchObject({ plan_approval, confirm });
+      expect((await resolved({ roles })).values).toMatchObject({ plan_approval: "never", confirm: false });
+      const environment = { BOSUN_CONFIRM: String(!confirm) };
+      expect((await resolved({ roles, environment, at_terminal: true })).values.confirm).toBe(!confirm);
+    },
+  );
   test("is not asked for when a flag says so", async () => {
     const roles = [worker({ cli_command: ["claude"] })];
     const flags = [{ name: "--plan-approval", key: "plan_approval", text: "never" }] as const;

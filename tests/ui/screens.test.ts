@@ -227,6 +227,7 @@ const PLAN: Parameters<typeof planLines>[0] = {
   added: ["publish"],
   changed: ["notes"],
   left_out: ["announce"],
+  checks: [{ text: "the tests pass", command: ["npm", "test", "--", "the whole suite"] }],
   tasks: [
     { task_id: "collect", description: "Collect what has changed since the last release", instruction: {} },
     {
@@ -243,10 +244,26 @@ const PLAN: Parameters<typeof planLines>[0] = {
       dependencies: ["発表の準備"],
       assigned_to: { role_id: "shell" },
       review: "user",
-      instruction: {},
+      instruction: {
+        summary: "Publish it, and tell everybody who waits for it that the new version is there now.",
+        steps: [
+          "Look whether it is there already",
+          { text: "次の版を発表する", command: ["npm", "publish", "--tag", "it's next"] },
+          {
+            shell:
+              'for one in a b; do\n  curl --silent --show-error --fail --retry 5 "https://example.org/$one" >> "told-$one.txt" \u001b[2Kor exit 1\ndone\n',
+          },
+        ],
+        acceptance_criteria: [
+          { text: "nobody is told twice", command: ["sh", "-c", "! grep twice told-*.txt"], expect_exit: 3 },
+        ],
+      },
+      metadata: { playbook: { revisions: [{ summary: "Publish again", steps: [{ shell: "npm publish" }] }] } },
     },
   ] as never,
 };
+
+const { added: _added, changed: _changed, left_out: _left_out, ...FIRST_PLAN } = PLAN;
 
 /** A terminal of so many columns without colours, and the lines on it. */
 function screen(columns: number): { readonly terminal: Terminal; readonly lines: () => string } {
@@ -285,6 +302,8 @@ describe.each([40, 80, 120])("on %s columns", (columns) => {
 
   it("shows a plan for approval", async () => {
     for (const line of planLines(PLAN, out)) out.line(line);
+    out.line();
+    for (const line of planLines(FIRST_PLAN, out)) out.line(line);
     await expect(lines()).toMatchFileSnapshot(file("plan"));
   });
 

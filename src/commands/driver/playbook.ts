@@ -5,7 +5,7 @@ import { attempt } from "../../log/attempt.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { playbookCopy } from "../lookup/plan.ts";
-import { isPlaybook } from "../options/plan-file.ts";
+import { isPlaybook } from "../../config/role-defaults.ts";
 import type { Playbook } from "../options/run-input.ts";
 
 /** The roles; the playbook manager finds the session's copy of the plan file by an environment variable. */

@@ -2,7 +2,7 @@ import { canonicalJson } from "../../lib/canonical.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { err, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { PayloadByType } from "../../protocol/payload.ts";
+import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow } from "../../store/store.ts";
@@ -41,7 +41,7 @@ function differences(opened: PayloadByType["session_opened"], input: RunInput, f
     ["plan", planOf(opened.input), planOf(session.input)],
     ["workspace", opened.workspace, session.workspace],
     ["crew", opened.roles.map(withoutEnvironment), roles.map(withoutEnvironment)],
-    ["configuration", opened.config, session.config],
+    ["configuration", without(opened.config, input.by_terminal), without(session.config, input.by_terminal)],
   ];
   return pairs
     .filter(([, was, is]) => canonicalJson((was ?? null) as Json) !== canonicalJson((is ?? null) as Json))
@@ -49,8 +49,13 @@ function differences(opened: PayloadByType["session_opened"], input: RunInput, f
 }
 
 function planOf(input: unknown): Json {
-  const { plan_digest = null, plan_given = false, confirm = false } = (input ?? {}) as JsonObject;
-  return { plan_digest, plan_given, confirm };
+  const { plan_digest = null, plan_given = false } = (input ?? {}) as JsonObject;
+  return { plan_digest, plan_given };
+}
+
+/** A session that was begun at a terminal continues without one, and the other way round. */
+function without(config: ResolvedConfiguration, keys: RunInput["by_terminal"]): JsonObject {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => !(keys as readonly string[]).includes(key)));
 }
 
 /** Secret values are not recorded, so only the names of a role's variables are compared. */

@@ -7,7 +7,7 @@ import type { Terminal } from "../../ui/terminal.ts";
 import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
-import { planOf } from "../lookup/plan.ts";
+import { planOf, withInstructions } from "../lookup/plan.ts";
 import type { OpenAsk } from "./asker.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import type { Refusal } from "./person-message.ts";
@@ -23,13 +23,15 @@ interface PlanParts {
 
 /** Asks whether a plan is to be carried out; false if the person left without an answer. */
 export async function askPlan(parts: PlanParts, ask: OpenAsk, signal: AbortSignal): Promise<boolean> {
-  const { context, session_id, store, home } = parts;
+  const { context, session_id, store, home, complain } = parts;
   const { ask_id } = ask;
   const { terminal } = context;
   const plan = planOf(store, session_id);
   if (plan === undefined) return false;
+  const whole = await withInstructions(home, session_id, plan);
+  if (!whole.ok) complain(whole.error);
   terminal.err.line();
-  for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
+  for (const line of planLines(whole.ok ? whole.value : plan, terminal.err)) terminal.err.line(line);
   for (;;) {
     const choices = plan.added ? REVISION_CHOICES : PLAN_CHOICES;
     const choice = await promptChoice(terminal, "Approve this plan?", choices, signal);

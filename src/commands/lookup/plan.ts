@@ -13,7 +13,7 @@ import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
-import { recordAt } from "./state.ts";
+import { openedWith, recordAt } from "./state.ts";
 
 /** A session's plan, and who wrote it. */
 export interface RecordedPlan extends ShownPlan {
@@ -32,7 +32,32 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
   if (record === undefined || plan === undefined) return undefined;
   const tasks = (plan.tasks ?? []) as unknown as Task[];
-  return { source: record.source, summary: wordsOf(plan.summary), tasks, review: session.settings.review, ...changes };
+  const checks = openedWith(reader, session_id)?.config.checks.ticket ?? [];
+  const { review } = session.settings;
+  return { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, ...changes };
+}
+
+/**
+ * The same with everything that will be run: the playbook manager takes instructions that its plan leaves out from the plan file. Failures
+ * as `loadPlanFile`.
+ */
+export async function withInstructions(
+  home: string,
+  session_id: string,
+  plan: ShownPlan,
+): Promise<Result<ShownPlan, Failure>> {
+  const played = playedFile(sessionPaths(home, session_id).folder);
+  if (played === undefined) return ok(plan);
+  const loaded = await loadPlanFile(played);
+  if (!loaded.ok) return loaded;
+  const inFile = new Map(loaded.value.plan.tasks.map((task) => [task.task_id, task]));
+  return ok({
+    ...plan,
+    tasks: plan.tasks.map((task): Task => {
+      const { instruction, metadata } = inFile.get(task.task_id) ?? {};
+      return { ...(instruction && { instruction }), ...(metadata && { metadata }), ...task };
+    }),
+  });
 }
 
 /**

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { findingsFailure } from "../../config/document.ts";
 import { crewProgram } from "../../config/installation.ts";
 import type { LoadedPlan } from "../../config/plan-file.ts";
+import { isPlaybook, isShell } from "../../config/role-defaults.ts";
 import { checkGraph } from "../../kernel/graph.ts";
 import { suits } from "../../kernel/mode.ts";
 import { circleIn, type GraphNode } from "../../lib/circle.ts";
@@ -11,15 +12,6 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Instruction, Task } from "../../protocol/payload.ts";
 import { planFindings } from "../../protocol/playbook/plan-check.ts";
 import type { Role } from "../../protocol/roles.ts";
-
-/** Whether a role is the bundled manager that plays a plan file. */
-export function isPlaybook({ cli_command }: Pick<Role, "cli_command">): boolean {
-  return cli_command?.includes(crewProgram("playbook")) === true;
-}
-
-function isShell({ cli_command }: Role): boolean {
-  return cli_command?.includes(crewProgram("shell")) === true;
-}
 
 /** Whether the bundled worker, which only runs commands, does all the work for a manager that is not the bundled one. */
 export function worksByShell(roles: readonly Role[]): boolean {

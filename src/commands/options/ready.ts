@@ -15,6 +15,8 @@ import { withSandboxes } from "./sandboxes.ts";
 export interface SettingOptions extends LimitOptions {
   readonly cwd?: string;
   readonly yes?: boolean;
+  readonly askPlan?: boolean;
+  readonly confirm?: boolean;
   readonly planOnly?: boolean;
   readonly maxWorkers?: string;
   readonly isolation?: string;
@@ -32,8 +34,9 @@ export async function readyToBegin(
   options: RegistryOptions & SettingOptions,
   found: Found,
   roles: readonly Role[],
+  at_terminal = false,
 ): Promise<Result<Ready, Failure>> {
-  const settings = await settingsFrom(context, options, found, settingFlags(options), roles);
+  const settings = await settingsFrom(context, options, found, settingFlags(options), roles, at_terminal);
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const { PATH } = context.environment;
@@ -58,7 +61,9 @@ function settingFlags(options: SettingOptions): GivenText[] {
     ["--budget-usd", "budget.usd", options.budgetUsd],
     ["--deadline", "budget.wall_s", options.deadline],
     ["--yes", "plan_approval", options.yes === true ? "never" : undefined],
+    ["--ask-plan", "plan_approval", options.askPlan === true ? "ask" : undefined],
     ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],
+    [options.confirm === false ? "--no-confirm" : "--confirm", "confirm", options.confirm?.toString()],
   ];
   return given.flatMap(([name, key, text]) => (text === undefined ? [] : [{ name, key, text }]));
 }

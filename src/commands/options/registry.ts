@@ -80,6 +80,7 @@ export function settingsFrom(
   { project, user }: Found,
   flags: readonly GivenText[],
   roles: readonly Role[],
+  at_terminal = false,
 ): Promise<Result<Settings, Failure>> {
   return resolveSettings({
     flags,
@@ -89,6 +90,7 @@ export function settingsFrom(
     user: user?.settings,
     directory,
     roles,
+    at_terminal,
   });
 }
 

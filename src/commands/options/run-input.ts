@@ -1,16 +1,17 @@
 import { createHash } from "node:crypto";
 import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn, receivedPlanFile } from "../../config/plan-file.ts";
 import { type AskedOf, readRequirement } from "../../config/requirement.ts";
+import { isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
+import type { Settings } from "../../config/settings.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { isPlaybook, located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
+import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
@@ -22,7 +23,6 @@ const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say wh
 export interface RunInputOptions extends RegistryOptions, SettingOptions {
   readonly file?: string;
   readonly plan?: string;
-  readonly confirm?: boolean;
 }
 
 /** A plan file that the playbook manager plays. */
@@ -39,13 +39,18 @@ export interface RunInput {
   readonly playbook: Playbook | undefined;
   /** The bundled worker does all the work, although its crew was not named. */
   readonly bundled_worker: boolean;
+  /** The settings that nobody gave and that depend on the terminal. */
+  readonly by_terminal: readonly (typeof BY_TERMINAL)[number][];
 }
 
-/** Reads and checks all that a run is given. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
+const BY_TERMINAL = ["plan_approval", "confirm"] as const;
+
+/** Reads and checks all that a run is given, `at_terminal` if a person there is asked. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
 export async function readRunInput(
   context: CommandContext,
   words: string | undefined,
   options: RunInputOptions,
+  at_terminal: boolean,
 ): Promise<Result<RunInput, Failure>> {
   const plan = await planOf(context, words, options);
   if (!plan.ok) return plan;
@@ -57,14 +62,14 @@ export async function readRunInput(
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
-  const ready = await readyToBegin(context, options, found.value, roles.value);
+  const ready = await readyToBegin(context, options, found.value, roles.value, at_terminal);
   if (!ready.ok) return ready;
   const { roles: crew, settings } = ready.value;
   const unfit = await discussionProblem(settings, crew);
   if (unfit) return err(unfit);
   const manager = crew.find(isPlaybook);
   if (manager && plan.value === undefined) return err(noPlan(manager));
-  return inputOf(requirement.value, settings.values, crew, plan.value, options);
+  return inputOf(requirement.value, settings, crew, plan.value, options);
 }
 
 async function planOf(
@@ -86,7 +91,7 @@ async function planOf(
 
 function inputOf(
   requirement: string,
-  config: ResolvedConfiguration,
+  { values: config, origins }: Settings,
   roles: readonly Role[],
   plan: LoadedPlan | undefined,
   options: RunInputOptions,
@@ -108,7 +113,6 @@ function inputOf(
     );
   }
   const input: JsonObject = {
-    ...(options.confirm === true ? { confirm: true } : {}),
     ...(given ? { plan_given: true } : {}),
     ...(plan ? { plan_digest: digestOf(plan.text) } : {}),
   };
@@ -130,6 +134,7 @@ function inputOf(
     },
     playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
     bundled_worker: options.crew === undefined && worksByShell(roles),
+    by_terminal: BY_TERMINAL.filter((key) => !origins.has(key)),
   });
 }
 

@@ -30,7 +30,8 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     max_escalations: config.max_escalations,
     dependency_notice_s: config.dependency_notice_s,
     plan_approval: config.plan_approval,
-    confirm: fact.payload.input?.confirm === true,
+    // Earlier versions recorded it with the input.
+    confirm: config.confirm === true || fact.payload.input?.confirm === true,
     review: config.review,
     proposal: config.proposal,
     ...(discussion ? { discussion } : {}),

@@ -56,7 +56,7 @@ export type RecoveryPolicy = "resume" | "restart" | "ask";
  */
 export type Sandbox = "none" | "processes" | "files" | "offline";
 /**
- * Whether a person approves the plan. If left out, `ask` if any role costs money.
+ * Whether a person approves the plan. If left out, `ask` if any role costs money, and at a terminal for any crew but the embedded one.
  */
 export type PlanApproval = "ask" | "never";
 /**
@@ -388,6 +388,10 @@ export type SchedulerConfiguration = {
    */
   readonly dependency_notice_s?: number;
   readonly plan_approval?: PlanApproval;
+  /**
+   * Whether a person accepts the result before the session closes. If left out, at a terminal for any crew but the embedded one.
+   */
+  readonly confirm?: boolean;
   readonly review?: ReviewPolicy;
   readonly checks?: ConfiguredChecks;
   readonly proposal?: ProposalPolicy;
@@ -982,6 +986,10 @@ export type ResolvedConfiguration = {
    */
   readonly dependency_notice_s: number;
   readonly plan_approval: PlanApproval;
+  /**
+   * Whether a person accepts the result before the session closes. If left out, at a terminal for any crew but the embedded one.
+   */
+  readonly confirm?: boolean;
   readonly review: ReviewPolicy;
   readonly checks: ConfiguredChecks;
   readonly proposal: ProposalPolicy;

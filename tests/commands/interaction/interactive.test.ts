@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "../in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan, until } from "../rig.ts";
+import { ASKING, foreignCrew, type Rig, rig, tinyPlan, until } from "../rig.ts";
 import { open, type Pane } from "../terminal.ts";
 import { freeze } from "../waiting-task.ts";
 
@@ -162,6 +162,26 @@ echo >> ${seen}.times
     await pane.exit();
     const [kept = ""] = readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"));
     expect(readFileSync(join(here.home, "sessions", session_id, kept), "utf8")).toContain("Do it well");
+  });
+
+  it("approves the commands that a program of their own will run, and its result", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], { ...ASKING, metadata: {} });
+    const checks = { ticket: [{ text: "it is there", command: ["test", "-s", "out.txt"] }] };
+    const config = here.write("config.json", JSON.stringify({ checks }));
+    const crew = [...foreignCrew().slice(2), "--config", config];
+    const pane = open(here, ["run", "--plan", here.write("plan.json", plan), ...crew]);
+    await pane.asks("Question 1 of 1");
+    pane.type("Enter");
+    await pane.asks("1  Approve");
+    for (const command of ["echo ${answers.name} > out.txt", "true", "test -s out.txt"])
+      expect(pane.screen()).toContain(`\n     $ ${command}\n`);
+    expect(readdirSync(here.workspace)).toEqual([]);
+    pane.type("1", "Enter");
+    await pane.asks("1  Yes, accept it");
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada\n");
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
   });
 
   it("is shown the choices again after an empty line", async () => {

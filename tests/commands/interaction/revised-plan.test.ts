@@ -34,12 +34,12 @@ it("shows what a revised plan would change, and rejecting it changes nothing", a
   const here = rig();
   expect((await typed(here, ["run", "Do it.", ...revisingCrew(here)])).code).toBe(4);
   const first = (await typed(here, ["plan"])).stdout;
-  expect(first).toMatch(/^A plan of 3 tasks\n\nTASK /);
+  expect(first).toMatch(/^A plan of 3 tasks\n\nbad\n/);
   expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
   expect((await typed(here, ["resume"])).code).toBe(4);
   const retried = await typed(here, ["retry", "bad"]);
   expect([retried.code, retried.stderr]).toEqual([2, expect.stringContaining("bosun status")]);
-  const head = "A revised plan of 3 tasks\n  new: first\n  changed: bad\n  removed: other\n\nTASK ";
+  const head = "A revised plan of 3 tasks\n  new: first\n  changed: bad\n  removed: other\n  unchanged: kept\n\nbad\n";
   expect((await typed(here, ["plan"])).stdout.slice(0, head.length)).toBe(head);
   const shown = await typedJson(here, ["plan", "--json"]);
   expect(shown).toMatchObject({ waits_for_approval: true, added: ["first"], changed: ["bad"], left_out: ["other"] });
@@ -121,7 +121,7 @@ it("tells what a revised plan changes when it needs no approval", async () => {
 
 it("asks at the terminal to approve a revised plan", async () => {
   const here = rig();
-  const pane = open(here, ["run", "Do it.", ...revisingCrew(here)]);
+  const pane = open(here, ["run", "Do it.", "--no-confirm", ...revisingCrew(here)]);
   await pane.asks("4  Reject, and end the session");
   pane.type("1", "Enter");
   await pane.shows("A revised plan of 3 tasks");
