@@ -60,12 +60,27 @@ export async function promptLine({ input, err, isDumb }: Terminal, label: string
       if (!isEnded) err.line();
       isEnded = true;
     };
+    // The shell has set the terminal's modes and written below the prompt.
+    const continued = () => {
+      if (!isDumb) enterTerminal(input, err);
+      prompt.draw();
+    };
     lines.on("SIGINT", () => {
       endLine();
       process.emit("SIGINT", "SIGINT");
     });
-    // Stopped with Ctrl-Z and continued: readline has paused, and the shell has written below.
-    lines.on("SIGCONT", () => prompt.draw());
+    lines.on("SIGTSTP", () => {
+      process.off("SIGCONT", continued);
+      leaveTerminal(input, err);
+      // The whole job, as the terminal itself does: a shell sees only its child stop, which may be npm. Returns once it continues, or at
+      // once where no shell could continue it.
+      process.kill(0, "SIGTSTP");
+      process.on("SIGCONT", continued);
+      continued();
+    });
+    process.on("SIGCONT", continued);
+    // A terminal that has gone has no modes. The end of its input closes the prompt.
+    lines.on("error", () => {});
     lines.on("line", (line) => {
       isEnded = !isPasting;
       if (isPasting) {
@@ -78,12 +93,26 @@ export async function promptLine({ input, err, isDumb }: Terminal, label: string
       }
     });
     lines.on("close", () => {
+      process.off("SIGCONT", continued);
       input.off("keypress", watchPaste);
       endLine();
       if (!isDumb) err.stream.write(STOP_MARKING_PASTES);
       resolve(text === undefined ? { kind: "left" } : { kind: "text", text });
     });
   });
+}
+
+/** Sets the terminal's modes for a prompt. */
+function enterTerminal(input: NodeJS.ReadStream, { stream }: Output): void {
+  // Node keeps the mode it set last, and does nothing where that stays the same.
+  input.setRawMode(false).setRawMode(true);
+  stream.write(MARK_PASTES);
+}
+
+/** Gives the terminal back as a shell expects it. */
+function leaveTerminal(input: NodeJS.ReadStream, { stream }: Output): void {
+  stream.write(STOP_MARKING_PASTES);
+  input.setRawMode(false);
 }
 
 /** Discards what was typed so far: reads until the terminal is quiet. */

@@ -23,7 +23,10 @@ export interface Pane {
   /** Pastes a text as bracketed paste. */
   paste(text: string): void;
   resize(columns: number): void;
-  shows(text: string): Promise<void>;
+  /** Sets the modes of the terminal that a shell expects. */
+  sane(): void;
+  /** Waits until the text is on the screen so many times. */
+  shows(text: string, times?: number): Promise<void>;
   /** Waits until the text is on the screen so many times, with a prompt below. Keys typed before that are discarded. */
   asks(text: string, times?: number): Promise<void>;
   /** The exit code, once the command has ended. */
@@ -71,10 +74,11 @@ export function openTerminal(
       tmux("paste-buffer", "-p");
     },
     resize: (to) => void tmux("resize-window", "-x", `${to}`),
-    shows: (text) =>
+    sane: () => void execFileSync("sh", ["-c", `stty sane < ${tmux("display-message", "-p", "#{pane_tty}")}`]),
+    shows: (text, times = 1) =>
       until(
-        () => `"${text}" on the screen, which is\n${screen()}`,
-        () => screen().includes(text),
+        () => `"${text}" ${times} times on the screen, which is\n${screen()}`,
+        () => screen().split(text).length > times,
       ),
     asks: (text, times = 1) =>
       until(

@@ -9,13 +9,19 @@ import { promptLine } from "../../src/ui/prompt.ts";
 import type { Terminal } from "../../src/ui/terminal.ts";
 import { openTerminal, type Pane } from "../commands/terminal.ts";
 
-/** A program that asks two questions in a terminal of its own, once it shows the first. */
-async function asking(columns: number, env: Record<string, string> = {}): Promise<Pane> {
+/** A program that asks two questions. */
+const PROGRAM = join(import.meta.dirname, "children", "prompting.ts");
+
+function directoryHere(): string {
   const directory = mkdtempSync(join(tmpdir(), "bosun-prompt-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   mkdirSync(join(directory, "here"));
-  const program = join(import.meta.dirname, "children", "prompting.ts");
-  const pane = openTerminal(join(directory, "here"), [process.execPath, program], { columns, env });
+  return join(directory, "here");
+}
+
+/** The program in a terminal of its own, once it shows the first question. */
+async function asking(columns: number, env: Record<string, string> = {}): Promise<Pane> {
+  const pane = openTerminal(directoryHere(), [process.execPath, PROGRAM], { columns, env });
   await pane.asks("The question 1?");
   return pane;
 }
@@ -112,13 +118,49 @@ describe("a prompt", () => {
     expect(await typed).toEqual({ kind: "text", text: "answer" });
   });
 
-  it("goes on after Ctrl-Z", async () => {
-    const pane = await asking(80);
+  it("goes on with what was typed after Ctrl-Z and fg, below another program", async () => {
+    const bash = ["bash", "--noprofile", "--norc", "-i"];
+    const pane = openTerminal(directoryHere(), bash, { columns: 100, env: { PS1: "$ ", LC_ALL: "C" } });
+    const finish = async (command: string, marker: string) => {
+      pane.type(`${command} && echo ${marker[0]}'${marker.slice(1)}'`, "Enter");
+      await pane.shows(`\n${marker}\n`);
+    };
+    await finish("stty -a > modes", "kept");
+    pane.type(`sh -c '${process.execPath} ${PROGRAM}; true'`, "Enter");
+    await pane.asks("The question 1?");
     pane.type("ne", "C-z");
-    await pane.shows("> ne");
-    process.kill(pane.pid(), "SIGCONT");
-    await pane.shows("2  next\n\nQuestion 1 of 2");
+    await pane.shows("Stopped");
+    await finish("stty -a | diff modes -", "same");
+    pane.type("fg", "Enter");
+    await pane.shows("2  next\n> ne\n\n");
     pane.type("xt", "Enter");
+    await pane.asks("The question 2?");
+    pane.type("C-z");
+    await pane.shows("Stopped", 2);
+    pane.type("fg", "Enter");
+    await pane.asks("The question 2?", 2);
+    pane.type("C-d");
+    await pane.shows('answers ["next","left"]');
+    pane.type("stty -a | diff modes - && exit", "Enter");
+    expect(await pane.exit()).toBe(0);
+  });
+
+  it("goes on at once after Ctrl-Z where no shell could continue it", async () => {
+    const pane = await asking(80);
+    pane.type("ne", "C-z", "xt", "Enter");
+    await pane.asks("The question 2?");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain('answers ["next","left"]');
+  });
+
+  it("takes the terminal back after it was stopped from outside", async () => {
+    const pane = await asking(80);
+    process.kill(pane.pid(), "SIGSTOP");
+    pane.sane();
+    process.kill(pane.pid(), "SIGCONT");
+    await pane.asks("The question 1?", 2);
+    pane.type("next", "Left", "Enter");
     await pane.asks("The question 2?");
     pane.type("C-d");
     expect(await pane.exit()).toBe(0);
