@@ -1,5 +1,6 @@
 /**
- * Generates `src/protocol/generated/` from the schemas: TypeScript types, and validators that run without ajv and the schema files.
+ * Generates `src/protocol/generated/` from the schemas: TypeScript types, validators that run without ajv and the schema files, and the
+ * shapes by which messages are read leniently.
  * Compiling with ajv at each start would take a hundred times as long as loading them.
  *
  *     node schemas/generate.ts            write the files
@@ -12,6 +13,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { compile, type JSONSchema } from "json-schema-to-typescript";
 import { minifySync } from "rolldown/utils";
+import { shapesFile } from "./shapes.ts";
 
 type Node = { [keyword: string]: unknown };
 
@@ -43,6 +45,7 @@ const outputs = new Map([
   ["types.ts", header + (await typesFile())],
   ["validators.js", header + validatorsFile()],
   ["validators.d.ts", header + declarationsFile()],
+  ["shapes.ts", header + shapesFile(files, [...payloadTypes, "plan_file"])],
   ["digest.ts", header + digestFile()],
 ]);
 

@@ -3,13 +3,14 @@ import { parseDocument, type SourceDocument } from "../protocol/document/documen
 import type { Problem } from "../protocol/document/problem.ts";
 import { decodeText } from "../protocol/document/source-text.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { understood } from "../protocol/leniency.ts";
 import { MAX_LINE_BYTES } from "../protocol/limits.ts";
 import type { PayloadByType, PlanFile } from "../protocol/payload.ts";
 import { findingsFailure, problemsFailure } from "./document.ts";
 import { readText } from "./read-text.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 
-/** A plan file's content, with the source, so that later findings about its graph can be shown in their place. */
+/** A plan file's content as it is understood, with the source, so that later findings about its graph can be shown in their place. */
 export interface LoadedPlan {
   readonly plan: PlanFile;
   readonly source: SourceDocument;
@@ -47,12 +48,19 @@ async function loaded(file: string, text: Result<string, Problem>): Promise<Resu
   if (!text.ok) return err(problemsFailure([text.error]));
   const source = parseDocument(file, text.value);
   if (!source.ok) return err(problemsFailure([source.error]));
-  let findings = await checkSchema("plan_file", source.value.value);
-  const plan = source.value.value as unknown as PlanFile;
-  if (findings.length === 0) {
-    findings = plan.tasks.flatMap(({ budget }, index) => budgetFindings(budget, `/tasks/${index}/budget`, "a task"));
-  }
+  const { value, written } = understood("plan_file", source.value.value);
+  const broken = await checkSchema("plan_file", value, written);
+  if (broken.length > 0) return err(findingsFailure(source.value, broken));
+  const plan = value as unknown as PlanFile;
+  const document: SourceDocument = {
+    ...source.value,
+    value,
+    problem: (finding) => source.value.problem({ ...finding, pointer: written(finding.pointer) }),
+  };
+  const findings = plan.tasks.flatMap(({ budget }, index) =>
+    budgetFindings(budget, `/tasks/${index}/budget`, "a task"),
+  );
   return findings.length > 0
-    ? err(findingsFailure(source.value, findings))
-    : ok({ plan, source: source.value, text: text.value });
+    ? err(findingsFailure(document, findings))
+    : ok({ plan, source: document, text: text.value });
 }

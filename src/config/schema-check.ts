@@ -15,13 +15,18 @@ const MAX_PARTS = 20_000;
 
 /**
  * Every way in which a value breaks its schema; empty if it fits. The generated validators decide; only when something is wrong
- * are the schemas compiled again, to find everything that is wrong and not just the first of it.
+ * are the schemas compiled again, to find everything that is wrong and not just the first of it. `written` gives the place in the file of
+ * a value that is read leniently.
  */
-export async function checkSchema(schema: SchemaName, value: Json): Promise<Finding[]> {
+export async function checkSchema(
+  schema: SchemaName,
+  value: Json,
+  written?: (pointer: string) => string,
+): Promise<Finding[]> {
   const fits = validators[schema];
   if (fits(value)) return [];
   const errors = countParts(value) > MAX_PARTS ? (fits.errors ?? []) : await allErrors(schema, value);
-  return fileFindings(errors);
+  return fileFindings(errors, written);
 }
 
 /**

@@ -1,10 +1,11 @@
-import type { JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { DocumentByName } from "./generated/types.ts";
 import { type Validator, validators } from "./generated/validators.js";
 import { isAgentPayloadType, isPayloadType, PAYLOAD_TYPES } from "./payload.ts";
 import type { AgentPayloadType, Payload, PayloadType, TypedPayload } from "./payload.ts";
+import { understood } from "./leniency.ts";
 import { refusalOfUnfit, unfitIn } from "./limits.ts";
 import { quote, type Refusal, refusal } from "./refusal.ts";
 import { refusalOf } from "./schema-errors.ts";
@@ -38,7 +39,7 @@ export function validateHeader(value: unknown): Result<Header, Refusal> {
   return ok({ ...header, payload_type: header.payload_type, timestamp: timestamp.value });
 }
 
-/** Checks a payload against the schema of its type. Pointers are within the payload. Gives its times in UTC. */
+/** Checks a payload against the schema of its type. Pointers are within the payload. Gives it as it is understood, with its times in UTC. */
 export function validatePayload<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
   return checkPayload(type, payload, "");
 }
@@ -64,7 +65,8 @@ export function validateEnvelope(value: unknown): Result<Envelope, Refusal> {
  */
 export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedPayload<AgentPayloadType>, Refusal> {
   // The scheduler records its own time, so an agent without a clock may omit the timestamp.
-  const header = validateHeader("timestamp" in value ? value : { ...value, timestamp: instant(0) });
+  const { timestamp = null } = value;
+  const header = validateHeader(timestamp === null ? { ...value, timestamp: instant(0) } : value);
   if (!header.ok) return header;
   const { payload_type, payload } = header.value;
   const claims = [
@@ -75,7 +77,7 @@ export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedP
     ["/payload/ticket_id", payload["ticket_id"], channel.subject],
   ] as const;
   for (const [pointer, claimed, actual] of claims) {
-    if (claimed === undefined || claimed === actual) continue;
+    if (claimed === undefined || claimed === null || claimed === actual) continue;
     const belongs = actual === undefined ? "this turn has none: omit it" : `in this turn it is ${quote(actual)}`;
     return err(
       refusal(payload_type, "not_permitted", pointer, `${pointer} is ${quote(claimed)}, but ${belongs}. [identity]`),
@@ -92,16 +94,25 @@ export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedP
 }
 
 function checkPayload<K extends PayloadType>(type: K, payload: unknown, within: string): Result<Payload<K>, Refusal> {
-  const failed = firstError(validators[type], payload, type, within);
-  return failed === undefined ? inUtc(type, payload as Payload<K>, within) : err(failed);
+  const validate: Validator = validators[type];
+  // Most payloads fit as they are written. The second check says what is still wrong.
+  if (validate(payload)) return inUtc(type, payload as Payload<K>, within);
+  const { value, written } = understood(type, payload as Json);
+  const failed = firstError(validate, value, type, (pointer) => within + written(pointer));
+  return failed === undefined ? inUtc(type, value as Payload<K>, within) : err(failed);
 }
 
-function firstError(validate: Validator, value: unknown, type: string, within = ""): Refusal | undefined {
+function firstError(
+  validate: Validator,
+  value: unknown,
+  type: string,
+  place?: (pointer: string) => string,
+): Refusal | undefined {
   if (validate(value)) return undefined;
   const errors = validate.errors ?? [];
   // The errors hold the value, which may be large.
   validate.errors = null;
-  return refusalOf(type, errors, within);
+  return refusalOf(type, errors, place);
 }
 
 function claimedType(value: unknown): string {

@@ -10,23 +10,30 @@ interface SchemaFinding extends Finding {
   readonly rule: string;
 }
 
-/** The refusal of a message that a validator did not accept: one sentence about the first error, with its rule. Pointers get `within` in front. */
-export function refusalOf(type: string, errors: readonly ErrorObject[], within = ""): Refusal {
+/** Where the sender wrote the value at a pointer. */
+type Place = (pointer: string) => string;
+
+/** The refusal of a message that a validator did not accept: one sentence about the first error, with its rule. */
+export function refusalOf(type: string, errors: readonly ErrorObject[], place: Place = asRead): Refusal {
   const [finding] = schemaFindings(errors);
   if (finding === undefined) throw new Error("A validator failed without saying why.");
   const { what, nearest: meant, expected, rule } = finding;
-  const pointer = within + finding.pointer;
+  const pointer = place(finding.pointer);
   const subject = pointer === "" ? "The message" : cut(pointer, 200);
   const advice = meant !== undefined ? `: did you mean ${quote(meant)}?` : expected ? `; expected ${expected}.` : ".";
   return refusal(type, "validation_failed", pointer, `${subject} ${what}${advice} [${rule}]`);
 }
 
 /** The errors of a validator as findings in a file, where the position says which value each is about. */
-export function fileFindings(errors: readonly ErrorObject[]): Finding[] {
-  return schemaFindings(errors).map(({ rule: _rule, what, ...finding }) => ({
-    ...finding,
-    what: `${subject(finding.pointer)} ${what}`,
-  }));
+export function fileFindings(errors: readonly ErrorObject[], place: Place = asRead): Finding[] {
+  return schemaFindings(errors).map(({ rule: _rule, what, ...finding }) => {
+    const pointer = place(finding.pointer);
+    return { ...finding, pointer, what: `${subject(pointer)} ${what}` };
+  });
+}
+
+function asRead(pointer: string): string {
+  return pointer;
 }
 
 /** The value of a pointer in a sentence: its key, or its number in the list. */

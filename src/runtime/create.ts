@@ -13,7 +13,7 @@ import type { Role } from "../protocol/roles.ts";
 import { taken } from "../store/failures.ts";
 import type { Store } from "../store/store.ts";
 import type { SessionLease } from "./context.ts";
-import { type FactInput, personRefused } from "./facts.ts";
+import { type FactInput, fromPerson } from "./facts.ts";
 import { withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
@@ -44,8 +44,8 @@ export async function createSession<S>(
   const { store, clock } = around;
   const { session_id, requirement, workspace } = input;
   for (const fact of input.facts) {
-    const refused = personRefused({ ...fact, source: "user" }, mode.rights);
-    if (refused) return err(failure("usage", refused.message, { details: refused.details ?? {} }));
+    const allowed = fromPerson(fact, mode.rights);
+    if (!allowed.ok) return err(failure("usage", allowed.error.message, { details: allowed.error.details ?? {} }));
   }
   const { config, roles, started_by } = input;
   const unfit = unfitIn({ session_id, requirement, workspace, config, roles, started_by, input: input.input });

@@ -1,5 +1,6 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { validateWord } from "../protocol/envelope.ts";
 import { isPayloadType, type PayloadType, type Usage } from "../protocol/payload.ts";
 import type { Actor, Exit } from "../protocol/record.ts";
@@ -34,30 +35,34 @@ export interface FactInput {
 type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
 
 /**
- * Why a person's message is refused, as an `error` payload: the mode does not allow it, it is malformed, it was a
- * `stop` or `pause` for an earlier scheduler, or it arrived while the session closed and was reopened later.
+ * A person's message as it is understood; or why it is refused, as an `error` payload: the mode does not allow it, it is
+ * malformed, it was a `stop` or `pause` for an earlier scheduler, or it arrived while the session closed and was
+ * reopened later.
  */
-export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
+export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" | "overtaken">>(
+  input: I,
+  rights: Rights,
+): Result<I, PersonRefused> {
   const { payload_type, payload, overtaken } = input;
   // Another process's row may hold anything, even a type that is no string.
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
-    return { code: "not_permitted", message: `a person may not send ${quote(payload_type)}` };
+    return err({ code: "not_permitted", message: `a person may not send ${quote(payload_type)}` });
   }
   const checked = validateWord(payload_type, payload);
   if (!checked.ok) {
-    return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
+    const { message, pointer } = checked.error;
+    return err({ code: "validation_failed", message, details: { pointer } });
   }
   if (overtaken === "closed") {
     const word = quote(wordName(payload_type, payload));
-    return { code: "not_permitted", message: `the session closed before it took ${word}` };
+    return err({ code: "not_permitted", message: `the session closed before it took ${word}` });
   }
   const { command } = payload;
-  if (overtaken === undefined || payload_type !== "user_command" || (command !== "stop" && command !== "pause"))
-    return undefined;
-  return {
-    code: "not_permitted",
-    message: `this ${command} was for an earlier scheduler: the session was resumed since`,
-  };
+  if (overtaken !== undefined && payload_type === "user_command" && (command === "stop" || command === "pause")) {
+    const message = `this ${command} was for an earlier scheduler: the session was resumed since`;
+    return err({ code: "not_permitted", message });
+  }
+  return ok({ ...input, payload: checked.value });
 }
 
 /** The characters of a reason in the record of a stop; the command's own record has all of it. */

@@ -16,7 +16,7 @@ import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import type { TakeChild } from "./children/child.ts";
 import { recordClose } from "./closing.ts";
 import type { SessionContext, SessionEnvironment } from "./context.ts";
-import { type FactInput, isPause, personRefused, stopAsked } from "./facts.ts";
+import { type FactInput, fromPerson, isPause, stopAsked } from "./facts.ts";
 import { IdlePolicy } from "./idle-policy.ts";
 import { InboxWatch } from "./inbox.ts";
 import { Journal } from "./journal.ts";
@@ -146,8 +146,9 @@ export class Session<S> {
   submitFromPerson(input: FactInput): Advance | undefined {
     // A later scheduler that reopens the session refuses what its inbox still holds.
     if (this.#isClosed) return undefined;
-    const payload = personRefused(input, this.#setup.engine.mode.rights);
-    if (!payload) return this.submit({ ...input, subject: subjectIn(input.payload) });
+    const message = fromPerson(input, this.#setup.engine.mode.rights);
+    if (message.ok) return this.submit({ ...message.value, subject: subjectIn(message.value.payload) });
+    const { error: payload } = message;
     this.#note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
     if (input.taken !== undefined) this.#journal.tookInboxRow(input.taken);
     return undefined;

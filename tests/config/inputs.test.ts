@@ -22,6 +22,24 @@ describe("a plan file", () => {
     expect(plan.tasks.map(({ task_id }) => task_id)).toEqual(["a", "b"]);
     expect(source.position("/tasks/1/dependencies/0")).toMatchObject({ line: 7, column: 20 });
   });
+  test("is read as it is meant, and refused where it is written", async () => {
+    const place = scratch();
+    const text =
+      "questions: Since when?\ntasks:\n  task_id: a\n  description: A\n  risks: data loss\n  assigned_to: worker\n";
+    const { plan, source } = valueOf(await loadPlanFile(place.write("plan.yaml", text)));
+    expect(plan).toEqual({
+      questions: [{ question_id: "q1", text: "Since when?" }],
+      tasks: [{ task_id: "a", description: "A", risks: ["data loss"], assigned_to: { role_id: "worker" } }],
+    });
+    // A later finding, about the graph say.
+    expect(source.problem({ pointer: "/tasks/0/risks/0", what: "" }).position).toMatchObject({ line: 5, column: 10 });
+    const wrong = `${text}  budget: {tokens: 5}\n  acceptance_criteria: ""\n`;
+    const failure = errorOf(await loadPlanFile(place.write("plan.yaml", wrong)));
+    expect(problemsOf(failure)).toEqual([["8:24", expect.stringContaining('"acceptance_criteria"')]]);
+    const budget = wrong.replace(/ {2}acceptance.*\n/, "");
+    const later = errorOf(await loadPlanFile(place.write("plan.yaml", budget)));
+    expect(problemsOf(later)).toEqual([["7:12", expect.stringContaining("tokens")]]);
+  });
   test("is refused with every problem once", async () => {
     const place = scratch();
     const text = [

@@ -25,6 +25,18 @@ describe("a wrong plan file is refused at the position of its problem", () => {
     ["no tasks", "summary: x\n", "1:1", /"tasks"/],
     ["an empty list of tasks", "tasks: []\n", "1:8", /"tasks".*empty/],
     ["a wrong type", "tasks:\n  - task_id: a\n    description: [x]\n", "3:18", /a string, not a list/],
+    [
+      "an empty criterion in place of a list",
+      `${task}    acceptance_criteria: ""\n`,
+      "4:26",
+      /"acceptance_criteria".*empty/,
+    ],
+    [
+      "an unknown dependency of a single task",
+      "tasks:\n  task_id: a\n  description: A.\n  dependencies: [b]\n",
+      "4:18",
+      /"b".*"a"/,
+    ],
     ["a wrong id", "tasks:\n  - task_id: 'a b'\n    description: A.\n", "2:14", /"a b"/],
     ["a duplicate id", `${task}  - task_id: a\n    description: B.\n`, "4:14", /tasks\[0\].*"a"/],
     ["an unknown dependency", `${task}    dependencies: [b]\n`, "4:20", /"b".*"a"/],

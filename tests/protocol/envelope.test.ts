@@ -108,7 +108,7 @@ describe("an agent's envelope", () => {
     ["itself to another role", { target: "manager" }, "/target"],
     ["another turn", { payload: { ...envelope.payload, turn_id: "t6" } }, "/payload/turn_id"],
     ["another ticket", { payload: { ...envelope.payload, ticket_id: "report" } }, "/payload/ticket_id"],
-    ["a turn without a name", { payload: { ...envelope.payload, turn_id: null } }, "/payload/turn_id"],
+    ["a turn whose name is a number", { payload: { ...envelope.payload, turn_id: 7 } }, "/payload/turn_id"],
   ])("may not claim to be from %s", (_, claim, pointer) => {
     expect(acceptAnswer({ ...envelope, ...claim }, channel)).toMatchObject({
       ok: false,

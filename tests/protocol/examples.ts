@@ -2,9 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { err, ok, type Result } from "../../src/lib/result.ts";
-import { validatePayload } from "../../src/protocol/envelope.ts";
 import { validators } from "../../src/protocol/generated/validators.js";
-import { type DocumentByName, isPayloadType } from "../../src/protocol/payload.ts";
+import type { DocumentByName, PayloadByType } from "../../src/protocol/payload.ts";
 import type { Refusal } from "../../src/protocol/refusal.ts";
 import { refusalOf } from "../../src/protocol/schema-errors.ts";
 
@@ -28,10 +27,9 @@ export const schemaFiles: SchemaFile[] = [folder, join(folder, "payloads")].flat
     })),
 );
 
-/** Checks a value by the schema of that name, payload or document. */
+/** Checks a value by the schema of that name, payload or document, as it is written. */
 export function validate(name: string, value: unknown): Result<unknown, Refusal> {
-  if (isPayloadType(name)) return validatePayload(name, value);
-  const validator = validators[name as keyof DocumentByName];
+  const validator = validators[name as keyof (DocumentByName & PayloadByType)];
   return validator(value) ? ok(value) : err(refusalOf(name, validator.errors ?? []));
 }
 

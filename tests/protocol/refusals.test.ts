@@ -1,16 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { acceptAnswer, validateHeader } from "../../src/protocol/envelope.ts";
+import { acceptAnswer, validateHeader, validatePayload } from "../../src/protocol/envelope.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { validators } from "../../src/protocol/generated/validators.js";
 import { parseLine } from "../../src/protocol/limits.ts";
+import { isPayloadType } from "../../src/protocol/payload.ts";
 import { quote, type Refusal, refusal, refusalFrom } from "../../src/protocol/refusal.ts";
 import { schemaFiles, validate } from "./examples.ts";
 import { computing } from "../computing.ts";
 
 function refused(name: string, value: unknown): Refusal {
-  const checked = validate(name, value);
+  const checked = isPayloadType(name) ? validatePayload(name, value) : validate(name, value);
   if (checked.ok) throw new Error(`${name} was accepted`);
   return checked.error;
 }
@@ -30,7 +31,7 @@ describe("a refusal has a pointer, a rule and the facts", () => {
     ["report", { status: 7 }, "/status", "enum", ['"blocked" or "error"', "not 7"]],
     ["report", [], "", "type", ["The message", "an object", "not a list"]],
     ["report", null, "", "type", ["not null"]],
-    ["report", { status: "blocked", issues: "none" }, "/issues", "type", ["a list", "not a string"]],
+    ["report", { status: "blocked", issues: 5 }, "/issues", "type", ["a list", "not a number"]],
     ["report", issue(7), "/issues/0", "anyOf", ["a string or an object", "not a number"]],
     ["report", issue({ txt: "x" }), "/issues/0/text", "required", ["missing", '"txt"']],
     ["report", { status: "completed", outputs: [{ uri: "a" }] }, "/outputs/0", "anyOf", ['"label" or "text"']],
@@ -48,7 +49,7 @@ describe("a refusal has a pointer, a rule and the facts", () => {
     ["plan", planWith({ task_id: "a/b" }), "/tasks/0/task_id", "pattern", ["64 letters", 'not "a/b"']],
     ["plan", { tasks: [task, { ...task, needs: [] }] }, "/tasks/1/needs", "additionalProperties", ["dependencies"]],
     ["plan", planWith({ assigned_to: {} }), "/tasks/0/assigned_to", "minProperties", ["one", "role_id, capability"]],
-    ["plan", planWith({ assigned_to: "worker" }), "/tasks/0/assigned_to", "type", ["an object", "not a string"]],
+    ["plan", planWith({ assigned_to: 7 }), "/tasks/0/assigned_to", "type", ["an object", "not a number"]],
     ["plan", criterion({ command: "npm test" }), "/tasks/0/acceptance_criteria/0/command", "type", ['["npm", "test"]']],
     ["plan", criterion({ timeout_s: 0 }), "/tasks/0/acceptance_criteria/0/timeout_s", "exclusiveMinimum", ["than 0"]],
     ["artifact_ref", { label: "", uri: "a" }, "/label", "minLength", ["empty"]],

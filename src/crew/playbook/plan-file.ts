@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { decodeText } from "../../protocol/document/source-text.ts";
 import { plan_file as fits } from "../../protocol/generated/validators.js";
+import { understood } from "../../protocol/leniency.ts";
 import { MAX_DEPTH, MAX_LINE_BYTES, parseFile } from "../../protocol/limits.ts";
 import type { PlanFile as ValidPlan } from "../../protocol/payload.ts";
 import { planFindings } from "../../protocol/playbook/plan-check.ts";
@@ -62,10 +63,12 @@ async function readBytes(path: string): Promise<Result<Uint8Array, string>> {
 
 /** The plan in a file's content; fails with the first way in which it breaks its schema, else with everything inconsistent. */
 function checkedPlan(path: string, value: Json, isProgram: (name: string) => boolean): Result<PlanFile, Finding[]> {
-  const { $schema: _editor, ...document } = objectOf(value);
-  if (!fits(document)) return err(fileFindings(fits.errors ?? []));
+  const { $schema: _editor, ...content } = objectOf(value);
+  const { value: read, written } = understood("plan_file", content);
+  if (!fits(read)) return err(fileFindings(fits.errors ?? [], written));
+  const document = objectOf(read);
   const findings = planFindings(document as unknown as ValidPlan, isProgram);
-  if (findings.length > 0) return err(findings);
+  if (findings.length > 0) return err(findings.map((finding) => ({ ...finding, pointer: written(finding.pointer) })));
   return ok({
     path,
     document,

@@ -1,0 +1,78 @@
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
+import { type ObjectShape, type Shape, SHAPES } from "./generated/shapes.ts";
+import type { PayloadType } from "./payload.ts";
+
+/** A value as its reader understands it. */
+export interface Understood {
+  readonly value: Json;
+  /** Where the value at a pointer stands in what was written. */
+  readonly written: (pointer: string) => string;
+}
+
+/**
+ * Reads what models write in place of a list or an object as what it means (SPEC.md, section 4): a text or an object where a list of them
+ * stands, a text where an object with such a field stands, null for an absent field. Everything else stays as it is written, and so does
+ * every value that fits its schema.
+ */
+export function understood(name: PayloadType | "plan_file", value: Json): Understood {
+  /** Where the values stand that have another place than they were written in. */
+  const moved = new Map<string, string>();
+  return { value: read(value, name, "", ""), written };
+
+  function written(pointer: string): string {
+    const place = moved.get(pointer);
+    if (place !== undefined || pointer === "") return place ?? "";
+    const end = pointer.lastIndexOf("/");
+    return written(pointer.slice(0, end)) + pointer.slice(end);
+  }
+
+  function read(value: Json, from: Shape | string, pointer: string, place: string): Json {
+    const shape = shapeOf(from);
+    if (shape === undefined) return value;
+    if ("list" in shape) return readList(value, shape.list, pointer, place);
+    if (isJsonObject(value)) return readObject(value, shape, pointer, place);
+    if (typeof value !== "string" || !shape.text) return value;
+    moved.set(pointerTo(pointer, shape.text), place);
+    return { [shape.text]: value };
+  }
+
+  function readList(value: Json, from: Shape | string, pointer: string, place: string): Json {
+    const item = shapeOf(from) as ObjectShape;
+    const isEntry = isJsonObject(value) || (typeof value === "string" && item.text !== undefined);
+    if (!isEntry && !Array.isArray(value)) return value;
+    if (isEntry) moved.set(pointerTo(pointer, 0), place);
+    const entries = isEntry ? [value] : (value as readonly Json[]);
+    const ids = freeIds(entries);
+    return entries.map((entry, index) => {
+      const found = read(entry, item, pointerTo(pointer, index), isEntry ? place : pointerTo(place, index));
+      const isNew = "question_id" in item.fields && typeof entry === "string" && isJsonObject(found);
+      return isNew ? { question_id: ids.next().value, ...found } : found;
+    });
+  }
+
+  function readObject(value: JsonObject, { fields, required }: ObjectShape, pointer: string, place: string): Json {
+    const members = Object.entries(value).filter(
+      ([key, inner]) => inner !== null || required.includes(key) || !Object.hasOwn(fields, key),
+    );
+    return Object.fromEntries(
+      members.map(([key, inner = null]) => {
+        const shape = Object.hasOwn(fields, key) ? fields[key] : undefined;
+        return [key, read(inner, shape ?? "", pointerTo(pointer, key), pointerTo(place, key))];
+      }),
+    );
+  }
+}
+
+function shapeOf(from: Shape | string): Shape | undefined {
+  const shape = typeof from === "string" ? SHAPES[from] : from;
+  return typeof shape === "string" ? shapeOf(shape) : shape;
+}
+
+/** The ids q1, q2, … that no question has. */
+function* freeIds(questions: readonly Json[]): Generator<string, never> {
+  const given = new Set(questions.map((question) => objectOf(question).question_id));
+  for (let number = 1; ; number += 1) {
+    if (!given.has(`q${number}`)) yield `q${number}`;
+  }
+}
