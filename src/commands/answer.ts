@@ -9,10 +9,12 @@ import { promptQuestion } from "../ui/prompt.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import { type Answer, answerIn, type Asked, askedAmong, showUnused, unansweredOf } from "./interaction/answers.ts";
 import { putToOwner } from "./interaction/put.ts";
+import { openHomeOf } from "./lookup/homes.ts";
+import { isGeneratedId } from "./lookup/id.ts";
 import { CHANGED_SESSION } from "./lookup/resolve.ts";
 
 interface AnswerOptions {
@@ -44,7 +46,7 @@ async function answer(
   options: AnswerOptions,
 ): Promise<Result<number, Failure>> {
   const { out } = context.terminal;
-  return withHome(openExistingHome(context), async ({ store }) => {
+  return withHome(await openHomeOf(context, sessionWord(words)), async ({ store }) => {
     const asked = await askedAmong(store, words);
     if (!asked.ok) return asked;
     const { row, questions, typed } = asked.value;
@@ -79,6 +81,11 @@ async function answer(
     if (left.length > 0 && !noMore) out.line(`Still open: ${safeLine(left.join(", "))}.`);
     return ok(EXIT_DONE);
   });
+}
+
+/** The word that may name a session; one word alone is rather the answer to the only question. */
+function sessionWord([first, ...rest]: readonly string[]): string | undefined {
+  return rest.length > 0 || isGeneratedId(first ?? "") ? first : undefined;
 }
 
 /** Answers grouped by ask: each ask takes its own message. With `noMore` an empty group closes the asks without an answer. */

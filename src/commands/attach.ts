@@ -5,11 +5,12 @@ import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { localize } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { type OpenHome, openExistingHome, readHome, withHome } from "./context/home.ts";
+import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import { addReporterOptions, type RunOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 import { attend } from "./driver/attendance.ts";
 import { openViewer, type Viewer } from "./driver/viewer.ts";
+import { openHomeOf, readHomeOf } from "./lookup/homes.ts";
 import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
 
 /** How many of the latest records a person is shown of the past. */
@@ -34,9 +35,9 @@ async function attach(
   const { reporter, ask } = runOptions.value;
   // Answers are written to the inbox; without them the home is only read.
   if (ask && reporter === "plain") {
-    return withHome(openExistingHome(context), (home) => show(context, home, home.store, named, reporter));
+    return withHome(await openHomeOf(context, named), (home) => show(context, home, home.store, named, reporter));
   }
-  return withHome(readHome(context), (home) => show(context, home, undefined, named, reporter));
+  return withHome(await readHomeOf(context, named), (home) => show(context, home, undefined, named, reporter));
 }
 
 async function show(

@@ -2,12 +2,13 @@ import type { Command } from "commander";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { ownerOf, putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION, resolveTarget } from "./lookup/resolve.ts";
 
 interface CancelOptions {
@@ -43,7 +44,7 @@ async function cancel(
   words: readonly string[],
   { session, reason }: CancelOptions,
 ): Promise<Result<number, Failure>> {
-  return withHome(openExistingHome(context), async (home) => {
+  return withHome(await openHomeOf(context, session ?? words[0]), async (home) => {
     const { store } = home;
     const target = resolveTarget(store, { words, session, command: "cancel" }, CHANGE_OPEN);
     if (!target.ok) return target;

@@ -2,26 +2,39 @@ import type { Command } from "commander";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
+import { StorageError } from "../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { clipped, safeJson } from "../ui/display.ts";
-import { type ChildWaiting, showHolds, showKept, showWaiting } from "../ui/waiting.ts";
+import { clipped, safeJson, safeLine, safeText } from "../ui/display.ts";
+import { type ChildWaiting, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
+import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { readHome, withHome } from "./context/home.ts";
-import { cancelFor, keptCommands, keptFor, type KeptMessage, settledBy } from "./interaction/kept.ts";
+import { homeOf, isUnused, otherHomes } from "./context/home.ts";
+import { cancelFor, keptCommands, keptFor, type KeptMessage } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
+import { lookInto } from "./lookup/homes.ts";
 
 interface InboxOptions {
   readonly json?: boolean;
 }
 
-/** What one session needs a person for, and the messages that wait until it is resumed. */
-interface Waits extends Omit<ChildWaiting, "session_id"> {
+/** What one session needs a person for, and the messages that wait until it is resumed; all read while its home was open. */
+interface Waits {
+  readonly home: string;
   readonly row: SessionRow;
+  readonly waiting: readonly {
+    readonly one: Waiting;
+    /** The message that cancels its ticket when the session is resumed. */
+    readonly cancelled: string | undefined;
+    /** The answer that is kept until then. */
+    readonly answered: string | undefined;
+  }[];
+  readonly holds: ChildWaiting["holds"];
   readonly kept: readonly KeptMessage[];
+  readonly isHeld: boolean;
 }
 
-/** `bosun inbox`: everything in this home that needs a person. */
+/** `bosun inbox`: everything in all homes of this user that needs a person. */
 export function register(command: Command, run: Run): void {
   command
     .option("--json", "one JSON value on stdout")
@@ -29,51 +42,86 @@ export function register(command: Command, run: Run): void {
 }
 
 async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {
-  return withHome(readHome(context), async ({ store }) => {
-    const all = await allWaits(store);
-    if (!all.ok) return all;
-    if (options.json === true) {
-      const entries = all.value.flatMap(({ row: { session_id }, waiting, holds, kept }) => [
-        ...waiting.map((one) => ({ session_id, ...one, kept: settledBy(store, session_id, one) })),
-        ...holds.map((hold) => ({ session_id, kind: "hold", ...hold })),
-        ...kept.map((word) => ({ session_id, kind: "kept", ...word })),
-      ]);
-      context.terminal.out.line(safeJson(entries));
-    } else {
-      show(context, store, all.value);
-    }
-    return ok(EXIT_DONE);
-  });
+  const homes = await allHomes(context);
+  if (!homes.ok) return homes;
+  const { out, err: messages } = context.terminal;
+  const found = homes.value.flatMap(({ waits }) => waits);
+  if (options.json === true) out.line(safeJson(found.flatMap(entriesOf)));
+  else show(out, found);
+  for (const { trouble } of homes.value) if (trouble !== undefined) messages.line(safeText(trouble.message));
+  return ok(EXIT_DONE);
 }
 
-async function allWaits(store: StoreReader): Promise<Result<Waits[], Failure>> {
+/** A home, with what its sessions need or why it cannot be read. */
+interface LookedAt {
+  readonly waits: readonly Waits[];
+  readonly trouble?: Failure;
+}
+
+/** All homes of this user, that of the current directory first. Fails if that one exists and cannot be read. */
+async function allHomes(context: CommandContext): Promise<Result<LookedAt[], Failure>> {
+  const here = homeOf(context);
+  if (!here.ok) return here;
+  const first = await lookInto(context, here.value, (store) => waitsIn(here.value, store));
+  const isMissing = !first.ok && isUnused(context, here.value, first.error);
+  if (!first.ok && !isMissing) return first;
+  const looked: LookedAt[] = first.ok ? [{ waits: first.value }] : [];
+  for (const home of otherHomes(context, here.value)) {
+    const other = await lookInto(context, home, (store) => waitsIn(home, store));
+    looked.push(other.ok ? { waits: other.value } : { waits: [], trouble: other.error });
+  }
+  return ok(looked);
+}
+
+/** What the sessions of a home need. Throws a `StorageError`. */
+async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
   const all: Waits[] = [];
   for (const row of store.sessions()) {
     if (row.state === "closed") continue;
-    const needed = await neededOf(store, row.session_id);
-    if (!needed.ok) return needed;
-    const { waiting } = needed.value;
+    const { session_id } = row;
+    const needed = await neededOf(store, session_id);
+    if (!needed.ok) throw new StorageError(needed.error);
+    const waiting = needed.value.waiting.map((one) => ({
+      one,
+      cancelled: cancelFor(store, session_id, one)?.said,
+      answered: keptFor(store, session_id, one),
+    }));
     // A spent budget is a limit, not a request: other roles may finish the work.
     const holds = needed.value.holds.filter(({ limit }) => limit === undefined);
-    const kept = keptCommands(store, row.session_id);
-    if (waiting.length + holds.length + kept.length > 0) all.push({ row, waiting, holds, kept });
+    const kept = keptCommands(store, session_id);
+    if (waiting.length + holds.length + kept.length === 0) continue;
+    all.push({ home, row, waiting, holds, kept, isHeld: store.holder(session_id) !== undefined });
   }
-  return ok(all);
+  return all;
 }
 
-function show({ terminal: { out } }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
+function entriesOf({ home, row: { session_id, workspace }, waiting, holds, kept }: Waits): object[] {
+  const place = { home, workspace };
+  return [
+    ...waiting.map(({ one, cancelled, answered }) => ({ session_id, ...one, kept: cancelled ?? answered, ...place })),
+    ...holds.map((hold) => ({ session_id, kind: "hold", ...hold, ...place })),
+    ...kept.map((word) => ({ session_id, kind: "kept", ...word, ...place })),
+  ];
+}
+
+/** Grouped by workspace, in the order of the homes. */
+function show(out: Output, all: readonly Waits[]): void {
   if (all.length === 0) {
-    out.line("Nothing needs you.");
+    out.line("Nothing waits for you.");
     tellNext(out, "bosun status");
   }
-  for (const { row, waiting, holds, kept } of all) {
-    const { session_id } = row;
-    out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
-    const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
-    for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
-    showKept(out, session_id, kept);
-    showHolds(out, session_id, holds);
-    if (store.holder(session_id) === undefined)
-      out.line(localize(out, `  It is stopped; to continue: bosun resume ${session_id}`));
+  for (const [workspace, waits] of Map.groupBy(all, ({ row }) => row.workspace)) {
+    out.line(out.style("dim", `in ${safeLine(workspace)}`));
+    for (const one of waits) showSession(out, one);
   }
+}
+
+function showSession(out: Output, { row, waiting, holds, kept, isHeld }: Waits): void {
+  const { session_id } = row;
+  out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
+  for (const { one, cancelled, answered } of waiting)
+    if (cancelled === undefined) showWaiting(out, session_id, one, answered);
+  showKept(out, session_id, kept);
+  showHolds(out, session_id, holds);
+  if (!isHeld) out.line(localize(out, `  It is stopped; to continue: bosun resume ${session_id}`));
 }

@@ -18,7 +18,8 @@ import { RecordFormatter } from "../ui/record-formatter.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext, wordsOf } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { readHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
+import { readHomeOf } from "./lookup/homes.ts";
 import { questionSet, ticketValue } from "./lookup/schedule-state.ts";
 import { ANY_SESSION, resolveTarget, SHOW, type Target } from "./lookup/resolve.ts";
 import { type AgentTurn, showAgentOutput } from "./presenters/agent-output.ts";
@@ -44,7 +45,7 @@ async function log(
   words: readonly string[],
   { follow = false }: LogOptions,
 ): Promise<Result<number, Failure>> {
-  return withHome(readHome(context), async ({ home, store }) => {
+  return withHome(await readHomeOf(context, words[0]), async ({ home, store }) => {
     const target = resolveTarget(store, { words, command: "log" }, SHOW);
     if (!target.ok) return target;
     const { out } = context.terminal;

@@ -4,9 +4,10 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { localize } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import { putMessage, tellPut } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { CHANGE_OPEN, CHANGED_SESSION, resolveSession, whyClosed } from "./lookup/resolve.ts";
 import { figuresOf } from "./lookup/state.ts";
 
@@ -16,7 +17,7 @@ export function register(command: Command, run: Run): void {
 }
 
 async function pause(context: CommandContext, named: string | undefined): Promise<Result<number, Failure>> {
-  return withHome(openExistingHome(context), async ({ store }) => {
+  return withHome(await openHomeOf(context, named), async ({ store }) => {
     const row = resolveSession(store, named, CHANGE_OPEN);
     if (!row.ok) return row;
     const { session_id } = row.value;

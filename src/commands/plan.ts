@@ -11,10 +11,11 @@ import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, type OpenHome, withHome } from "./context/home.ts";
+import { type OpenHome, withHome } from "./context/home.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
 import { putToOwner } from "./interaction/put.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan, withInstructions } from "./lookup/plan.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
@@ -50,7 +51,7 @@ async function plan(
 ): Promise<Result<number, Failure>> {
   const wrong = wrongIn(options);
   if (wrong) return err(wrong);
-  return withHome(openExistingHome(context), async ({ home, store }) => {
+  return withHome(await openHomeOf(context, named), async ({ home, store }) => {
     const isDecided = actionsIn(options) > 0 && options.export === undefined;
     const row = resolveSession(store, named, isDecided ? CHANGE_LAST : SHOW);
     if (!row.ok) return row;

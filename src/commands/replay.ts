@@ -16,8 +16,9 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/timeline.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { homeOf, readHome } from "./context/home.ts";
+import { homeOf, readHomeAt } from "./context/home.ts";
 import { oneOf } from "./options/run-options.ts";
+import { readHomeOf } from "./lookup/homes.ts";
 import { findSession, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { subjectWord } from "./lookup/modes.ts";
 import { ticketsIn } from "./lookup/state.ts";
@@ -54,14 +55,14 @@ async function replay(
 ): Promise<Result<number, Failure>> {
   const filter = readFilter(options);
   if (!filter.ok) return filter;
-  const source = sourceOf(context, named);
+  const source = await sourceOf(context, named);
   if (!source.ok) return source;
   if (options.verify === true) return verify(context, source.value, options.json === true);
   return list(context, source.value, filter.value, options.json === true);
 }
 
 /** A path names a log folder, anything else a session. Only a session's own folder is compared with its database. */
-function sourceOf(context: CommandContext, named: string | undefined): Result<LogSource, Failure> {
+async function sourceOf(context: CommandContext, named: string | undefined): Promise<Result<LogSource, Failure>> {
   // An empty word (an unset variable) is not the current directory.
   const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
   const isPath = named !== undefined && (named.includes("/") || named === ".");
@@ -74,7 +75,7 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
         }),
       );
   }
-  const opened = readHome(context);
+  const opened = await readHomeOf(context, named);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
   // A session without records in the database may have some in its folder.
@@ -83,7 +84,7 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   store.close();
   if (row.ok) {
     const { session_id } = row.value;
-    const last = () => lastOf(context, session_id);
+    const last = () => lastOf(context, home, session_id);
     return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld, last });
   }
   if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
@@ -95,8 +96,8 @@ function folderAlone(folder: string): LogSource {
 }
 
 /** The number of a session's last record now. Throws a `StorageError`. */
-function lastOf(context: CommandContext, session_id: string): number {
-  const opened = readHome(context);
+function lastOf(context: CommandContext, home: string, session_id: string): number {
+  const opened = readHomeAt(context, home);
   if (!opened.ok) throw new StorageError(opened.error);
   const { store } = opened.value;
   const row = store.session(session_id);

@@ -6,7 +6,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
@@ -18,6 +18,7 @@ import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { endHolder } from "./driver/take-over.ts";
 import { takeUp } from "./driver/take-up.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { OPEN_SESSION, resolveSession, RESUME } from "./lookup/resolve.ts";
 import { killGraceOf, openedWith, valuesOf } from "./lookup/state.ts";
 
@@ -52,7 +53,7 @@ async function resume(
   const read = readLimits(options);
   if (!read.ok) return read;
   const limits = read.value;
-  return withHome(openExistingHome(context), async (home) => {
+  return withHome(await openHomeOf(context, named), async (home) => {
     const { store } = home;
     const chosen = resolveSession(store, named, RESUME);
     if (!chosen.ok) return chosen;

@@ -4,7 +4,7 @@ import { canBeRetried } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
@@ -12,6 +12,7 @@ import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { errorBefore, hasTickets, ticketValue } from "./lookup/schedule-state.ts";
 import { resolveTarget, RETRY, type Target } from "./lookup/resolve.ts";
 
@@ -34,7 +35,7 @@ async function retry(
   }
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
-  return withHome(openExistingHome(context), async (home) => {
+  return withHome(await openHomeOf(context, words[0]), async (home) => {
     const { store } = home;
     const target = retriable(store, words);
     if (!target.ok) return target;

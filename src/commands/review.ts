@@ -6,10 +6,11 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
 import { putToOwner } from "./interaction/put.ts";
 import type { PersonMessage } from "./interaction/person-message.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { BY_SESSION, CHANGE, CHANGED_SESSION, resolveTarget, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
 
@@ -46,7 +47,7 @@ async function review(
     return err(failure("usage", "--changes needs a text.", { hint: "Say what to change." }));
   const isShown = said.length === 0;
   const { out } = context.terminal;
-  return withHome(openExistingHome(context), async ({ store }) => {
+  return withHome(await openHomeOf(context, options.session ?? words[0]), async ({ store }) => {
     const { session } = options;
     const target = resolveTarget(store, { words, session, command: "review" }, isShown ? SHOW_OPEN : CHANGE);
     if (!target.ok) return target;

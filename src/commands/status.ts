@@ -12,8 +12,9 @@ import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { PROSE_WIDTH, tableLines } from "../ui/table.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { readHome, withHome } from "./context/home.ts";
+import { homeOf, isUnused, otherHomesLines, withHome } from "./context/home.ts";
 import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
+import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { readSession } from "./lookup/view.ts";
 import { type SeenSession, showSession, standing } from "./presenters/session.ts";
@@ -37,10 +38,15 @@ async function status(
   named: string | undefined,
   options: StatusOptions,
 ): Promise<Result<number, Failure>> {
-  return withHome(readHome(context), async ({ home, store }) => {
+  const opened = await readHomeOf(context, named);
+  const missing = named === undefined && !opened.ok ? homeOf(context) : undefined;
+  if (!opened.ok && missing?.ok === true && isUnused(context, missing.value, opened.error)) {
+    return ok(showEmpty(context, missing.value, options));
+  }
+  return withHome(opened, async ({ home, store }) => {
     const row = rowToShow(store, named, options);
     if (!row.ok) return row;
-    if (row.value === undefined) return listSessions(store, context, options);
+    if (row.value === undefined) return listSessions(store, home, context, options);
     const owner = store.holder(row.value.session_id);
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
@@ -133,11 +139,27 @@ function withHolder(store: StoreReader, row: SessionRow): { readonly row: Sessio
   return { row: now.ok ? now.value : row, ...found };
 }
 
+/** What to type first. */
+function showEmpty(context: CommandContext, home: string, { json }: StatusOptions): number {
+  const { out } = context.terminal;
+  if (json === true) {
+    out.line("[]");
+    return EXIT_DONE;
+  }
+  out.line("No session has run here yet.");
+  tellNext(out, "bosun run --plan FILE", "bosun demo");
+  for (const other of otherHomesLines(context, home)) out.line(localize(out, other));
+  return EXIT_DONE;
+}
+
 function listSessions(
   store: StoreReader,
-  { terminal: { out, err: messages } }: CommandContext,
-  { json }: StatusOptions,
+  home: string,
+  context: CommandContext,
+  options: StatusOptions,
 ): Result<number, Failure> {
+  const { json } = options;
+  const { out, err: messages } = context.terminal;
   const begun = store.sessions({ parent: null }).filter(isBegun);
   // The owner of a closed session is not shown to people, and reading it takes time.
   const needsOwner = (row: SessionRow) => json === true || row.state !== "closed";
@@ -148,15 +170,12 @@ function listSessions(
     exit_code = EXIT_ENVIRONMENT;
     messages.line(`${row.session_id}: ${safeLine(trouble.message)}`);
   }
+  const [newest] = sessions;
+  if (newest === undefined) return ok(showEmpty(context, home, options));
   if (json === true) {
     const objects = sessions.map(({ row, owner, trouble }) => ({ ...listed(row, owner), trouble: trouble?.message }));
     out.line(safeJson(objects));
     return ok(exit_code);
-  }
-  const [newest] = sessions;
-  if (newest === undefined) {
-    out.line(localize(out, "There are no sessions in this home. Begin one: bosun run"));
-    return ok(EXIT_DONE);
   }
   const now = Date.now();
   const rows = sessions.map(({ row, owner, trouble }) => [

@@ -5,10 +5,11 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import { putMessage } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { released } from "./driver/take-over.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { CHANGE_OPEN, CHANGED_SESSION, resolveSession } from "./lookup/resolve.ts";
 
 /** How long to wait for the scheduler to stop, in ms: its agents and its notification get time to end. */
@@ -31,7 +32,7 @@ async function stop(
   named: string | undefined,
   options: StopOptions,
 ): Promise<Result<number, Failure>> {
-  return withHome(openExistingHome(context), async ({ store }) => {
+  return withHome(await openHomeOf(context, named), async ({ store }) => {
     const row = resolveSession(store, named, CHANGE_OPEN);
     if (!row.ok) return row;
     return stopHolder(context, store, row.value, options);

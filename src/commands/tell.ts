@@ -3,9 +3,10 @@ import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { openExistingHome, withHome } from "./context/home.ts";
+import { withHome } from "./context/home.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
+import { openHomeOf } from "./lookup/homes.ts";
 import { ticketValue } from "./lookup/schedule-state.ts";
 import { BY_SESSION, CHANGE_OPEN, resolveTarget, SHOW_OPEN } from "./lookup/resolve.ts";
 
@@ -36,7 +37,7 @@ async function tell(
   if (text === "" || words.length > 3) {
     return err(failure("usage", text === "" ? "The text is empty." : "Too many arguments.", { hint: QUOTED }));
   }
-  return withHome(openExistingHome(context), async ({ store }) => {
+  return withHome(await openHomeOf(context, session ?? words.slice(0, -1)[0]), async ({ store }) => {
     if (isOnlyNamed(store, session === undefined ? words : [session, ...words], text)) {
       return err(
         failure("usage", `The text is missing: ${JSON.stringify(text)} names a session or a ticket.`, { hint: QUOTED }),

@@ -4,8 +4,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { baseDirectory, type Environment, isDirectory, repositoryRoot } from "./found.ts";
-import { DATABASE, isKnownHome } from "./known-homes.ts";
+import { type Environment, isDirectory, repositoryRoot } from "./found.ts";
+import { DATABASE, isKnownHome, stateFolder } from "./known-homes.ts";
 
 /**
  * The directory with the database, the logs and the sessions, absolute, which may be missing yet: `--home`, else `BOSUN_HOME`, else
@@ -25,8 +25,7 @@ export function resolveHome(
     if (existsSync(join(here, DATABASE))) return foundHome(here, environment);
     if (here === dirname(here)) break;
   }
-  const state = baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state"));
-  return ok(join(state, "bosun", repositoryId(directory)));
+  return ok(join(stateFolder(environment), repositoryId(directory)));
 }
 
 /**

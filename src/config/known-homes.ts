@@ -1,4 +1,13 @@
-import { appendFileSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { baseDirectory, type Environment } from "./found.ts";
 
@@ -32,8 +41,50 @@ export function rememberHome(environment: Environment, directory: string): void 
   }
 }
 
+/** The homes of this user that are still there, by real path, the latest used first: those named before, and those of repositories. */
+export function knownHomes(environment: Environment): string[] {
+  const named = linesIn(fileOf(environment)).flatMap((line) => (isThere(line) ? [pathIn(line)] : []));
+  const homes = new Set([...named, ...repositoryHomes(environment)]);
+  const used = [...homes].flatMap((home) => {
+    const database = fileAt(join(home, DATABASE));
+    return database === undefined
+      ? []
+      : [{ home, at: Math.max(database.mtimeMs, fileAt(join(home, WAL))?.mtimeMs ?? 0) }];
+  });
+  return used.toSorted((one, other) => other.at - one.at).map(({ home }) => home);
+}
+
+/** SQLite's log, which is written long before the database. */
+const WAL = `${DATABASE}-wal`;
+
+/** The folders in which `resolveHome` puts homes that are not named. */
+function repositoryHomes(environment: Environment): string[] {
+  const folder = stateFolder(environment);
+  try {
+    const real = realpathSync(folder);
+    return readdirSync(real, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [join(real, entry.name)] : [],
+    );
+  } catch {
+    return [];
+  }
+}
+
+function fileAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The folder of this user's homes and of the list of those that were named. */
+export function stateFolder(environment: Environment): string {
+  return join(baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state")), "bosun");
+}
+
 function fileOf(environment: Environment): string {
-  return join(baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state")), "bosun", "homes");
+  return join(stateFolder(environment), "homes");
 }
 
 /**
@@ -52,10 +103,15 @@ function lineOf(directory: string): string | undefined {
 
 function isThere(line: string): boolean {
   try {
-    return lineOf(JSON.parse(line.slice(line.indexOf(" ") + 1)) as string) === line;
+    return lineOf(pathIn(line)) === line;
   } catch {
     return false;
   }
+}
+
+/** The path in a line; throws if it is not a line of ours. */
+function pathIn(line: string): string {
+  return JSON.parse(line.slice(line.indexOf(" ") + 1)) as string;
 }
 
 function linesIn(file: string): string[] {

@@ -116,7 +116,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
 
 /** Where the session works, and what happens to it without this terminal, each with the command to type. */
 function whereWords({ session_id, workspace, elsewhere }: Opening): [words: string, command?: string][] {
-  if (elsewhere === undefined) return [[`in ${safeLine(workspace)}; from elsewhere:`, `bosun status ${session_id}`]];
+  if (elsewhere === undefined) return [[`in ${safeLine(workspace)}`]];
   const ctrl_c =
     elsewhere.ctrl_c === "stops"
       ? "stops it, closing this terminal does not"

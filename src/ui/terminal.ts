@@ -19,6 +19,8 @@ export interface Output {
   readonly stream: NodeJS.WriteStream;
   /** What a person types for this program; set once the command line is read. Commands are written by it (`localize`). */
   program: string;
+  /** The same for a command that names a session which is found from anywhere by its id; `program` if undefined. */
+  anywhere?: string;
   line(text?: string): void;
   /** Why some lines were not written; undefined if all were, or if its reader has gone. */
   readonly lost: string | undefined;

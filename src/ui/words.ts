@@ -26,18 +26,19 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-// In a sentence the program is always "Bosun".
-const COMMAND = /(?<![\w./-])bosun (?=[a-z])/g;
+// In a sentence the program is always "Bosun". A generated id after the command's name is of a session.
+const COMMAND = /(?<![\w./-])bosun (?=[a-z]+(?<named> [a-z]-[a-z0-9]{6}\b)?)/g;
+const COMMAND_ALONE = new RegExp(`^${COMMAND.source}`);
 
 /** Everywhere a command is written as `bosun …`. Here it, or a sentence with commands in it, becomes what is typed at this output. */
-export function localize({ program }: Pick<Output, "program">, text: string): string {
+export function localize({ program, anywhere = program }: Pick<Output, "program" | "anywhere">, text: string): string {
+  const typed = (_: string, named: string | undefined) => `${named === undefined ? program : anywhere} `;
   // The arguments of a command are not Bosun's words.
-  if (text.startsWith("bosun ")) return program + text.slice("bosun".length);
-  return text.replace(COMMAND, () => `${program} `);
+  return text.startsWith("bosun ") ? text.replace(COMMAND_ALONE, typed) : text.replace(COMMAND, typed);
 }
 
 /** The commands to type next, a line for each. */
-export function nextLines(output: Pick<Output, "program">, commands: readonly string[]): string[] {
+export function nextLines(output: Pick<Output, "program" | "anywhere">, commands: readonly string[]): string[] {
   return commands.map((command, index) => `${index === 0 ? "next" : "    "}    ${localize(output, command)}`);
 }
 

@@ -73,15 +73,15 @@ describe("printed commands in a clone that is not installed", () => {
     writeFileSync(join(programs, "older"), "#!/bin/sh\nexit 1\n");
     chmodSync(join(programs, "older"), 0o755);
     const typed = (path: string, npm = "") =>
-      shell(`${npm} PATH='${path}':$PATH '${process.execPath}' dist/bin.js status`).stderr;
-    expect(typed(programs)).toContain("Start with `node dist/bin.js run`");
+      shell(`${npm} PATH='${path}':$PATH '${process.execPath}' dist/bin.js status`).stdout;
+    expect(typed(programs)).toContain("next    node dist/bin.js run");
     const lent = join(dirname(here.home), "node_modules", ".bin");
     mkdirSync(lent, { recursive: true });
     symlinkSync(older, join(lent, "node"));
-    const whole = `Start with \`${process.execPath} dist/bin.js run\``;
+    const whole = `next    ${process.execPath} dist/bin.js run`;
     expect(typed(lent, "npm_execpath=/npm")).toContain(whole);
     // Without npm the folder is in the PATH of the next command, too.
-    expect(typed(lent)).toContain("Start with `node dist/bin.js run`");
+    expect(typed(lent)).toContain("next    node dist/bin.js run");
     const another = join(dirname(here.home), "another");
     mkdirSync(another);
     symlinkSync(join(programs, "older"), join(another, "node"));
@@ -91,7 +91,7 @@ describe("printed commands in a clone that is not installed", () => {
   it("are `bosun` if that is on the PATH", () => {
     chmodSync(join(clone, "dist", "bin.js"), 0o755);
     symlinkSync(join(clone, "dist", "bin.js"), join(programs, "bosun"));
-    expect(shell("bosun status").stderr).toContain("Start with `bosun run`");
-    expect(shell("node dist/bin.js status").stderr).toContain("Start with `bosun run`");
+    expect(shell("bosun status").stdout).toContain("next    bosun run");
+    expect(shell("node dist/bin.js status").stdout).toContain("next    bosun run");
   });
 });

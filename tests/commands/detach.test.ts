@@ -199,7 +199,7 @@ describe("a scheduler that cannot start", () => {
     expect(failed.stdout).toBe("");
     await everyProcessEnds(blocked);
     rmSync(join(blocked.home, "logs"));
-    expect((await typed(blocked, ["status", "--all"])).stdout).toContain("There are no sessions in this home.");
+    expect((await typed(blocked, ["status", "--all"])).stdout).toContain("No session has run here yet.");
   });
 
   it("is not started for wrong input", async () => {

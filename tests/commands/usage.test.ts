@@ -142,7 +142,6 @@ const WRONG: readonly Wrong[] = [
   [["resume", "--budget-turns", "-3"], 2, "-3"],
   [["resume", "--deadline", "7"], 2, "--deadline"],
   [["status", "s-none"], 2, "bosun run"],
-  [["inbox"], 2, "bosun run"],
   [["answer", "x", "y"], 2, "bosun run"],
   [["tell", ""], 2, "The text is empty."],
   [["tell"], 2, "The text is empty."],

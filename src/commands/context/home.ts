@@ -1,10 +1,9 @@
-import { existsSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { entriesOf } from "../../config/found.ts";
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import { shellWord } from "../../lib/shell-word.ts";
 import { databasePath } from "../../store/database.ts";
 import { resolveHome } from "../../config/home.ts";
-import { rememberHome } from "../../config/known-homes.ts";
+import { isKnownHome, knownHomes, rememberHome } from "../../config/known-homes.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { ACCEPT_SHARED_HOME } from "../../store/failures.ts";
@@ -13,6 +12,7 @@ import { openReader, openStore, type SharedHome } from "../../store/sqlite-store
 import type { Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "./command.ts";
+import { invocationName } from "./invocation.ts";
 
 /** A home with its open store, which `withHome` closes. */
 export interface OpenHome<S extends StoreReader> {
@@ -45,23 +45,51 @@ function opened<S extends StoreReader>(
   store: Result<S, Failure>,
 ): Result<OpenHome<S>, Failure> {
   if (!store.ok) return store;
-  if (isNamed(context)) rememberHome(context.environment, home);
+  if (isNamed(context)) {
+    rememberHome(context.environment, home);
+    tellAnywhere(context, home);
+  }
   return ok({ home, store: store.value });
 }
 
-function isNamed({ home, environment }: CommandContext): boolean {
-  return home !== undefined || (environment.BOSUN_HOME ?? "") !== "";
+/** A session in a home that is remembered is found by its id, so commands that name it need no `--home`; `BOSUN_HOME` would hide it. */
+function tellAnywhere(
+  { environment, directory, home: named, terminal: { out, err: messages } }: CommandContext,
+  home: string,
+): void {
+  if (named === undefined || hasHomeVariable(environment) || !isKnownHome(environment, home)) return;
+  const anywhere = invocationName({ directory, environment, home: undefined });
+  out.anywhere = anywhere;
+  messages.anywhere = anywhere;
+}
+
+function hasHomeVariable({ BOSUN_HOME = "" }: CommandContext["environment"]): boolean {
+  return BOSUN_HOME !== "";
+}
+
+/** Whether the command line or the environment names the home, which is then the only one. */
+export function isNamed({ home, environment }: CommandContext): boolean {
+  return home !== undefined || hasHomeVariable(environment);
 }
 
 /** Opens the home for writing; creates it if it does not exist. */
 export function openHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
   const home = homeOf(context);
-  if (!home.ok) return home;
+  return home.ok ? openHomeAt(context, home.value) : home;
+}
+
+/** Opens this home for writing; creates it if it does not exist. */
+export function openHomeAt(context: CommandContext, home: string): Result<OpenHome<Store>, Failure> {
   const { environment, terminal } = context;
-  const store = openStore(home.value, sharedHome(environment));
-  const { name, safety } = fileSystemOf(home.value);
-  if (store.ok && safety === "depends") terminal.err.line(`Warning: ${safeLine(doubt(home.value, name))}`);
-  return opened(context, home.value, store);
+  const store = openStore(home, sharedHome(environment));
+  const { name, safety } = fileSystemOf(home);
+  if (store.ok && safety === "depends") terminal.err.line(`Warning: ${safeLine(doubt(home, name))}`);
+  return opened(context, home, store);
+}
+
+/** Opens this home for reading; `not_found` if it does not exist. */
+export function readHomeAt(context: CommandContext, home: string): Result<OpenHome<StoreReader>, Failure> {
+  return opened(context, home, openReader(home, sharedHome(context.environment)));
 }
 
 function sharedHome(environment: CommandContext["environment"]): SharedHome {
@@ -76,10 +104,9 @@ function doubt(home: string, file_system: string): string {
 export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
   const home = homeOf(context);
   if (!home.ok) return home;
-  const store = openReader(home.value, sharedHome(context.environment));
-  if (store.ok || store.error.code !== "not_found" || isNamed(context)) return opened(context, home.value, store);
-  const others = homesBeside(home.value).map((other) => `Another home: bosun status --home ${shellWord(other)}`);
-  return err({ ...store.error, hint: [...others, store.error.hint ?? ""].join("\n") });
+  const read = readHomeAt(context, home.value);
+  if (read.ok || read.error.code !== "not_found") return read;
+  return err({ ...read.error, hint: [...otherHomesLines(context, home.value), read.error.hint ?? ""].join("\n") });
 }
 
 /** Opens an existing home for writing; `not_found` if it does not exist. */
@@ -91,19 +118,24 @@ export function openExistingHome(context: CommandContext): Result<OpenHome<Store
   return missing.ok ? openHome(context) : missing;
 }
 
-/** How many other homes a hint names. */
+/** The other homes of this user, the latest used first; none if one is named, which is then the only one. */
+export function otherHomes(context: CommandContext, home: string | undefined): string[] {
+  if (isNamed(context)) return [];
+  const here = home !== undefined && existsSync(home) ? realpathSync(home) : home;
+  return knownHomes(context.environment).filter((other) => other !== here);
+}
+
+/** Whether a home was simply not used yet: it was not typed as `--home`, and no logs are left of it. */
+export function isUnused({ home: typed }: CommandContext, home: string, { code }: Failure): boolean {
+  return code === "not_found" && typed === undefined && !existsSync(join(home, "logs"));
+}
+
+/** How many other homes are named. */
 const HOMES_NAMED = 3;
 
-/** Homes in the same folder as one that does not exist, the latest first: after a repository was moved its sessions are in one of them. */
-function homesBeside(home: string): string[] {
-  const entries = entriesOf(dirname(home));
-  return (entries.ok ? (entries.value ?? []) : [])
-    .map(({ name }) => join(dirname(home), name))
-    .flatMap((path) => {
-      const database = statSync(databasePath(path), { throwIfNoEntry: false });
-      return database === undefined ? [] : [{ path, time: database.mtimeMs }];
-    })
-    .toSorted((one, other) => other.time - one.time)
+/** Where else sessions are: after a repository was moved they are in another home. */
+export function otherHomesLines(context: CommandContext, home: string): string[] {
+  return otherHomes(context, home)
     .slice(0, HOMES_NAMED)
-    .map(({ path }) => path);
+    .map((other) => `Another home: bosun status --home ${shellWord(other)}`);
 }

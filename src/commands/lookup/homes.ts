@@ -1,0 +1,161 @@
+import { bareId } from "../../config/picked-option.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { catchStorage } from "../../store/storage-error.ts";
+import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
+import type { CommandContext } from "../context/command.ts";
+import {
+  homeOf,
+  isNamed,
+  type OpenHome,
+  openExistingHome,
+  openHomeAt,
+  otherHomes,
+  readHome,
+  readHomeAt,
+} from "../context/home.ts";
+import { waitingOf } from "./asks.ts";
+import { isGeneratedId } from "./id.ts";
+import { hasSubject } from "./modes.ts";
+import { isBegun } from "./resolve.ts";
+
+// A session is looked up in the home of the current directory first, then in all other homes of this user, so that a printed command
+// works from anywhere. A home that is named (`--home`, `BOSUN_HOME`) is the only one.
+
+/** Opens for reading the home that has the session with this id or unique prefix; without a name the current one. */
+export function readHomeOf(
+  context: CommandContext,
+  named: string | undefined,
+): Promise<Result<OpenHome<StoreReader>, Failure>> {
+  return homeOfSession(context, named, readHome(context), readHomeAt);
+}
+
+/** The same for writing. */
+export function openHomeOf(
+  context: CommandContext,
+  named: string | undefined,
+): Promise<Result<OpenHome<Store>, Failure>> {
+  return homeOfSession(context, named, openExistingHome(context), openHomeAt);
+}
+
+async function homeOfSession<S extends StoreReader>(
+  context: CommandContext,
+  named: string | undefined,
+  here: Result<OpenHome<S>, Failure>,
+  open: (context: CommandContext, home: string) => Result<OpenHome<S>, Failure>,
+): Promise<Result<OpenHome<S>, Failure>> {
+  if (named === undefined || named === "" || isNamed(context)) return here;
+  if (here.ok ? await isKnownIn(here.value.store, named) : here.error.code !== "not_found") return here;
+  const found = await findElsewhere(context, named);
+  if (found.ok && found.value === undefined) return here.ok ? here : err(nowhere(named));
+  if (here.ok) here.value.store.close();
+  return found.ok ? open(context, found.value as string) : found;
+}
+
+/** Whether the word names a session of this home, or a ticket or question of one of its current sessions. */
+async function isKnownIn(store: StoreReader, word: string): Promise<boolean> {
+  const row = store.session(word);
+  if (row.ok || row.error.code !== "not_found") return true;
+  return (await currentSessionsWith(store, word)).length > 0;
+}
+
+/** The open sessions and the newest one that have a ticket or an open question of this name. */
+async function currentSessionsWith(store: StoreReader, word: string): Promise<SessionRow[]> {
+  const begun = store.sessions({ parent: null }).filter(isBegun);
+  const found: SessionRow[] = [];
+  for (const [index, row] of begun.entries()) {
+    if (index > 0 && row.state === "closed") continue;
+    if (hasSubject(store, row, word) || (await asks(store, row, word))) found.push(row);
+  }
+  return found;
+}
+
+async function asks(store: StoreReader, { session_id }: SessionRow, word: string): Promise<boolean> {
+  const waiting = await waitingOf(store, session_id);
+  if (!waiting.ok) return false;
+  return waiting.value.some((one) => one.kind === "question" && [one.question_id, bareId(one)].includes(word));
+}
+
+/** A session that another home has. */
+interface Elsewhere {
+  readonly home: string;
+  readonly session_id: string;
+}
+
+/**
+ * The other home that has the session: the latest used one with exactly this id, else the only one with the prefix. Undefined if there is
+ * none. A ticket or question of another home is refused with its session: what is meant there is not guessed.
+ */
+async function findElsewhere(context: CommandContext, word: string): Promise<Result<string | undefined, Failure>> {
+  const current = homeOf(context);
+  const sessions: Elsewhere[] = [];
+  const parts: Elsewhere[] = [];
+  const unread: Failure[] = [];
+  for (const home of otherHomes(context, current.ok ? current.value : undefined)) {
+    const looked = await lookInto(context, home, async (store) => {
+      const row = store.session(word);
+      if (row.ok && row.value.session_id === word) return home;
+      if (isGeneratedId(word)) sessions.push(...idsIn(row).map((session_id) => ({ home, session_id })));
+      const holding = await currentSessionsWith(store, word);
+      parts.push(...holding.map(({ session_id }) => ({ home, session_id })));
+      return undefined;
+    });
+    if (!looked.ok) unread.push(looked.error);
+    else if (looked.value !== undefined) return ok(looked.value);
+  }
+  const [session, another] = sessions;
+  if (another !== undefined) return err(ambiguous(word, sessions));
+  if (session !== undefined) return ok(session.home);
+  if (parts.length > 0) return err(ofOthers(word, parts));
+  return unread.length > 0 && isGeneratedId(word) ? err(notFoundAmong(word, unread)) : ok(undefined);
+}
+
+/** Looks into a home without the current directory's. Its failures are values: one broken home must not hide the others. */
+export async function lookInto<T>(
+  context: CommandContext,
+  home: string,
+  look: (store: StoreReader) => Promise<T>,
+): Promise<Result<T, Failure>> {
+  const read = readHomeAt(context, home);
+  if (!read.ok) return read;
+  const { store } = read.value;
+  try {
+    return await catchStorage(async () => ok(await look(store)));
+  } finally {
+    store.close();
+  }
+}
+
+/** The ids that a prefix means. */
+function idsIn(row: Result<SessionRow, Failure>): string[] {
+  if (row.ok) return [row.value.session_id];
+  return (row.error.details?.candidates ?? []) as string[];
+}
+
+function ambiguous(prefix: string, found: readonly Elsewhere[]): Failure {
+  const named = found.map(({ home, session_id }) => `${session_id} in ${home}`).join(", ");
+  return failure("usage", `More than one session begins with ${JSON.stringify(prefix)}: ${named}.`, {
+    hint: "Type more of its id.",
+    details: { candidates: found.map(({ session_id }) => session_id) },
+  });
+}
+
+function ofOthers(word: string, found: readonly Elsewhere[]): Failure {
+  const named = found.map(({ home, session_id }) => `${session_id} in ${home}`).join(", ");
+  return failure("not_found", `${JSON.stringify(word)} is nothing of this home; it belongs to ${named}.`, {
+    hint: `Name the session too: ${found[0]?.session_id} ${word}.`,
+    details: { candidates: found.map(({ session_id }) => session_id) },
+  });
+}
+
+function notFoundAmong(word: string, unread: readonly Failure[]): Failure {
+  return failure("not_found", `There is no session ${JSON.stringify(word)} in the homes that can be read.`, {
+    hint: unread.map(({ message }) => message).join("\n"),
+  });
+}
+
+function nowhere(word: string): Failure {
+  return failure("not_found", `There is no session ${JSON.stringify(word)} in any of your homes.`, {
+    hint: "`bosun inbox` shows what waits for you in all of them; --home names another one.",
+  });
+}
