@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
+import { isBesides } from "../config/picked-option.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { promptQuestion } from "../ui/prompt.ts";
+import { BESIDES, promptQuestion } from "../ui/prompt.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -111,8 +112,11 @@ async function answersFrom(
   if (typed.length === 0 && isAsked) return askedHere(context, store, row.session_id, questions);
   const answers =
     typed.length > 0 ? answerIn(questions, typed) : await filedAnswers(context, questions, file, defaults);
-  if (answers.ok)
-    for (const { question_id, text } of answers.value) terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
+  for (const { question_id, text } of answers.ok ? answers.value : []) {
+    terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
+    const question = questions.find((one) => one.question_id === question_id);
+    if (question && isBesides(question, text)) terminal.err.line(terminal.err.style("yellow", BESIDES));
+  }
   return answers;
 }
 

@@ -69,8 +69,7 @@ async function runSession(
   }
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
-  const { ask, scheduler } = runOptions.value;
-  const input = await readRunInput(context, words, options, ask && scheduler !== "detached");
+  const input = await readRunInput(context, words, options, runOptions.value);
   if (!input.ok) return input;
   return withHome(openHome(context), async (home) => {
     const { store } = home;

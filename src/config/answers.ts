@@ -2,14 +2,17 @@ import type { JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import type { Problem } from "../protocol/document/problem.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import { type Answerable, answerTo, bareId } from "./picked-option.ts";
 import { checkSchema } from "./schema-check.ts";
 
 /** An answer given before its question is asked: to the question with this id, or to every question whose text contains `match`. */
-export type GivenAnswer =
-  | { readonly question_id: string; readonly text: string }
-  | { readonly match: string; readonly text: string };
+export type GivenAnswer = ({ readonly question_id: string } | { readonly match: string }) & {
+  readonly text: string;
+  /** Where it stands, if that is in a file. */
+  readonly place?: Pick<Problem, "file" | "pointer" | "position">;
+};
 
 /**
  * Loads an answers file: a mapping of question ids to texts, or a list of entries. Every value is taken as the text that was
@@ -28,7 +31,14 @@ export async function loadAnswers(file: string): Promise<Result<GivenAnswer[], F
         answer: { question_id, text },
       }));
   const empty = given.filter(({ answer }) => answer.text.trim() === "");
-  if (empty.length === 0) return ok(given.map(({ answer }) => answer));
+  if (empty.length === 0) {
+    return ok(
+      given.map(({ pointer, answer }) => {
+        const { what: _what, ...place } = document.value.problem({ pointer, at: "key", what: "" });
+        return { ...answer, place };
+      }),
+    );
+  }
   const expected = "an answer; remove the entry to leave the question open";
   const emptyFindings = empty.map(({ pointer }) => ({ pointer, what: "this answer is empty", expected }));
   return err(findingsFailure(document.value, emptyFindings));

@@ -10,6 +10,8 @@ export interface Answerable {
   readonly text: string;
   readonly options?: readonly string[];
   readonly default?: string | undefined;
+  /** False: the answer is one of the options. */
+  readonly free_text?: boolean | undefined;
 }
 
 const NUMBER = /^[-+]?\d+(?:\.\d+)?$/;
@@ -26,18 +28,31 @@ export function isCounted(options: readonly string[]): boolean {
 
 /**
  * The answer that typed words mean: an option or the default that they equal, else the option with this number, else the words
- * themselves. Failure `usage` for a number without an option.
+ * themselves. Failure `usage` for a number without an option, and for other words where the answer is one of the options.
  */
 export function answerTo(question: Answerable, words: string): Result<string, Failure> {
-  const { question_id, options = [] } = question;
+  const { question_id, options = [], free_text = true } = question;
   // An option that is a number is chosen by its text: printed commands contain the text.
-  if (!isCounted(options) || !NUMBER.test(words) || options.includes(words) || words === question.default)
-    return ok(words);
-  const counted = /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
+  if (!isBesides(question, words)) return ok(words);
+  const isNumber = isCounted(options) && NUMBER.test(words);
+  const counted = isNumber && /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
   if (counted !== undefined) return ok(counted);
+  if (!free_text) {
+    return err(
+      failure("usage", `${JSON.stringify(words)} is none of the options of ${question_id}.`, {
+        hint: `Give one of them${isCounted(options) ? ", or its number" : ""}: ${options.join(", ")}.`,
+      }),
+    );
+  }
+  if (!isNumber) return ok(words);
   return err(
     failure("usage", `${question_id} has no option ${words}.`, {
       hint: `Give a number from 1 to ${options.length}, or an answer in words.`,
     }),
   );
+}
+
+/** Whether an answer is none of the options, nor the default. */
+export function isBesides({ options = [], default: usual }: Answerable, answer: string): boolean {
+  return options.length > 0 && !options.includes(answer) && answer !== usual;
 }

@@ -68,6 +68,11 @@ export function isShell({ cli_command }: Pick<Role, "cli_command">): boolean {
   return cli_command?.includes(crewProgram("shell")) === true;
 }
 
+/** Whether a role belongs to the embedded crew. */
+export function isEmbedded(role: Pick<Role, "cli_command">): boolean {
+  return isPlaybook(role) || isShell(role);
+}
+
 /** Whether a name is that of an agent program with a dialect of its own. */
 export function isAgentProgram(name: string): name is (typeof AGENT_PROGRAMS)[number] {
   return (AGENT_PROGRAMS as readonly string[]).includes(name);

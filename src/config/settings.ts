@@ -7,7 +7,7 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/
 import type { Role } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure, problemsIn } from "./document.ts";
 import type { Environment } from "./found.ts";
-import { costsMoney, isPlaybook, isShell } from "./role-defaults.ts";
+import { costsMoney, isEmbedded } from "./role-defaults.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 import { environmentTexts, type GivenText, givenValues, keyPointer } from "./setting-text.ts";
 
@@ -133,7 +133,7 @@ function merge(layers: readonly Layer[], sources: SettingSources): Settings {
   const origins = new Map<string, string>();
   const values: Record<string, Json> = {};
   const { roles, at_terminal, directory } = sources;
-  const asks = at_terminal && !roles.every((role) => isPlaybook(role) || isShell(role));
+  const asks = at_terminal && !roles.every(isEmbedded);
   const defaults: readonly [string, Json][] = [
     ["workspace", directory],
     ["plan_approval", asks || roles.some(costsMoney) ? "ask" : "never"],

@@ -1,6 +1,6 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { answerTo, isCounted } from "../config/picked-option.ts";
+import { answerTo, isBesides, isCounted } from "../config/picked-option.ts";
 import { hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
 import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
@@ -178,12 +178,16 @@ export async function promptQuestion(
     const answer = answerTo(question, words);
     if (answer.ok) {
       err.line(err.style("dim", `  ${safeLine(question.question_id)}: ${safeLine(answer.value)}`));
+      if (isBesides(question, answer.value)) err.line(err.style("yellow", `  ${BESIDES}`));
       return { kind: "text", text: answer.value };
     }
     const { message, hint = "" } = answer.error;
-    err.line(`  ${safeLine(message)} ${hint}`);
+    for (const line of wrapped(`${message} ${hint}`, err.width, 2)) err.line(line);
   }
 }
+
+/** Tells that an answer is taken though it is none of the options. */
+export const BESIDES = "This is none of the options; it is taken as your own answer.";
 
 function questionLines(output: Output, question: OpenQuestion, place: Place): string[] {
   const about = question.ticket_id === undefined ? "" : `  (about ${question.ticket_id})`;

@@ -19,6 +19,8 @@ export interface OpenQuestion {
   readonly why?: string | undefined;
   readonly options: readonly string[];
   readonly default?: string | undefined;
+  /** False: the answer is one of the options. */
+  readonly free_text?: boolean | undefined;
   readonly ticket_id?: string | undefined;
 }
 
@@ -185,7 +187,9 @@ function detailsOf(waiting: Waiting): string[] {
   if (waiting.kind !== "question") return [];
   return [
     ...(waiting.why === undefined ? [] : safeText(waiting.why).split("\n")).map((line) => `why: ${line}`),
-    ...(waiting.options.length === 0 ? [] : [`options: ${waiting.options.join(" | ")}`]),
+    ...(waiting.options.length === 0
+      ? []
+      : [`${waiting.free_text === false ? "one of" : "options"}: ${waiting.options.join(" | ")}`]),
     ...(waiting.default === undefined ? [] : [`default: ${waiting.default}`]),
   ];
 }

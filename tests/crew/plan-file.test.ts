@@ -78,6 +78,12 @@ describe("a wrong plan file is refused at the position of its problem", () => {
       /\\d\+/,
     ],
     [
+      "a default that is none of the options of a closed question",
+      `${task}questions: [{ question_id: q, text: Q?, options: [y, n], free_text: false, default: x }]\n`,
+      "4:85",
+      /none of the options[^]*y, n/,
+    ],
+    [
       "a pattern that is no regular expression",
       `${task}questions:\n  - question_id: q\n    text: Q?\n    metadata: { playbook: { pattern: '(' } }\n`,
       "7:38",

@@ -73,6 +73,7 @@ function openQuestions(reader: StoreReader, session_id: string, { ask_id, record
       options: (question.options ?? []).map((option) => wordsOf(option as Json)),
       why: question.why,
       default: question.default,
+      free_text: question.free_text,
       ticket_id: subject,
     }));
 }

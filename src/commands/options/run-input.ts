@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn, receivedPlanFile } from "../../config/plan-file.ts";
 import { type AskedOf, readRequirement } from "../../config/requirement.ts";
-import { isPlaybook } from "../../config/role-defaults.ts";
+import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -16,6 +16,8 @@ import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { standardInput, typedRequirement } from "./requirement.ts";
+import type { RunOptions } from "./run-options.ts";
+import { unfitAnswers } from "./unfit-answers.ts";
 
 const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what to do" };
 
@@ -45,12 +47,12 @@ export interface RunInput {
 
 const BY_TERMINAL = ["plan_approval", "confirm"] as const;
 
-/** Reads and checks all that a run is given, `at_terminal` if a person there is asked. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
+/** Reads and checks all that a run is given. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
 export async function readRunInput(
   context: CommandContext,
   words: string | undefined,
   options: RunInputOptions,
-  at_terminal: boolean,
+  { ask, scheduler, answers }: RunOptions,
 ): Promise<Result<RunInput, Failure>> {
   const plan = await planOf(context, words, options);
   if (!plan.ok) return plan;
@@ -62,14 +64,19 @@ export async function readRunInput(
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
+  const at_terminal = ask && scheduler !== "detached";
   const ready = await readyToBegin(context, options, found.value, roles.value, at_terminal);
   if (!ready.ok) return ready;
   const { roles: crew, settings } = ready.value;
-  const unfit = await discussionProblem(settings, crew);
-  if (unfit) return err(unfit);
+  const unable = await discussionProblem(settings, crew);
+  if (unable) return err(unable);
   const manager = crew.find(isPlaybook);
   if (manager && plan.value === undefined) return err(noPlan(manager));
-  return inputOf(requirement.value, settings, crew, plan.value, options);
+  const input = inputOf(requirement.value, settings, crew, plan.value, options);
+  // Any other agent may ask questions of its own.
+  const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
+  const unfit = input.ok && questions ? unfitAnswers(answers, questions) : undefined;
+  return unfit ? err(unfit) : input;
 }
 
 async function planOf(

@@ -229,6 +229,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "why": "",
    "options": "",
    "default": "",
+   "free_text": "",
    "metadata": ""
   },
   "required": [

@@ -140,6 +140,10 @@ export type Question = {
    * The answer that is used if there is none.
    */
   readonly default?: string;
+  /**
+   * Whether an answer may be something else than one of the options. True if left out, and without options.
+   */
+  readonly free_text?: boolean;
   readonly metadata?: Metadata;
 };
 /**

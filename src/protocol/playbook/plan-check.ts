@@ -26,6 +26,7 @@ export function planFindings(plan: PlanFile, isProgram: (name: string) => boolea
     ...duplicates(questions, "questions", "text"),
     ...duplicates(tasks, "tasks", "task_id"),
     ...wrongDependencies(tasks),
+    ...wrongDefaults(questions),
     ...wrongPatterns(questions),
     ...wrongPlaceholders(plan, questions, isProgram),
   ];
@@ -78,6 +79,14 @@ function circle(tasks: readonly Task[]): Finding[] {
 function shortened(names: readonly string[], between: string): string {
   const more = names.length - MAX_NAMES;
   return [...names.slice(0, MAX_NAMES), ...(more > 0 ? [`… and ${more} more`] : [])].join(between);
+}
+
+function wrongDefaults(questions: readonly Question[]): Finding[] {
+  return questions.flatMap(({ options = [], default: usual, free_text }, index) => {
+    if (free_text !== false || options.length === 0 || usual === undefined || options.includes(usual)) return [];
+    const what = "the default is none of the options, and free_text is false";
+    return [{ pointer: `/questions/${index}/default`, what, expected: `one of ${shortened(options, ", ")}` }];
+  });
 }
 
 function wrongPatterns(questions: readonly Question[]): Finding[] {

@@ -306,9 +306,22 @@ echo >> ${seen}.times
     const pane = open(here, ["run", "--plan", here.write("plan.json", plan)]);
     await pane.asks("  -  2\n  -  4  (default)\n  -  8\n");
     pane.type("3", "Enter");
-    await pane.shows("c1.workers: 3");
+    await pane.shows("c1.workers: 3\n  This is none of the options");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("3\n");
+  });
+
+  it("is asked again after an answer that is none of the options of a closed question", async () => {
+    const here = rig();
+    const closed = [{ question_id: "sure", text: "Sure?", options: ["yes", "no"], free_text: false }];
+    const plan = tinyPlan([{ task_id: "write", shell: "echo ${answers.sure} > out.txt" }], { questions: closed });
+    const pane = open(here, ["run", "--plan", here.write("plan.json", plan)]);
+    await pane.asks("Sure?");
+    pane.type("perhaps", "Enter");
+    await pane.asks('"perhaps" is none of the options of c1.sure. Give one of them, or its number: yes, no.');
+    pane.type("2", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("no\n");
   });
 
   it("never sees characters that move the cursor or the reading direction", async () => {

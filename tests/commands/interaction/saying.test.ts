@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "../in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan, until } from "../rig.ts";
+import { ASKING, foreignCrew, type Rig, rig, tinyPlan, until } from "../rig.ts";
 import { endAfterwards } from "../strays.ts";
 import { ASK } from "../waiting-task.ts";
 
@@ -152,7 +152,17 @@ describe("an answer given beforehand", () => {
   it("is reported if no question matches it", async () => {
     const here = rig();
     const file = here.write("answers.yaml", "- question_id: agee\n  text: 8\n- match: colour\n  text: red\n");
-    const begin = ["run", "--plan", here.write("plan.json", TWO), "--answers", file, "--answer", "name=Eve"];
+    // This worker may ask questions that the plan does not have.
+    const begin = [
+      "run",
+      "--plan",
+      here.write("plan.json", TWO),
+      ...foreignCrew().slice(2),
+      "--answers",
+      file,
+      "--answer",
+      "name=Eve",
+    ];
     const told = /^.*"agee".*\n.*"colour".*\n$/;
     const asks = await typed(here, begin);
     expect([asks.code, asks.stderr]).toEqual([4, expect.stringMatching(told)]);
@@ -162,6 +172,48 @@ describe("an answer given beforehand", () => {
     expect([answered.code, answered.stderr]).toEqual([0, expect.stringMatching(/^.*"name".*\n$/)]);
     expect(await typed(here, ["resume", "--answer", "age=9"])).toMatchObject({ code: 0, stderr: "" });
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
+  });
+
+  it.each<[args: string[], file: string, code: number, told: RegExp]>([
+    [["--answer", "nmae=Eve", "--answer", "age=8"], "", 2, /"nmae=Eve".*"nmae".* Did you mean name\?/],
+    [["--answer", "c1.name=Eve", "--answer", "colour=red"], "", 2, /"colour"[^]* name, age/],
+    [["--answer", "name=3"], "", 2, /name has no option 3/],
+    [["--answer", "sure=perhaps"], "", 2, /"perhaps" is none of the options of sure[^]* yes, no/],
+    [["--answers"], "age: 8\nnmae: Eve\n", 3, /answers\.yaml:2:1: .*"nmae"; did you mean "name"\?\n.* nmae: Eve\n.*\^/],
+    [["--answers"], "- {match: whose, text: Eve}\n- {match: colour, text: red}\n", 3, /answers\.yaml:2:3: .*"colour"/],
+    [["--answers"], "age: 8\nsure: 3\n", 3, /answers\.yaml:2:1: .*"3" is none of the options of sure/],
+  ])(
+    "is refused before the session begins if it fits no question of the plan: %j %j",
+    async (args, file, code, told) => {
+      const here = rig();
+      const sure = { question_id: "sure", text: "Sure?", options: ["yes", "no"], free_text: false };
+      const { questions, ...plan } = JSON.parse(TWO) as { questions: object[] };
+      const asking = here.write("plan.json", JSON.stringify({ ...plan, questions: [...questions, sure] }));
+      const given = file === "" ? args : [...args, here.write("answers.yaml", file)];
+      const refused = await typed(here, ["run", "--plan", asking, ...given]);
+      expect([refused.code, refused.stderr]).toEqual([code, expect.stringMatching(told)]);
+      expect(here.sessions()).toEqual([]);
+    },
+  );
+});
+
+describe("an answer that is none of the options", () => {
+  it("is taken with a remark, unless the question is closed", async () => {
+    const here = rig();
+    const sure = { question_id: "sure", text: "Sure?", options: ["yes", "no"], free_text: false };
+    const { questions, ...plan } = JSON.parse(TWO) as { questions: object[] };
+    const asking = here.write("plan.json", JSON.stringify({ ...plan, questions: [...questions, sure] }));
+    expect((await typed(here, ["run", "--plan", asking])).code).toBe(4);
+    const refused = await typed(here, ["answer", "sure", "perhaps"]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/"perhaps" .*c1\.sure[^]* yes, no/)]);
+    const inFile = await typed(here, ["answer", "--file", here.write("answers.yaml", "sure: perhaps\nname: Eve\n")]);
+    expect([inFile.code, inFile.stderr]).toEqual([0, expect.stringMatching(/"perhaps"[^]*none of the options/)]);
+    expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([
+      { question_id: "c1.name", kept: "Eve" },
+      { question_id: "c1.age" },
+      { question_id: "c1.sure", free_text: false },
+    ]);
+    expect(await typed(here, ["answer", "sure", "2"])).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
@@ -202,8 +254,9 @@ describe("an answer that is a number", () => {
     const here = rig();
     const told = expect.stringMatching(/c1\.name .*\b3\b.* 1 to 2/) as unknown;
     const given = ["--answer", "name=3", "--unanswered", "default"];
-    const run = await typed(here, ["run", "--plan", plan(here), ...given]);
-    expect([run.code, run.stderr]).toEqual([4, told]);
+    expect((await typed(here, ["run", "--plan", plan(here)])).code).toBe(4);
+    const resumed = await typed(here, ["resume", ...given]);
+    expect([resumed.code, resumed.stderr]).toEqual([4, told]);
     const refused = await typed(here, ["answer", "name", "3"]);
     expect([refused.code, refused.stderr.replaceAll("\n", " ")]).toEqual([2, told]);
     const filed = await typed(here, ["answer", "--defaults", "--file", here.write("a.yaml", "name: 3\n")]);
