@@ -2,35 +2,38 @@ import { isHeldAt, isHeldTooLong, stopFor } from "../kernel/holds.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { type LimitReached, limitsOf, outOfTime } from "./admission/limits.ts";
 import type { SessionContext } from "./context.ts";
 import type { Timers } from "./time/timers.ts";
+import { WallTime } from "./time/wall-time.ts";
 import type { Workload } from "./workload.ts";
 
 /** Decides whether a session with nothing left to write waits for what runs or will wake it, or stops. */
 export class IdlePolicy {
   readonly #context: SessionContext;
   readonly #workload: Workload;
+  readonly #wallTime: WallTime;
   #stuck = false;
-  /** Clears the alarm for the end of the session's wall time. */
-  #cancel: (() => void) | undefined;
 
   constructor(context: SessionContext, workload: Workload) {
     this.#context = context;
     this.#workload = workload;
+    this.#wallTime = new WallTime(context);
   }
 
   /** `began`: the monotonic clock's reading when the scheduler began. `forPeople`: a person may still answer. */
   look(began: number, forPeople: boolean): void {
     const { timers, children } = this.#workload;
     timers.arm();
-    if (this.#workload.isBusy) return;
     const { ledger, clock } = this.#context;
+    // Only a person ends a pause.
+    const late = ledger.figures.paused ? undefined : this.#wallTime.look(began);
+    if (this.#workload.isBusy) {
+      if (late?.graceIsOver) this.#context.stop("limit", late.message, late.details);
+      return;
+    }
     const wants = (role_id: string) => this.#workload.wants(role_id);
     const rest = restOf(ledger, timers, clock.now(), forPeople, wants, children.isWaiting);
-    // When the session's time is up it waits no more, unless it is paused: only a person ends a pause.
-    const late = rest.kind === "waits" && !ledger.figures.paused ? this.#late(began) : undefined;
-    if (late) this.#context.stop("limit", late.message, late.details);
+    if (rest.kind === "waits" && late) this.#context.stop("limit", late.message, late.details);
     else if (rest.kind === "stops") {
       const { reason, message, limit } = rest.with;
       this.#context.stop(reason, message, { ...limit });
@@ -42,20 +45,8 @@ export class IdlePolicy {
     }
   }
 
-  /** The limit, if the session's time is up; else sets an alarm for when it is. */
-  #late(began: number): LimitReached | undefined {
-    const { ledger, config, clock } = this.#context;
-    this.stop();
-    const { wall_s } = limitsOf(ledger.figures, config);
-    if (wall_s === undefined) return undefined;
-    const awake_ms = clock.monotonic() - began;
-    const late = outOfTime(awake_ms, wall_s);
-    if (!late) this.#cancel = clock.after(wall_s * 1000 - awake_ms, () => this.#context.schedule());
-    return late;
-  }
-
   stop(): void {
-    this.#cancel?.();
+    this.#wallTime.stop();
   }
 }
 

@@ -1,3 +1,5 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Answer } from "../../src/kernel/agent.ts";
@@ -6,8 +8,10 @@ import { crew, instructed, report } from "./crew.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { BentClock } from "./bent-clock.ts";
 import { newRig } from "./rig.ts";
-import { cli, shell, withRole } from "./roles.ts";
+import { cli, REPORT, shell, withRole, withWorker } from "./roles.ts";
 import { begin, DONE, logOf, recordOf, reportOf, resume, run, told } from "./sessions.ts";
+import { until } from "../commands/rig.ts";
+import { living } from "../processes.ts";
 import { value } from "../results.ts";
 
 const TOLD = { input_tokens: 10, output_tokens: 5, cost_usd: 0.25 };
@@ -103,6 +107,29 @@ describe("a session whose time is up", () => {
     const [ask_id] = resumed.ledger.asks.keys();
     resumed.submitFromPerson({ source: "user", payload_type: "approval", payload: { ask_id, decision: "approved" } });
     expect(await run(resumed)).toMatchObject(DONE);
+  });
+
+  it("gives turns in flight a grace, then ends them, at no cost of an attempt", async () => {
+    const rig = newRig();
+    const clock = new BentClock();
+    const stalled = `if [ -e go ]; then ${REPORT}; else touch here; exec sleep 600; fi`;
+    const agentFor = crew([instructed("a"), instructed("b")], {}, { hand: cli() });
+    const short = { ...config, kill_grace_s: 5, max_workers: 1 };
+    const session = await begin(rig, { roles: withWorker(stalled), agentFor, clock, config: short });
+    const { session_id } = session;
+    const ended = run(session);
+    await until("the worker is at work", () => existsSync(join(rig.workspace, "here")));
+    clock.pass(60_000);
+    await nextTurns();
+    expect(living(session_id)).toHaveLength(1);
+    clock.pass(5_000);
+    expect(await ended).toEqual({ kind: "stopped", reason: "limit", message: "the limit of 60 s is reached" });
+    expect(living(session_id)).toEqual([]);
+    writeFileSync(join(rig.workspace, "go"), "");
+    const resumed = await resume(rig, session_id, { agentFor }, { limits: { wall_s: 600 } });
+    expect(await run(resumed)).toEqual(DONE);
+    const tickets = [{ attempts: 1 }, { attempts: 1 }];
+    expect(reportOf(rig, session_id)).toMatchObject({ recoveries: 0, tickets });
   });
 
   it("stops while it waits for a held role", async () => {
