@@ -82,12 +82,13 @@ function statusObject(store: StoreReader, seen: SeenSession): object {
   return {
     ...listed(row, owner),
     counts: view.counts,
-    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner, outputs }) => ({
+    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs }) => ({
       ticket_id,
       task_id: ticket_id,
       description: title,
       status,
       reason,
+      spent,
       blocked_by: blocked_by === undefined ? undefined : [blocked_by],
       owner,
       attempts: attempt,

@@ -21,6 +21,7 @@ interface GivenValue {
 const NUMBERS = [
   "max_workers",
   "max_retries",
+  "max_attempts",
   "retry_backoff_ms",
   "timeout_s",
   "idle_timeout_s",

@@ -145,7 +145,9 @@ function quoted(text: string): string[] {
 type ReportedTicket = NonNullable<Report["tickets"]>[number];
 
 function ticketRow(ticket: ReportedTicket): string {
-  const why = ticket.blocked_by?.length ? `waits for ${ticket.blocked_by.join(", ")}` : (ticket.reason ?? "");
+  const why = ticket.blocked_by?.length
+    ? `waits for ${ticket.blocked_by.join(", ")}`
+    : [ticket.reason, ticket.spent].filter(Boolean).join(", ");
   const checks = ticket.checks_passed === undefined ? "-" : ticket.checks_passed ? "passed" : "failed";
   const { ticket_id, status, owner = "-", attempts = 0, reviews = 0 } = ticket;
   return `| ${[ticket_id, status, owner, attempts, reviews, checks, phrase(why).replaceAll("|", "\\|")].join(" | ")} |`;

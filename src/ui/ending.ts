@@ -77,7 +77,7 @@ interface TicketColumn extends Column {
 function columnsFor({ subjectName, statementName }: Presentation): TicketColumn[] {
   return [
     { heading: subjectName.toUpperCase(), widest: 24, cell: ({ ticket_id }) => ticket_id },
-    { heading: "STATE", widest: 36, cell: (ticket) => ticket.status + reasonOf(ticket) },
+    { heading: "STATE", widest: 40, cell: (ticket) => ticket.status + reasonOf(ticket) },
     ...(statementName === undefined
       ? [{ heading: "OWNER", widest: 16, cell: ({ owner = "-" }: TicketLine) => owner }]
       : []),
@@ -109,9 +109,9 @@ function resultLines(parts: readonly ResultPart[], output: Output): string[] {
   ]);
 }
 
-function reasonOf({ reason, blocked_by }: TicketLine): string {
+function reasonOf({ reason, spent, blocked_by }: TicketLine): string {
   if (blocked_by !== undefined) return ` (waits for ${blocked_by})`;
-  return reason === undefined ? "" : ` (${reason})`;
+  return reason === undefined ? "" : ` (${[reason, spent].filter(Boolean).join(", ")})`;
 }
 
 /** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are of the whole session. */

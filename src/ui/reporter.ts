@@ -81,6 +81,8 @@ export interface TicketLine {
   readonly title: string;
   readonly attempt: number;
   readonly reason?: string | undefined;
+  /** The limit whose end gave it up. */
+  readonly spent?: string | undefined;
   readonly blocked_by?: string | undefined;
   readonly owner?: string | undefined;
   readonly outputs: readonly string[];

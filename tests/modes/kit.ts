@@ -197,10 +197,10 @@ export class ModeSession<S> {
     return this.submit(turn.role_id ?? "", payload_type, payload, { subject, turn: stampOf(turn) });
   }
 
-  /** The turn ends without an answer. */
+  /** The turn ends without an answer, in a way of its own unless `more` has a message. */
   fail(subject: string | undefined, code = "agent_failed", more: JsonObject = {}): this {
     const turn = this.#opened(subject);
-    const payload = { turn_id: turn.turn_id, code, message: "It broke.", ...more };
+    const payload = { turn_id: turn.turn_id, code, message: `It broke in record ${this.records.length}.`, ...more };
     return this.submit("scheduler", "turn_failed", payload, { subject, turn: stampOf(turn) });
   }
 
@@ -231,7 +231,7 @@ export class ModeSession<S> {
     return milliseconds(this.engine.ledger.timers.get(timer_id)?.due_at ?? "") - milliseconds(this.#now);
   }
 
-  /** The checks about a subject come back, each passed or not. */
+  /** The checks about a subject come back, each passed or not. Failures have an output of their own. */
   finishChecks(subject: string, ...passed: readonly boolean[]): this {
     const checks = [...this.engine.ledger.checks.values()].find((one) => one.subject === subject);
     if (!checks) throw new Error(`no checks run for ${subject}`);
@@ -239,7 +239,7 @@ export class ModeSession<S> {
       criterion: `criterion ${index + 1}`,
       exit_code: pass ? 0 : 1,
       passed: pass,
-      output: "",
+      output: pass ? "" : `record ${this.records.length}`,
     }));
     return this.submit("scheduler", "check_result", { check_id: checks.check_id, results }, { subject });
   }

@@ -203,7 +203,7 @@ describe("a failed check", () => {
     const worked: unknown[] = [];
     let asked = 0;
     const { end, rig, session_id } = await check(
-      [criterion("sh", "-c", "echo x >>tries; test $(wc -l <tries) -gt 3")],
+      [criterion("sh", "-c", "echo x >>tries; wc -l <tries; test $(wc -l <tries) -gt 3")],
       {
         instruction: ({ payload }) => {
           worked.push((payload.context.history ?? []).map(({ payload_type }) => payload_type));

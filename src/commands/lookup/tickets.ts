@@ -28,6 +28,7 @@ export function ticketLines(
   return view.subjects.map((subject) => {
     const fromReport = reported.get(subject.id);
     const [blocked_by] = [fromReport?.blocked_by].flat();
+    const spent = subject.results?.figures.spent;
     const latest = subject.results?.latest;
     const outputs =
       fromReport || latest === undefined ? fromReport?.outputs : resolved({ ...from(latest, "/outputs") });
@@ -39,6 +40,7 @@ export function ticketLines(
       outputs: allWords(outputs),
       reason: subject.reason,
       owner: subject.owner,
+      spent: typeof spent === "string" ? spent : undefined,
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
     };
   });

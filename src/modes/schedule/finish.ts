@@ -122,6 +122,7 @@ function ticketsForReport(draft: Draft): Json[] {
       reviews: ticket.reviews ?? 0,
       ...(ticket.checks_passed === undefined ? {} : { checks_passed: ticket.checks_passed }),
       ...reasonOf(ticket, cause !== undefined),
+      ...(ticket.spent === undefined ? {} : { spent: ticket.spent }),
       ...(cause === undefined ? {} : { blocked_by: [cause] }),
       ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
       ...(ticket.report === undefined

@@ -1,4 +1,5 @@
 import type { Seat } from "../../kernel/mode.ts";
+import { attemptsLeft } from "./attempts.ts";
 import { BUDGET_TIMER, endOf, isExemptFromBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { isForWorker, PRIORITY } from "./messages.ts";
@@ -9,12 +10,12 @@ import { endWaiting } from "./waiting.ts";
 type Tries = Partial<Omit<PutAgain, "message">>;
 
 /**
- * Offers a turn with a message about a ticket, or about the session if `id` is absent. If the ticket's budget is spent, no turn is
- * offered, and the ticket is added to `draft.exhausted`.
+ * Offers a turn with a message about a ticket, or about the session if `id` is absent. If the ticket's budget or its attempts are spent,
+ * no turn is offered, and the ticket is added to `draft.exhausted`.
  */
 export function offer(draft: Draft, id: string | undefined, message: MessageType, tries: Tries = {}): void {
   const spender = draft.ticket(id);
-  if (spender && !isExemptFromBudget(message) && isSpent(spender, draft.fact.received_at)) {
+  if (spender && !isExemptFromBudget(message) && hasNothingLeft(draft, spender)) {
     draft.patchTicket(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
     draft.exhausted.add(spender.id);
     return;
@@ -39,6 +40,11 @@ export function offer(draft: Draft, id: string | undefined, message: MessageType
     priority: PRIORITY[message],
     attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
   });
+}
+
+/** Whether a ticket's budget or its attempts are spent. */
+function hasNothingLeft(draft: Draft, ticket: Ticket): boolean {
+  return isSpent(ticket, draft.fact.received_at) || attemptsLeft(draft.session.settings, ticket) === 0;
 }
 
 /** After a failure, preferably another worker tries. After a refused answer, the same worker corrects it. */

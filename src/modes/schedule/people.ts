@@ -1,5 +1,6 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { notPermitted } from "../../kernel/step.ts";
+import { withFreshAttempts } from "./attempts.ts";
 import { withFreshBudget } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
@@ -87,7 +88,8 @@ export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   }
   withdraw(draft, ticket.id, "a person reviews");
   draft.remember(ticket.id);
-  onReview(draft, fact, ticket);
+  // A person who asks for changes wants them made, however many attempts there were.
+  onReview(draft, fact, draft.patchTicket(ticket.id, withFreshAttempts(ticket)));
 }
 
 export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
@@ -152,6 +154,7 @@ function retryTicket(draft: Draft, id: string): void {
       review_rounds: undefined,
       question_rounds: undefined,
       ...withFreshBudget(ticket),
+      ...withFreshAttempts(ticket),
     });
     if (draft.session.gate?.subject === "result") {
       closeGate(draft);
@@ -162,17 +165,17 @@ function retryTicket(draft: Draft, id: string): void {
   } else if (ticket.delivered) {
     withdraw(draft, id, "a person had its review resumed");
     draft.remember(id);
-    freshBudget(draft, ticket);
+    freshLimits(draft, ticket);
     restartReview(draft, id);
   } else if (ticket.status === "blocked" && ticket.reason === "budget_exhausted") {
     withdraw(draft, id, "a person gave it a fresh budget");
     draft.remember(id);
-    freshBudget(draft, ticket);
+    freshLimits(draft, ticket);
     draft.move(id, ticket.instruction ? "retry" : "replanned");
     if (ticket.instruction) offer(draft, id, "instruction");
     else begin(draft, id);
   } else {
-    freshBudget(draft, ticket);
+    freshLimits(draft, ticket);
     const timer_id = `retry:${id}`;
     draft.command({ do: "clear_timer", timer_id });
     retry(draft, id, timer_id);
@@ -190,11 +193,10 @@ function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
   return found;
 }
 
-/** Gives a ticket its budget once more, for a person's retry. */
-function freshBudget(draft: Draft, ticket: Ticket): void {
-  if (!ticket.allowance) return;
-  draft.patchTicket(ticket.id, withFreshBudget(ticket));
-  draft.stopTime(ticket);
+/** Gives a ticket its attempts and its budget once more, for a person's retry. */
+function freshLimits(draft: Draft, ticket: Ticket): void {
+  draft.patchTicket(ticket.id, { ...withFreshAttempts(ticket), ...withFreshBudget(ticket) });
+  if (ticket.allowance) draft.stopTime(ticket);
 }
 
 /** The runtime has stopped the session without closing it. */

@@ -23,6 +23,7 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
   const discussion = discussionOf(config);
   const settings: Settings = {
     max_retries: config.max_retries,
+    max_attempts: config.max_attempts,
     retry_backoff_ms: config.retry_backoff_ms,
     max_review_rounds: config.max_review_rounds,
     check_rounds: config.check_rounds,

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
+import { attemptsLeft } from "./attempts.ts";
 import { needsBudget } from "./budget.ts";
 import { discussionReport } from "./discussion.ts";
 import { isForWorker } from "./messages.ts";
@@ -76,7 +77,7 @@ function message(
     case "error":
       return {
         code: errorCode(ticket),
-        message: `ticket ${ticket.id} is blocked (${ticket.reason ?? "unknown"}) after ${ticket.attempt} attempts`,
+        message: `ticket ${ticket.id} is blocked (${ticket.reason ?? "unknown"}) after ${ticket.attempt} attempts; ${attemptsLeft(session.settings, ticket)} more are allowed`,
         resolution_hint: waysOut(ticket),
         ...(ticket.failure === undefined ? {} : { details: detailsOf(ticket.failure) }),
       };

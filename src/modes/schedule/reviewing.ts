@@ -1,6 +1,8 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
+import type { Json } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";
+import { attemptsLeft, isRepeated } from "./attempts.ts";
 import { isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfOver } from "./finish.ts";
@@ -29,6 +31,7 @@ export function restartReview(draft: Draft, id: string): void {
 export function startReview(draft: Draft, id: string): void {
   const criteria = draft.ticket(id)?.criteria ?? [];
   if (criteria.length === 0) {
+    draft.patchTicket(id, { failed_as: undefined });
     askForReview(draft, id);
     return;
   }
@@ -45,7 +48,8 @@ export function startReview(draft: Draft, id: string): void {
 export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void {
   const ticket = draft.ticket(fact.subject);
   if (!ticket || ticket.waits_for !== fact.payload.check_id) return;
-  const passed = fact.payload.results.every((result) => result.passed);
+  const failed = fact.payload.results.filter((result) => !result.passed);
+  const passed = failed.length === 0;
   draft.remember(ticket.id);
   const rounds = ticket.check_rounds ?? 0;
   draft.patchTicket(ticket.id, {
@@ -53,7 +57,16 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
     check: fact.sequence,
     checks_passed: passed,
     failed_reviews: undefined,
+    ...(passed ? { failed_as: undefined } : {}),
   });
+  if (
+    !passed &&
+    (isRepeated(draft, ticket.id, "checks_failed", failed.map(evidenceOfCheck)) || isLastAttempt(draft, ticket))
+  ) {
+    draft.move(ticket.id, "work_stopped", "checks_failed");
+    escalate(draft, ticket.id, "checks_failed");
+    return;
+  }
   // If the budget leaves no turn for a correction, the reviewer gets the evidence at once.
   if (!passed && rounds < draft.session.settings.check_rounds && !isSpent(ticket, fact.received_at)) {
     draft.patchTicket(ticket.id, { check_rounds: rounds + 1 });
@@ -62,6 +75,16 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
     return;
   }
   askForReview(draft, ticket.id);
+}
+
+/** What is compared of a failed check: not how long it took. */
+function evidenceOfCheck(result: FactOf<"check_result">["payload"]["results"][number]): Json {
+  const { duration_ms: _, ...compared } = result;
+  return compared;
+}
+
+function isLastAttempt(draft: Draft, ticket: Ticket): boolean {
+  return attemptsLeft(draft.session.settings, ticket) === 0;
 }
 
 function askForReview(draft: Draft, id: string): void {
@@ -110,7 +133,7 @@ export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): 
     return;
   }
   const rounds = (review_rounds ?? 0) + 1;
-  if (rounds > draft.session.settings.max_review_rounds) {
+  if (rounds > draft.session.settings.max_review_rounds || isLastAttempt(draft, ticket)) {
     draft.move(ticket.id, "work_stopped", "checks_failed");
     escalate(draft, ticket.id, "checks_failed");
     return;

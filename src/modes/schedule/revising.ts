@@ -65,12 +65,15 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
     if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", "replanned");
     draft.move(ticket.id, "replanned");
   }
-  const { attempt, history, notes, clarifications, since, escalations, allowance } = draft.ticket(ticket.id) ?? ticket;
+  const { attempt, attempts_before, failed_as, history, notes, clarifications, since, escalations, allowance } =
+    draft.ticket(ticket.id) ?? ticket;
   draft.putTicket({
     ...planned,
     ...(allowance ? carriedOver(planned, allowance) : {}),
     since,
     attempt,
+    ...(attempts_before === undefined ? {} : { attempts_before }),
+    ...(failed_as === undefined ? {} : { failed_as }),
     // Kept, or a manager that answers every escalation with a plan would never reach the limit.
     ...(escalations === undefined ? {} : { escalations }),
     ...(history ? { history } : {}),

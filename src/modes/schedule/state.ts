@@ -85,6 +85,10 @@ export interface Ticket extends Holder {
   /** The role that works on it, or worked on it last. */
   readonly owner?: string;
   readonly attempt: number;
+  /** How many attempts were made before a person last took it up. They do not count for `max_attempts`. */
+  readonly attempts_before?: number;
+  /** The limit whose end gave it up. */
+  readonly spent?: "max_attempts";
   /** The child session that it waits for has begun, so its end will come back in any case. */
   readonly session_begun?: boolean;
   /** It does not begin until a person has approved the plan that added it. */
@@ -109,6 +113,8 @@ export interface Ticket extends Holder {
   readonly discussed?: number;
   /** The record of its worker's latest failure, until a worker reports. */
   readonly failure?: number;
+  /** A digest of the latest failure's evidence, until work passes its checks. */
+  readonly failed_as?: string;
   readonly check?: number;
   readonly checks_passed?: boolean;
   /** The records of its kept files, by label. A label that is used again stands for the newer file. */
@@ -142,6 +148,8 @@ export interface Discussion {
 /** The configuration that the mode needs. Times are in seconds, the back-off is in ms. */
 export interface Settings {
   readonly max_retries: number;
+  /** Absent in sessions of earlier versions. */
+  readonly max_attempts?: number;
   readonly retry_backoff_ms: number;
   readonly max_review_rounds: number;
   readonly check_rounds: number;

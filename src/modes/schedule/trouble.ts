@@ -4,6 +4,7 @@ import { howOften } from "../../lib/how-often.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
+import { attemptsLeft, evidenceOf, isRepeated, maxAttempts } from "./attempts.ts";
 import { BUDGET_TIMER, isExemptFromBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
@@ -28,6 +29,10 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
   }
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
+  if (id !== undefined && isForWorker(turn.message) && isRepeated(draft, id, why.code, refused)) {
+    retriesSpent(draft, id, turn, why.code, [refused]);
+    return;
+  }
   const retries = once ? Math.min(turn.retries, draft.session.settings.max_retries - 1) : turn.retries;
   tryAgain(draft, id, { ...turn, retries }, [refused], 0, why.code);
 }
@@ -36,24 +41,36 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
 export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
   const { code, refused } = fact.payload;
-  if (id !== undefined && isForWorker(turn.message)) draft.patchTicket(id, { failure: fact.sequence });
-  if (id !== undefined && turn.message === "instruction") {
-    stopWork(draft, id, code, refused);
-    return;
-  }
-  afterFailure(draft, id, turn, refused, code);
+  if (id !== undefined && isForWorker(turn.message)) workerFailed(draft, fact, id, turn, code, refused);
+  else if (NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
+  else afterBackoff(draft, id, turn, refused, code);
 }
 
-/** Sends the message of a failed turn again after a back-off, unless another try would fail the same way. */
-function afterFailure(
+/** A worker's turn has failed, or it said that it cannot: it is tried again, unless another try would fail the same way. */
+function workerFailed(
+  draft: Draft,
+  fact: FactOf<"turn_failed"> | FactOf<"error">,
+  id: string,
+  turn: OpenTurn,
+  code: string,
+  refused?: readonly Json[],
+): void {
+  draft.patchTicket(id, { failure: fact.sequence });
+  const repeated = isRepeated(draft, id, code, evidenceOf(fact));
+  if (turn.message === "instruction") stopWork(draft, id, code, repeated, refused);
+  else if (repeated || NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
+  else afterBackoff(draft, id, turn, refused, code);
+}
+
+/** Sends the message of a failed turn again after a back-off. */
+function afterBackoff(
   draft: Draft,
   id: string | undefined,
   turn: OpenTurn,
   refused: readonly Json[] | undefined,
   code: string,
 ): void {
-  if (NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
-  else tryAgain(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
+  tryAgain(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
 }
 
 /** Sends the same message again, at once or after a delay, until the retries are spent. */
@@ -74,7 +91,8 @@ function tryAgain(
     rounds: turn.rounds ?? 0,
     ...(refused?.length ? { refused } : {}),
   };
-  if (retries > draft.session.settings.max_retries) {
+  const isLast = instructed && attemptsLeft(draft.session.settings, instructed) === 0;
+  if (isLast || retries > draft.session.settings.max_retries) {
     retriesSpent(draft, id, turn, code, refused);
     return;
   }
@@ -118,8 +136,8 @@ function retriesSpent(
   });
 }
 
-/** An attempt has failed: retry after a back-off, or escalate to the manager. */
-export function stopWork(draft: Draft, id: string, reason: string, refused?: readonly Json[]): void {
+/** An attempt has failed: retry after a back-off, or escalate to the manager. A failure that is `repeated` is not tried again. */
+export function stopWork(draft: Draft, id: string, reason: string, repeated: boolean, refused?: readonly Json[]): void {
   const ticket = draft.move(id, "work_stopped", reason);
   if (isSpent(ticket, draft.fact.received_at)) {
     escalate(draft, id, "budget_exhausted");
@@ -127,7 +145,8 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
   }
   const { max_retries, retry_backoff_ms } = draft.session.settings;
   const retries = (ticket.retries ?? 0) + 1;
-  if (retries > max_retries || NOT_RETRIED.has(reason)) {
+  const isLast = attemptsLeft(draft.session.settings, ticket) === 0;
+  if (isLast || repeated || retries > max_retries || NOT_RETRIED.has(reason)) {
     escalate(draft, id, reason);
     return;
   }
@@ -142,9 +161,15 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
   draft.setTimer(timer_id, backoff(retry_backoff_ms, retries - 1));
 }
 
-/** Asks the manager what to do with a blocked ticket. After `max_escalations` the ticket is given up. */
+/** Asks the manager what to do with a blocked ticket. After `max_attempts` or `max_escalations` the ticket is given up. */
 export function escalate(draft: Draft, id: string, reason: string): void {
-  const escalations = (draft.ticket(id)?.escalations ?? 0) + 1;
+  const ticket = draft.ticket(id);
+  // The manager could only ask for another attempt.
+  if (ticket && attemptsLeft(draft.session.settings, ticket) === 0) {
+    attemptsSpent(draft, id, reason);
+    return;
+  }
+  const escalations = (ticket?.escalations ?? 0) + 1;
   if (escalations > draft.session.settings.max_escalations) {
     giveUp(draft, id, reason);
     return;
@@ -153,12 +178,30 @@ export function escalate(draft: Draft, id: string, reason: string): void {
   offer(draft, id, "error");
 }
 
-/** Blocks a ticket whose budget is spent, and asks the manager what to do. */
+/** Blocks a ticket whose budget or attempts are spent, and asks the manager what to do. */
 export function stopExhausted(draft: Draft, id: string): void {
-  const status = draft.ticket(id)?.status;
-  if (status === undefined || status === "done" || status === "error") return;
-  if (status !== "blocked") draft.move(id, "work_stopped", "budget_exhausted");
-  escalate(draft, id, "budget_exhausted");
+  const ticket = draft.ticket(id);
+  if (!ticket || ticket.status === "done" || ticket.status === "error") return;
+  const reason = isSpent(ticket, draft.fact.received_at) ? "budget_exhausted" : (ticket.reason ?? "agent_failed");
+  if (ticket.status !== "blocked") draft.move(id, "work_stopped", reason);
+  escalate(draft, id, reason);
+}
+
+/** Gives up a ticket whose attempts are spent, and tells a person what gives it more. */
+function attemptsSpent(draft: Draft, id: string, reason: string): void {
+  const most = maxAttempts(draft.session.settings);
+  draft.patchTicket(id, { spent: "max_attempts" });
+  draft.envelope({
+    target: "user",
+    payload_type: "error",
+    subject: id,
+    payload: {
+      code: reason,
+      message: `ticket ${id} is given up: ${most === 1 ? "its attempt is" : `all ${most} attempts are`} spent (max_attempts)`,
+      resolution_hint: `bosun retry ${id}`,
+    },
+  });
+  giveUp(draft, id, reason);
 }
 
 /** A ticket's budget of time is spent. A ticket without a turn is stopped later, when its next turn is offered. */
@@ -184,11 +227,8 @@ export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | un
     finish(draft, "failed", code);
     return;
   }
-  if (isForWorker(turn.message)) draft.patchTicket(ticket.id, { failure: fact.sequence });
-  if (turn.message === "instruction") {
-    stopWork(draft, ticket.id, code);
-  } else if (turn.message === "instruction_proposal") {
-    afterFailure(draft, ticket.id, turn, undefined, code);
+  if (isForWorker(turn.message)) {
+    workerFailed(draft, fact, ticket.id, turn, code);
   } else {
     if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", code);
     giveUp(draft, ticket.id, turn.message === "error" ? (ticket.reason ?? code) : code);

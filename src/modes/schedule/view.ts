@@ -25,8 +25,12 @@ export function view(state: ReadonlyState<ScheduleState>): SessionView {
 }
 
 function resultsOf(ticket: Ticket): Results {
-  const { reviews = 0, checks_passed, report } = ticket;
-  const figures = { reviews, ...(checks_passed === undefined ? {} : { checks_passed }) };
+  const { reviews = 0, checks_passed, report, spent } = ticket;
+  const figures = {
+    reviews,
+    ...(checks_passed === undefined ? {} : { checks_passed }),
+    ...(spent === undefined ? {} : { spent }),
+  };
   return { ...(report === undefined ? {} : { latest: report }), kept: artifactsOf(ticket), figures };
 }
 

@@ -1,5 +1,7 @@
 import type { FactOf } from "../../kernel/mode.ts";
+import type { Json } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";
+import { isRepeated } from "./attempts.ts";
 import { budgetSpent, isSpent } from "./budget.ts";
 import { discuss } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
@@ -86,7 +88,9 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
     if (questions?.length) offer(draft, ticket.id, "report");
     else escalate(draft, ticket.id, "needs_input");
   } else {
-    stopWork(draft, ticket.id, "agent_failed");
+    const { summary = "", evidence = [], issues = [] } = fact.payload;
+    const said = { summary, evidence, issues } as unknown as Json;
+    stopWork(draft, ticket.id, "agent_failed", isRepeated(draft, ticket.id, "agent_failed", said));
   }
 }
 

@@ -361,6 +361,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
       "description": "",
       "status": "",
       "reason": "",
+      "spent": "",
       "blocked_by": "",
       "owner": "",
       "attempts": "",
@@ -618,6 +619,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "fields": {
    "max_workers": "",
    "max_retries": "",
+   "max_attempts": "",
    "retry_backoff_ms": "",
    "timeout_s": "",
    "idle_timeout_s": "",
@@ -648,6 +650,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "required": [
    "max_workers",
    "max_retries",
+   "max_attempts",
    "retry_backoff_ms",
    "timeout_s",
    "idle_timeout_s",

@@ -345,6 +345,10 @@ export type SchedulerConfiguration = {
    */
   readonly max_retries?: number;
   /**
+   * All attempts at a ticket together: retries, check and review rounds, escalations.
+   */
+  readonly max_attempts?: number;
+  /**
    * Milliseconds before the first retry. Each further retry doubles it.
    */
   readonly retry_backoff_ms?: number;
@@ -689,6 +693,10 @@ export type ReportedTicket = {
   readonly status: string;
   readonly reason?: string;
   /**
+   * The limit whose end gave it up.
+   */
+  readonly spent?: "max_attempts";
+  /**
    * Items: The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */
   readonly blocked_by?: readonly string[];
@@ -942,6 +950,10 @@ export type ResolvedConfiguration = {
    * Retries after the first attempt.
    */
   readonly max_retries: number;
+  /**
+   * All attempts at a ticket together: retries, check and review rounds, escalations.
+   */
+  readonly max_attempts: number;
   /**
    * Milliseconds before the first retry. Each further retry doubles it.
    */
@@ -1402,6 +1414,7 @@ export const PAYLOAD_TYPES = [
 export const CONFIGURATION_DEFAULTS = {
   "max_workers": 4,
   "max_retries": 2,
+  "max_attempts": 6,
   "retry_backoff_ms": 1000,
   "timeout_s": 1800,
   "idle_timeout_s": 600,

@@ -44,6 +44,7 @@ const ROLES = CREW.map((role) => ({
 const settings = fc.record({
   plan_approval: fc.constantFrom("never" as const, "ask" as const),
   max_retries: fc.nat(2),
+  max_attempts: fc.integer({ min: 1, max: 6 }),
   max_escalations: fc.nat(2),
   max_review_rounds: fc.nat(2),
   check_rounds: fc.nat(1),

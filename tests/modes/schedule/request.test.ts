@@ -131,7 +131,7 @@ describe("the request for", () => {
         payload_type: "error",
         payload: {
           code: "agent_failed",
-          message: "ticket a is blocked (needs_input) after 1 attempts",
+          message: "ticket a is blocked (needs_input) after 1 attempts; 5 more are allowed",
           resolution_hint: "answer with a new instruction, a revised plan, a clarification, or error to give it up",
         },
       },
@@ -186,7 +186,7 @@ describe("a request", () => {
   });
 
   it("always has the current instruction, and no older one", () => {
-    const made = schedule({ config: { max_retries: 99 } }).plan(task("a"));
+    const made = schedule({ config: { max_retries: 99, max_attempts: 100 } }).plan(task("a"));
     const history = () => (made.draft("a").context["history"] as { readonly $history: readonly number[] }).$history;
     const fail = () => {
       for (let attempt = 0; attempt < 25; attempt++) made.fail("a").fireTimer("retry:a");

@@ -142,6 +142,9 @@ function checkLimits(state: ScheduleState): void {
   if (!settings) return;
   for (const ticket of state.tickets.values()) {
     const { retries = 0, escalations = 0, check_rounds = 0, review_rounds = 0 } = ticket;
+    const { max_attempts = 6 } = settings;
+    const attempts = ticket.attempt - (ticket.attempts_before ?? 0);
+    holds(attempts <= max_attempts, `${ticket.id}: ${attempts} attempts`);
     holds(retries <= settings.max_retries, `${ticket.id}: ${retries} retries`);
     holds(escalations <= settings.max_escalations, `${ticket.id}: ${escalations} escalations`);
     holds(check_rounds <= settings.check_rounds, `${ticket.id}: ${check_rounds} check rounds`);

@@ -64,7 +64,7 @@ describe("failed work", () => {
   });
 
   it("waits twice as long each time, up to a minute", () => {
-    const session = instructed({ config: { max_retries: 8 } });
+    const session = instructed({ config: { max_retries: 8, max_attempts: 9 } });
     const waits: string[] = [];
     for (let attempt = 1; attempt <= 8; attempt++) {
       session.fail("a");
@@ -86,14 +86,15 @@ describe("failed work", () => {
   });
 
   it("has fresh retries with a new instruction", () => {
-    const session = spent(instructed()).answer("a", "instruction", { summary: "Differently" });
+    const session = spent(instructed({ config: { max_attempts: 7 } }));
+    session.answer("a", "instruction", { summary: "Differently" });
     expect(session.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
     expect(spent(session).open).toContain("manager error a");
     expect(session.ticket("a").attempt).toBe(6);
   });
 
   it("is given up after max_escalations", () => {
-    const session = spent(instructed());
+    const session = spent(instructed({ config: { max_attempts: 10 } }));
     for (let round = 0; round < 2; round++) spent(session.instruct("a"));
     expect(session.moved).toEqual([
       "a: in_progress -work_stopped-> blocked (agent_failed)",
