@@ -1,4 +1,5 @@
 import { invocationName } from "./commands/context/invocation.ts";
+import { asksForJson, failedEvent } from "./commands/context/tell-failure.ts";
 import { runCommandLine } from "./commands/main.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";
@@ -16,6 +17,10 @@ function tellBug(error: unknown): number {
   const next =
     "Everything committed is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report the lines above.";
   terminal.err.line(`  ${localize({ program }, next)}`);
+  if (asksForJson(process.argv.slice(2))) {
+    const message = error instanceof Error ? error.message : String(error);
+    failedEvent(terminal, { code: "internal", message, hint: next, exit_code: EXIT_INTERNAL });
+  }
   return EXIT_INTERNAL;
 }
 

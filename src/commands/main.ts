@@ -1,14 +1,14 @@
 import { Command, CommanderError } from "commander";
-import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
-import { safeText, wrappedLines } from "../ui/display.ts";
-import type { Terminal } from "../ui/terminal.ts";
+import { wrappedLines } from "../ui/display.ts";
+import type { Output, Terminal } from "../ui/terminal.ts";
 import { localize } from "../ui/words.ts";
 import { invocationName } from "./context/invocation.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
 import { programVersion } from "./context/program.ts";
+import { asksForJson, failedEvent, tellFailure } from "./context/tell-failure.ts";
 import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
 
 const HELP = `
@@ -18,9 +18,12 @@ Start with:
   bosun run "…" --manager CMD --worker CMD   your own agents
   bosun help all                             every command`;
 
+const USAGE = "`bosun help` lists the commands, `bosun help <command>` its options";
+
 /** Parses a command line (without the program's name), runs the command and gives its exit code. */
 export async function runCommandLine(argv: readonly string[], around: Omit<CommandContext, "home">): Promise<number> {
   const { terminal } = around;
+  const json = asksForJson(argv);
   let exit_code = EXIT_DONE;
   const program = newProgram(terminal);
   setProgram(terminal, invocationName({ ...around, home: undefined }));
@@ -29,7 +32,9 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     if (home !== undefined) setProgram(terminal, invocationName({ ...around, home }));
     const done = await catchStorage(() => work({ ...around, home }));
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
-    if (!done.ok) tellFailure(terminal, done.error);
+    if (done.ok) return;
+    tellFailure(terminal, done.error);
+    if (json) failedEvent(terminal, { ...done.error, exit_code });
   };
   for (const entry of CATALOGUE) stub(program, entry);
   try {
@@ -47,7 +52,10 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     await program.parseAsync(unknown ? [second] : argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? EXIT_DONE : EXIT_USAGE;
+    if (error.exitCode === 0) return EXIT_DONE;
+    if (json)
+      failedEvent(terminal, { code: "usage", message: plainMessage(error), hint: USAGE, exit_code: EXIT_USAGE });
+    return EXIT_USAGE;
   }
   return exit_code;
 }
@@ -64,14 +72,14 @@ function newProgram({ out, err }: Terminal): Command {
     .helpOption("-h, --help", "show help")
     .helpCommand("help [command]", "show help for a command; `all` lists every one")
     .option("--home <directory>", "the directory with the database, logs and sessions")
-    .showHelpAfterError("(`bosun help` lists the commands, `bosun help <command>` its options)")
+    .showHelpAfterError(`(${USAGE})`)
     .addHelpText("after", HELP)
     .exitOverride()
     .configureOutput({
       // Help calls the program `bosun`; an error shows what to type here.
       writeOut: (text) => out.line(text.trimEnd()),
-      writeErr: (text) => err.line(localize(err, text.trimEnd())),
-      outputError: (text) => err.line(commanderError(text)),
+      writeErr: (text) => writeLines(err, localize(err, text.trimEnd())),
+      outputError: (text) => writeLines(err, text.replace(/^error: /, "Error: ").trimEnd()),
     });
 }
 
@@ -85,18 +93,15 @@ function completeHelp(program: Command): string {
   return program.configureHelp({ visibleCommands: (command) => [...command.commands] }).helpInformation();
 }
 
-/** Shows what is wrong and where, then what to do next. */
-function tellFailure({ err }: Terminal, { message, hint, code }: Failure): void {
-  const [first = "", ...more] = wrappedLines(`Error: ${message}`, err.width, 0);
-  for (const line of [first.replace(/^Error:/, err.style("red", "Error:")), ...more]) err.line(line);
-  // An error inside a file shows its place and what was expected, and needs no hint.
-  const next =
-    hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");
-  if (next !== "") for (const line of safeText(localize(err, next)).split("\n")) err.line(`  ${line}`);
+/** Breaks an error between words; help has columns, and is laid out already. */
+function writeLines(err: Output, text: string): void {
+  const isHelp = text.includes("\n\n");
+  for (const line of isHelp ? [text] : wrappedLines(text, err.width, 0)) err.line(line);
 }
 
-function commanderError(text: string): string {
-  return safeText(text.replace(/^error: /, "Error: ").trimEnd());
+/** What commander says is wrong. */
+function plainMessage({ message }: CommanderError): string {
+  return message.replace(/^error: /, "");
 }
 
 function capital(text: string): string {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { EXIT_CODE_OF } from "../../src/commands/context/exit-code.ts";
 import { built } from "../built.ts";
 import { typed } from "./in-process.ts";
-import { ROOT, rig, tinyPlan } from "./rig.ts";
+import { jsonLines, ROOT, rig, tinyPlan } from "./rig.ts";
 
 const GOOD = tinyPlan([{ task_id: "write", shell: "true" }]);
 
@@ -173,17 +173,40 @@ describe("wrong input", () => {
       const says = typeof message === "string" ? left.stderr.includes(message) : message.test(left.stderr);
       const saysNext = /^Error: [^]*(\n.|; |must be )/.test(left.stderr);
       const must = { args, code, stdout: "", says: true, saysNext: true };
-      expect({ args, code: left.code, stdout: left.stdout, says, saysNext, told: left.stderr }).toMatchObject(must);
+      const stdout = args.includes("--json") ? "" : left.stdout;
+      expect({ args, code: left.code, stdout, says, saysNext, told: left.stderr }).toMatchObject(must);
     }
     expect(existsSync(here.home)).toBe(false);
     expect(existsSync(join(here.workspace, "..", "state"))).toBe(false);
   });
 
-  it("exits a real process with its code, and nothing on stdout", async () => {
+  it("is also one JSON object on stdout under --json", async () => {
+    const here = rig();
+    const plan = here.write("cycle.json", FILES["cycle.json"] ?? "");
+    const wrong: readonly (readonly [args: readonly string[], code: string, exit_code: number])[] = [
+      [["run", "x", "--nonsense", "--json"], "usage", 2],
+      [["frobnicate", "--json"], "usage", 2],
+      [["run", "--plan", plan, "--reporter", "json"], "invalid_plan", 3],
+      ...["status", "resume", "attach", "plan", "replay", "retry"].map(
+        (command) => [[command, "s-none", "--json"], "not_found", 2] as const,
+      ),
+      [["roles", "--crew", "none", "--json"], "usage", 2],
+    ];
+    for (const [args, code, exit_code] of wrong) {
+      const left = await typed(here, args);
+      const told = jsonLines<{ message: string }>(left.stdout);
+      expect([args, left.code, told]).toMatchObject([args, exit_code, [{ type: "error", code, exit_code }]]);
+      const message = told[0]?.message.split("\n")[0];
+      expect(left.stderr).toContain(message);
+    }
+    expect((await typed(here, ["run", "--nonsense", "--", "--json"])).stdout).toBe("");
+  });
+
+  it("exits a real process with its code", async () => {
     const here = rig();
     const ran = await here.run(["run", "--plan", here.write("cycle.json", FILES["cycle.json"] ?? ""), "--json"]);
     expect(ran.code).toBe(3);
-    expect(ran.stdout).toBe("");
+    expect(JSON.parse(ran.stdout)).toMatchObject({ type: "error", exit_code: 3 });
     expect(ran.stderr).toMatch(/^Error: \S+cycle\.json:1:\d+: /);
     expect(existsSync(here.home)).toBe(false);
   });
