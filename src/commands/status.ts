@@ -51,7 +51,7 @@ async function status(
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
     const seen = { ...stored.value, owner };
-    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, seen)));
+    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, home, seen)));
     else showSession(context, store, seen, Date.now());
     return ok(EXIT_DONE);
   });
@@ -75,12 +75,13 @@ function rowToShow(
 }
 
 /** The fields that SPEC.md promises for `--json`, and more. */
-function statusObject(store: StoreReader, seen: SeenSession): object {
+function statusObject(store: StoreReader, home: string, seen: SeenSession): object {
   const { row, owner, view, ledger, tickets, waiting, resultsOf } = seen;
   const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
   const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
   return {
     ...listed(row, owner),
+    home,
     counts: view.counts,
     tickets: tickets.map(({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs }) => ({
       ticket_id,

@@ -1,5 +1,5 @@
 import { appendFileSync, closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
@@ -21,7 +21,8 @@ export function writeReport(folder: string, payload: JsonObject, presentation: P
 
 function writeBoth(folder: string, payload: JsonObject, presentation: Presentation): void {
   makeDirectory(folder);
-  replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report, presentation));
+  const report = payload as unknown as Report;
+  replace(join(folder, "final_report.md"), reportMarkdown(report, presentation, resolve(folder, "../..")));
   crashPoint("report_begun");
   // Last, since verification compares this one with the record.
   replace(join(folder, "final_report.json"), reportJson(payload));
@@ -85,7 +86,7 @@ function replace(path: string, lines: Iterable<string>): void {
 }
 
 /** The report for people: the outcome, each ticket with its outputs, and what to do next. */
-function* reportMarkdown(report: Report, presentation: Presentation): IterableIterator<string> {
+function* reportMarkdown(report: Report, presentation: Presentation, home: string): IterableIterator<string> {
   const { tickets, clarifications = [], next_steps } = report;
   yield* [
     `# ${phrase(report.requirement) || report.session_id}`,
@@ -99,7 +100,7 @@ function* reportMarkdown(report: Report, presentation: Presentation): IterableIt
   if (tickets.length > 0)
     yield* ["", "| ticket | status | owner | attempts | reviews | checks | |", "|---|---|---|---|---|---|---|"];
   for (const ticket of tickets) yield ticketRow(ticket);
-  for (const ticket of tickets) yield* ticketSection(ticket);
+  for (const ticket of tickets) yield* ticketSection(ticket, home);
   if (clarifications.length > 0) yield* ["", "## Asked and answered", "", ...clarifications.map(clarificationText)];
   if (report.result !== undefined) yield* resultSections(presentation.parts(report.result as JsonObject));
   if (next_steps.length === 0) return;
@@ -153,13 +154,13 @@ function ticketRow(ticket: ReportedTicket): string {
   return `| ${[ticket_id, status, owner, attempts, reviews, checks, phrase(why).replaceAll("|", "\\|")].join(" | ")} |`;
 }
 
-function ticketSection(ticket: ReportedTicket): string[] {
+function ticketSection(ticket: ReportedTicket, home: string): string[] {
   // A kept output is listed once, as an artifact.
   const kept = new Set<unknown>((ticket.artifacts ?? []).map(({ label }) => label));
   const outputs = (ticket.outputs ?? [])
     .filter((output) => !kept.has(typeof output === "string" ? output : output.label))
     .map(outputText);
-  const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
+  const artifacts = (ticket.artifacts ?? []).map(({ label, uri }) => `${label}: ${openable(uri, home)}`);
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
   const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
   const entries = [...outputs, ...artifacts, ...issues, ...suggestions].map((entry) => `- ${phrase(entry)}`);
@@ -167,6 +168,11 @@ function ticketSection(ticket: ReportedTicket): string[] {
   if (summary.length + entries.length === 0) return [];
   const parts = [summary, entries].filter((part) => part.length > 0);
   return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description)}`, ...parts.flatMap((part) => ["", ...part])];
+}
+
+/** A kept artifact's path, which its record has relative to the home. Other addresses are complete. */
+function openable(uri: string, home: string): string {
+  return uri.startsWith("sessions/") ? join(home, uri) : uri;
 }
 
 function clarificationText({ question, answer, ticket_id }: NonNullable<Report["clarifications"]>[number]): string {

@@ -6,14 +6,14 @@ import { limitProblems, type Problem } from "../log/verify.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { SessionPaths } from "./paths.ts";
 import { MAX_ARTIFACT_BYTES } from "./turns/artifacts.ts";
-import { isFileAddress } from "./turns/referenced-file.ts";
+import { isElsewhere } from "./turns/referenced-file.ts";
 
 /** The bytes read at once. */
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Compares a session's kept artifacts with their records. A record has the path from the time of keeping, so files are
- * looked for by name in the current artifacts directory. The records themselves are verified by `verifyFolder`.
+ * Compares a session's kept artifacts with their records. Older records have an absolute address from the time of keeping,
+ * so files are looked for by name in the current artifacts directory. The records themselves are verified by `verifyFolder`.
  */
 export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | "artifacts">): readonly Problem[] {
   const listing = listFolder(log);
@@ -43,7 +43,7 @@ function keptIn(bytes: Buffer): Kept | undefined {
   const record = parseRecord(bytes.toString("utf8"));
   if (record?.record.disposition !== "applied") return undefined;
   const kept = record.payload as unknown as Kept;
-  return typeof kept.uri === "string" && isFileAddress(kept.uri) ? kept : undefined;
+  return typeof kept.uri === "string" && !isElsewhere(kept.uri) ? kept : undefined;
 }
 
 /** A file's size and digest; no digest for a file larger than any artifact. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 /** A session's directories in its home. */
 export interface SessionPaths {
+  readonly home: string;
   readonly log: string;
   readonly folder: string;
   readonly artifacts: string;
@@ -13,6 +14,7 @@ export interface SessionPaths {
 export function sessionPaths(home: string, session_id: string): SessionPaths {
   const folder = join(home, "sessions", session_id);
   return {
+    home,
     log: join(home, "logs", session_id),
     folder,
     artifacts: join(folder, "artifacts"),

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadPlanFile } from "../../src/crew/playbook/plan-file.ts";
@@ -48,7 +47,7 @@ async function carryOut(plan: string, answers: Readonly<Record<string, string>>)
   const made = (label: string): string => {
     const found = tickets.flatMap(({ artifacts }) => artifacts).find((artifact) => artifact.label === label);
     if (found === undefined) throw new Error(`no ticket has made ${label}`);
-    return readFileSync(fileURLToPath(found.uri), "utf8");
+    return readFileSync(join(home, found.uri), "utf8");
   };
   return { code, tickets, records: events.filter(({ type }) => type === "record"), temporary, made };
 }

@@ -149,11 +149,19 @@ it("shows summaries, reviews, checks and answers", () => {
 });
 
 it("lists each output once, with its place if it was kept", () => {
-  const artifacts = [{ label: "a.md", uri: "file:///a.md" }];
+  const artifacts = [
+    { label: "a.md", uri: "file:///a.md" },
+    { label: "b.txt", uri: "sessions/s/artifacts/1-b.txt" },
+  ];
   const ticket = { ticket_id: "t", status: "done", outputs: ["a.md", { label: "b.md" }, "a note"], artifacts };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
-  expect(text.match(/^- (?:a|b).*$/gm)).toEqual(["- b.md", "- a note", "- a.md: file:///a.md"]);
+  expect(text.match(/^- (?:a|b).*$/gm)).toEqual([
+    "- b.md",
+    "- a note",
+    "- a.md: file:///a.md",
+    `- b.txt: ${join(folder, "../../sessions/s/artifacts/1-b.txt")}`,
+  ]);
 });
 
 it("shows the uri of an output that was not kept", () => {

@@ -91,6 +91,7 @@ describe("the artifact quota", () => {
     };
     const request = {
       payload: { artifacts_dir: join(home, "work"), workspace } as PayloadByType["turn_request"],
+      session_id: "s",
       stamp: { turn_id: "t-1", run: 1, attempt: 1 },
     };
     const keep = (name: string, text: string, digest?: string) => {

@@ -42,7 +42,8 @@ beforeEach(() => {
 
 function keep(uri: string, more: JsonObject = {}) {
   const request = {
-    payload: { artifacts_dir, workspace } as PayloadByType["turn_request"],
+    session_id: "s",
+    payload: { artifacts_dir, workspace, home } as PayloadByType["turn_request"],
     stamp: { turn_id: "t-1", run: 1, attempt: 1 },
   };
   const limits = { run: { left: 2 ** 40 }, session: { left: 2 ** 40 }, signal: new AbortController().signal };
@@ -75,9 +76,11 @@ describe.runIf(process.platform === "linux")("a file that cannot be read", () =>
   });
 
   it("is refused as a field of an answer", () => {
-    const request = { turn_id: "t-1", artifacts_dir, workspace: UNREADABLE } as PayloadByType["turn_request"];
+    const payload = { turn_id: "t-1", artifacts_dir, workspace: UNREADABLE } as PayloadByType["turn_request"];
     const answer = { payload_type: "plan", payload: { tasks_ref: { label: "tasks", uri: "mem" } } } as const;
-    expect(failureOf(inlineField(answer, { field: "tasks", reference: "tasks_ref" }, request))).toMatchObject({
+    expect(
+      failureOf(inlineField(answer, { field: "tasks", reference: "tasks_ref" }, { payload, session_id: "s" })),
+    ).toMatchObject({
       code: "validation_failed",
       message: 'The artifact "mem" cannot be kept: it cannot be read (EIO).',
     });
@@ -96,11 +99,8 @@ describe("keeping an artifact", () => {
     ] as const) {
       const { payload, row } = value(await keep(uri));
       expect(payload).toMatchObject({ digest: digestOf(text), size_bytes: Buffer.byteLength(text) });
-      expect(row).toMatchObject({
-        uri,
-        digest: digestOf(text),
-        path: expect.stringMatching(/^sessions\/s\/artifacts\//),
-      });
+      expect(payload["uri"]).toMatch(/^sessions\/s\/artifacts\//);
+      expect(row).toMatchObject({ uri, digest: digestOf(text), path: payload["uri"] });
       expect(readFileSync(join(home, row.path), "utf8")).toBe(text);
     }
   });
@@ -113,13 +113,26 @@ describe("keeping an artifact", () => {
         size_bytes: 1,
       }),
     );
-    expect(readFileSync(new URL(payload["uri"] as string), "utf8")).toBe("x");
+    expect(readFileSync(join(home, payload["uri"] as string), "utf8")).toBe("x");
   });
 
   it("takes file URLs with a scheme in capitals", async () => {
     writeFileSync(join(workspace, "a.txt"), "x");
     const { row } = value(await keep(pathToFileURL(join(workspace, "a.txt")).href.replace("file:", "FILE:")));
     expect(row.digest).toBe(digestOf("x"));
+  });
+
+  it("takes a file of the session's kept artifacts, and keeps a kept one once", async () => {
+    writeFileSync(join(artifacts_dir, "a.txt"), "x");
+    const { payload } = value(await keep("a.txt"));
+    const kept = payload["uri"] as string;
+    for (const uri of [kept, join(home, kept), pathToFileURL(join(home, kept)).href]) {
+      expect(value(await keep(uri)).payload).toMatchObject({ uri: kept, digest: digestOf("x") });
+    }
+    expect(keptFiles()).toEqual([basename(kept)]);
+    writeFileSync(join(home, "sessions/s/artifacts/own.txt"), "made there");
+    const own = value(await keep("sessions/s/artifacts/own.txt"));
+    expect(readFileSync(join(home, own.row.path), "utf8")).toBe("made there");
   });
 
   it("records a reference elsewhere without copying", async () => {
@@ -228,6 +241,32 @@ describe("refusing an artifact", () => {
     const refused = failureOf(await keep(uri()));
     expect(refused.code).toBe("validation_failed");
     expect(keptFiles()).toEqual([]);
+  });
+
+  it.each<readonly [string, () => string]>([
+    ["a path upwards", () => "sessions/s/artifacts/../../../secret"],
+    ["a file address upwards", () => `file://${home}/sessions/s/artifacts/%2e%2e/%2e%2e/%2e%2e/secret`],
+    ["the directory itself", () => "sessions/s/artifacts/"],
+    ["a symbolic link", () => "sessions/s/artifacts/link"],
+    ["a symbolic link in the middle", () => "sessions/s/artifacts/linked/secret"],
+    ["a file of another session", () => "sessions/other/artifacts/secret"],
+    ["a file elsewhere in the home", () => join(home, "sessions/s/final_report.json")],
+  ])("refuses among the kept artifacts %s", async (_what, uri) => {
+    const { artifacts, folder } = sessionPaths(home, "s");
+    mkdirSync(artifacts, { recursive: true });
+    mkdirSync(join(home, "sessions/other/artifacts"), { recursive: true });
+    writeFileSync(join(home, "sessions/other/artifacts/secret"), SECRET);
+    writeFileSync(join(folder, "final_report.json"), SECRET);
+    symlinkSync(join(home, "secret"), join(artifacts, "link"));
+    symlinkSync(home, join(artifacts, "linked"));
+    expect(failureOf(await keep(uri())).code).toBe("validation_failed");
+    expect(keptFiles()).toEqual(["link", "linked"]);
+  });
+
+  it("refuses a file of the kept artifacts if their directory is a link", async () => {
+    mkdirSync(join(home, "sessions/s"), { recursive: true });
+    symlinkSync(home, join(home, "sessions/s/artifacts"));
+    expect(failureOf(await keep("sessions/s/artifacts/secret")).code).toBe("validation_failed");
   });
 
   it("refuses a wrong digest or size", async () => {

@@ -1,7 +1,7 @@
-import { fileURLToPath } from "node:url";
 import { listOf, objectOf } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import { pathOf } from "../kept-file.ts";
 import { counted, type Item, readFinding } from "../survey/finding.ts";
 import { textOf } from "../turn.ts";
 import { askBosun } from "./bosun.ts";
@@ -16,12 +16,13 @@ export async function showFindings({ screen, bosun, session }: Demo): Promise<Re
   const tickets = listOf(events[0]?.["tickets"]).map(objectOf);
   const digestTicket = tickets.find((ticket) => ticket["ticket_id"] === "digest");
   const artifacts = listOf(digestTicket?.["artifacts"]).map(objectOf);
-  const uriOf = (label: string) => artifacts.findLast((artifact) => artifact["label"] === label)?.["uri"];
-  const [digest, report] = [uriOf("digest.json"), uriOf("report.md")];
-  if (typeof digest !== "string" || typeof report !== "string") {
+  const kept = (label: string) =>
+    pathOf(textOf(artifacts.findLast((artifact) => artifact["label"] === label)?.["uri"]), bosun.home);
+  const [digest, report] = [kept("digest.json"), kept("report.md")];
+  if (digest === undefined || report === undefined) {
     return err(failure("not_found", "The crew kept no report of its findings."));
   }
-  const { items, details } = await readFinding(fileURLToPath(digest));
+  const { items, details } = await readFinding(digest);
   const kinds = listOf(details["kinds"]).map(objectOf);
   const clean = kinds.filter((kind) => kind["items"] === 0).map((kind) => textOf(kind["looked_at"]));
   const title = `What the crew found: ${counted(items.length, "finding")}, worst first`;
@@ -34,7 +35,7 @@ export async function showFindings({ screen, bosun, session }: Demo): Promise<Re
   if (items.length > top.length) screen.say(`${items.length - top.length} more are in the report of findings below.`);
   if (clean.length > 0) screen.say("Checked, with nothing to find:");
   for (const text of clean) screen.say(text, 6);
-  return ok(fileURLToPath(report));
+  return ok(report);
 }
 
 /** The first findings, but each file once and few of a kind, so that a long list of one kind does not hide the others. */

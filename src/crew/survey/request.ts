@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { textOf } from "../turn.ts";
+import { pathOf } from "../kept-file.ts";
 import { type Finding, readFinding } from "./finding.ts";
 
 /** How `verify` begins the sentence on a false claim. */
@@ -13,33 +13,40 @@ export const DISPROVED = "false claim:";
  * request, those in the artifacts directory.
  */
 export async function earlierFindings(directory: string): Promise<Finding[]> {
-  const context = await requestContext();
-  const files = context === undefined ? await findingsIn(directory) : artifactsOf(context);
+  const request = await requestOfTurn();
+  const files = request === undefined ? await findingsIn(directory) : artifactsOf(request);
   return Promise.all(files.map(readFinding));
 }
 
 /** Whether a check of an earlier attempt at this ticket found a false claim. */
 export async function wasDisproved(): Promise<boolean> {
-  const payloads = listOf((await requestContext())?.["history"]).map((entry) => objectOf(objectOf(entry)["payload"]));
+  const payloads = listOf(contextOf((await requestOfTurn()) ?? {})["history"]).map((entry) =>
+    objectOf(objectOf(entry)["payload"]),
+  );
   const checks = payloads.flatMap((payload) => [...listOf(payload["results"]), ...listOf(payload["checks"])]);
   return checks.map(objectOf).some(({ passed, output }) => passed === false && textOf(output).includes(DISPROVED));
 }
 
-/** The context of the turn that this program works in. */
-async function requestContext(): Promise<JsonObject | undefined> {
+/** The request of the turn that this program works in. */
+async function requestOfTurn(): Promise<JsonObject | undefined> {
   const path = process.env["BOSUN_REQUEST_FILE"];
   if (path === undefined || path === "") return undefined;
   const envelope = objectOf(JSON.parse(await readFile(path, "utf8")) as Json);
-  return objectOf(objectOf(envelope["payload"])["context"]);
+  return objectOf(envelope["payload"]);
+}
+
+function contextOf(request: JsonObject): JsonObject {
+  return objectOf(request["context"]);
 }
 
 /** The files that the dependencies made. If a task made one several times, the last counts. */
-function artifactsOf(context: JsonObject): string[] {
-  return listOf(context["dependencies"]).flatMap((dependency) => {
+function artifactsOf(request: JsonObject): string[] {
+  const home = textOf(request["home"]);
+  return listOf(contextOf(request)["dependencies"]).flatMap((dependency) => {
     const artifacts = listOf(objectOf(dependency)["artifacts"]).map(objectOf);
     const latest = new Map(artifacts.map(({ label, uri }) => [textOf(label), textOf(uri)]));
-    const findings = [...latest].filter(([label, uri]) => label.endsWith(".json") && uri.startsWith("file://"));
-    return findings.map(([, uri]) => fileURLToPath(uri));
+    const findings = [...latest].filter(([label]) => label.endsWith(".json"));
+    return findings.flatMap(([, uri]) => pathOf(uri, home) ?? []);
   });
 }
 

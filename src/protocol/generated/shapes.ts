@@ -1007,6 +1007,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "discuss": "",
    "workspace": "",
    "artifacts_dir": "",
+   "home": "",
    "ticket_id": "",
    "metadata": ""
   },

@@ -1219,6 +1219,7 @@ export type TurnRequest = {
   readonly discuss?: boolean;
   readonly workspace: string;
   readonly artifacts_dir: string;
+  readonly home?: string;
   /**
    * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */

@@ -67,6 +67,7 @@ export function requestPayload(
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
     workspace,
     artifacts_dir: paths.work(turn.subject),
+    home: paths.home,
   };
   return fittingRequest(payload, records, role.type === "worker");
 }

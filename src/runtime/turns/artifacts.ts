@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { pathToFileURL } from "node:url";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -13,7 +12,15 @@ import type { ArtifactRow } from "../../store/store.ts";
 import { attempt, attemptLong } from "../../log/attempt.ts";
 import { makeWorkDirectory } from "../../agents/work-directory.ts";
 import type { SessionPaths } from "../paths.ts";
-import { disagreement, isFileAddress, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
+import {
+  disagreement,
+  isElsewhere,
+  keptDirectory,
+  type Opened,
+  openReferenced,
+  unreadable,
+  wrong,
+} from "./referenced-file.ts";
 
 /** The largest artifact, in bytes. */
 export const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
@@ -56,20 +63,21 @@ export interface KeptArtifact {
  */
 export async function keepArtifact(
   payload: JsonObject,
-  request: Pick<TurnRequest, "payload" | "stamp">,
+  request: Pick<TurnRequest, "payload" | "session_id" | "stamp">,
   paths: SessionPaths,
   limits: CopyLimits,
 ): Promise<Result<KeptArtifact, Failure>> {
   const { turn_id: _turn, ticket_id: _subject, ...reference } = payload as unknown as PayloadByType["artifact_ref"];
   const { label, uri, content_type } = reference;
-  if (/^[a-z][a-z0-9+.-]*:/i.test(uri) && !isFileAddress(uri)) {
+  if (isElsewhere(uri)) {
     return ok({
       payload: reference,
       row: { label, uri, path: "", digest: reference.digest ?? "", size_bytes: reference.size_bytes ?? 0 },
     });
   }
   if (limits.signal.aborted) return calledOff(uri);
-  const opened = openReferenced(uri, request.payload, MAX_ARTIFACT_BYTES);
+  const { session_id } = request;
+  const opened = openReferenced(uri, { ...request.payload, session_id }, MAX_ARTIFACT_BYTES);
   if (!opened.ok) return opened;
   const { turn_id, run } = request.stamp;
   const copied = await copyIn(uri, opened.value, join(paths.artifacts, `${turn_id}.${run}${PARTIAL}`), limits);
@@ -81,7 +89,10 @@ export async function keepArtifact(
     return wrong(uri, disagrees);
   }
   const digest = `sha256:${hex}`;
-  const path = join(paths.artifacts, `${hex.slice(0, 16)}-${opened.value.name}`);
+  const mark = `${hex.slice(0, 16)}-`;
+  const { name } = opened.value;
+  // A kept file that is named again keeps its name.
+  const path = join(paths.artifacts, name.startsWith(mark) ? name : mark + name);
   const placed = attempt(
     paths.artifacts,
     () => {
@@ -95,17 +106,13 @@ export async function keepArtifact(
   );
   if (!placed.ok) return placed;
   crashPoint("artifact_kept");
+  const kept = join(keptDirectory(session_id), basename(path));
   return ok({
-    payload: {
-      ...(reference as unknown as JsonObject),
-      uri: pathToFileURL(path).href,
-      digest,
-      size_bytes,
-    },
+    payload: { ...(reference as unknown as JsonObject), uri: kept, digest, size_bytes },
     row: {
       label,
       uri,
-      path: join("sessions", basename(paths.folder), "artifacts", basename(path)),
+      path: kept,
       digest,
       size_bytes,
       ...(content_type === undefined ? {} : { content_type }),

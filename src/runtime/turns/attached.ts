@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { closeSync, readFileSync } from "node:fs";
-import type { Answer } from "../../kernel/agent.ts";
+import type { Answer, TurnRequest } from "../../kernel/agent.ts";
 import { sizeOf } from "../../kernel/cut.ts";
 import type { AttachedField } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -8,7 +8,6 @@ import { ok, type Result } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
-import type { PayloadByType } from "../../protocol/payload.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** The largest file that may replace a field of an answer, in bytes: all of it goes into the record. */
@@ -21,7 +20,7 @@ const MAX_ATTACHED_BYTES = MAX_PAYLOAD_BYTES;
 export function inlineField(
   answer: Answer,
   attached: AttachedField | undefined,
-  request: PayloadByType["turn_request"],
+  request: Pick<TurnRequest, "payload" | "session_id">,
 ): Result<JsonObject, Failure> {
   if (!attached) return ok(answer.payload);
   const reference = answer.payload[attached.reference] as Referenced | undefined;
@@ -44,8 +43,11 @@ export function inlineField(
 }
 
 /** The content of a referenced file, if its digest and size agree. */
-function readReferenced(reference: Referenced, request: PayloadByType["turn_request"]): Result<Buffer, Failure> {
-  const opened = openReferenced(reference.uri, request, MAX_ATTACHED_BYTES);
+function readReferenced(
+  reference: Referenced,
+  { payload, session_id }: Pick<TurnRequest, "payload" | "session_id">,
+): Result<Buffer, Failure> {
+  const opened = openReferenced(reference.uri, { ...payload, session_id }, MAX_ATTACHED_BYTES);
   if (!opened.ok) return opened;
   let bytes: Buffer;
   try {

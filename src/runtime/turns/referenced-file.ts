@@ -1,12 +1,14 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { TurnRequest } from "../../kernel/agent.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 
-/** The directories in which an agent may put files for a turn. */
-export type Places = Pick<PayloadByType["turn_request"], "artifacts_dir" | "workspace">;
+/** The directories of a turn in which its agent may name files, and the session whose kept artifacts it may name. */
+export type Places = Pick<PayloadByType["turn_request"], "artifacts_dir" | "workspace" | "home"> &
+  Pick<TurnRequest, "session_id">;
 
 /** A file that an agent named, open for reading. */
 export interface Opened {
@@ -20,9 +22,18 @@ export interface Opened {
 /** An agent's reference to a file. */
 export type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
 
-/** URI schemes are case-insensitive (RFC 3986). */
-export function isFileAddress(uri: string): boolean {
+/** Whether a reference leads to no file here. URI schemes are case-insensitive (RFC 3986). */
+export function isElsewhere(uri: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:/i.test(uri) && !isFileAddress(uri);
+}
+
+function isFileAddress(uri: string): boolean {
   return /^file:/i.test(uri);
+}
+
+/** The directory of a session's kept artifacts, relative to the home. */
+export function keptDirectory(session_id: string): string {
+  return join("sessions", session_id, "artifacts");
 }
 
 /** Opens a plain file below `places`, through no link. Fails with `validation_failed` and the reason. */
@@ -33,10 +44,9 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
   } catch {
     return wrong(uri, "it is not a file address");
   }
-  for (const root of [places.artifacts_dir, places.workspace]) {
+  for (const { root, below = "", flags } of rootsOf(places)) {
     const inside = isAbsolute(path) ? relative(root, path) : path;
-    // The workspace may be a link. The artifacts directory is Bosun's own: a link there comes from an agent.
-    const descriptor = openBelow(root, inside, root === places.workspace ? 0 : constants.O_NOFOLLOW);
+    const descriptor = inside.startsWith(below) ? openBelow(root, inside, flags) : undefined;
     if (descriptor === undefined) continue;
     const stat = fstatSync(descriptor);
     const unfit = !stat.isFile()
@@ -50,7 +60,23 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
     closeSync(descriptor);
     return wrong(uri, unfit);
   }
-  return wrong(uri, "there is no such plain file in the artifacts directory or the workspace");
+  return wrong(uri, "there is no such plain file in the artifacts directory, the workspace or the kept artifacts");
+}
+
+interface Root {
+  readonly root: string;
+  /** Only paths that begin with this are opened. */
+  readonly below?: string;
+  readonly flags: number;
+}
+
+/** Workspace and home may be links. The artifacts directories are Bosun's own: a link there comes from an agent. */
+function rootsOf({ artifacts_dir, workspace, home, session_id }: Places): Root[] {
+  return [
+    { root: artifacts_dir, flags: constants.O_NOFOLLOW },
+    { root: workspace, flags: 0 },
+    ...(home === undefined ? [] : [{ root: home, below: `${keptDirectory(session_id)}/`, flags: 0 }]),
+  ];
 }
 
 /**

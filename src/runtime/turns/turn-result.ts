@@ -22,7 +22,7 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
     payload: failedPayload({ ...result, refused }, stamp, why),
   });
   if (!answer || wrong) return failed(wrong);
-  const inlined = inlineField(answer, mode.attached?.[answer.payload_type], payload);
+  const inlined = inlineField(answer, mode.attached?.[answer.payload_type], request);
   if (!inlined.ok) {
     // Reported like a refused line: without a reason, the agent would name the same file again.
     return failed(inlined.error, [...result.refused, refusalFrom(answer.payload_type, inlined.error)]);
