@@ -1,6 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { openSync, readdirSync, readFileSync } from "node:fs";
-import { devNull } from "node:os";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import type { ProcessIdentity } from "../kernel/agent.ts";
@@ -8,6 +6,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
 import { couldNotStart, unfit } from "./cannot-start.ts";
+import { inheritedReplaced, type StdioEntry } from "./inherited-descriptors.ts";
 import { exitInNamespace, signalInNamespace, missingInSandbox } from "./isolation/namespace.ts";
 import { type SandboxMechanism, sandboxCommand } from "./isolation/mechanism.ts";
 import type { Launched, LaunchSpec } from "./launcher.ts";
@@ -15,10 +14,7 @@ import { markerOf, type ProcessMarker, withStartId } from "./process-marker.ts";
 import { groupLives, identify, signalGroup } from "./processes.ts";
 import { EscapedProcesses } from "./escaped-processes.ts";
 
-/**
- * Starts a process, with a `mechanism` in the sandbox that `spec` names. Uses Node's own spawn: a thousand live children cost 13 MiB
- * with it and 105 MiB through execa, which keeps promises, iterators and listeners for each.
- */
+/** Starts a process, with a `mechanism` in the sandbox that `spec` names. */
 export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Result<Launched, Failure>> {
   const refused = unfit(spec) ?? (mechanism && missingInSandbox(spec));
   if (refused) return err(refused);
@@ -36,25 +32,43 @@ interface Spawned {
   readonly pid: number;
 }
 
+/** Only the start is execa's: supervision reads the pipes, ends the process and its group, and has no use for a result. */
+const LEAN = {
+  buffer: false,
+  cleanup: false,
+  detached: true,
+  extendEnv: false,
+  reject: false,
+  // NODE_DEBUG=execa would print everything.
+  verbose: "none",
+} as const;
+
 async function spawned(
   [file = "", ...parameters]: readonly string[],
-  spec: LaunchSpec,
+  { directory, environment }: LaunchSpec,
 ): Promise<Result<Spawned, Error>> {
   extraStdio ??= firstStart();
-  try {
-    const child = spawn(file, parameters, {
-      cwd: spec.directory,
-      env: { ...spec.environment },
-      detached: true,
-      stdio: ["pipe", "pipe", "pipe", ...extraStdio],
-    }) as ChildProcessWithoutNullStreams;
-    const { pid } = child;
-    if (pid === undefined) return err(await new Promise<Error>((resolve) => child.once("error", resolve)));
-    // Node would keep an entry for each extra descriptor of each child: descriptor 251 costs 2 KiB.
-    (child.stdio as unknown[]).length = 3;
-    return ok({ child, pid });
-  } catch (error) {
-    return err(error instanceof Error ? error : new Error(String(error)));
+  // Loaded with the first program: most commands start none.
+  const { execa } = await import("execa");
+  // execa takes any descriptor, but its types only those up to 9.
+  const stdio = ["pipe", "pipe", "pipe", ...(extraStdio as "ignore"[])] as const;
+  const started = execa(file, parameters, { ...LEAN, cwd: directory, env: environment, stdio });
+  const child = started.nodeChildProcess as ChildProcessWithoutNullStreams;
+  const { pid } = child;
+  if (pid === undefined) return err((await started).cause as Error);
+  release(child);
+  return ok({ child, pid });
+}
+
+/** Drops execa's listeners and the promises behind them, which wait for the end: 28 KiB for each live child. */
+function release(child: ChildProcessWithoutNullStreams): void {
+  for (const source of [child, child.stdin, child.stdout, child.stderr]) {
+    // Node's own listener, the first of a pipe's "end", closes the pipe.
+    const [closing] = source.listeners("end");
+    for (const event of source.eventNames()) {
+      for (const listener of source.listeners(event) as (() => void)[])
+        if (listener !== closing) source.off(event, listener);
+    }
   }
 }
 
@@ -111,46 +125,15 @@ class StartedProcess implements Launched {
   }
 }
 
-/** O_CLOEXEC, as in proc_pid_fdinfo(5). */
-const CLOSED_ON_EXEC = 0o2000000;
-
-/** The highest descriptor that is closed for children: each one costs a little at every start. */
-const MAX_DESCRIPTOR = 1_024;
-
-let extraStdio: ("ignore" | number)[] | undefined;
+let extraStdio: StdioEntry[] | undefined;
 
 /**
  * A fork takes some 45 µs for each MiB of memory that this process has written. So from the first start on the young generation of
  * the heap stays as small as it is; otherwise it would grow to 32 MiB and more.
  */
-function firstStart(): ("ignore" | number)[] {
+function firstStart(): StdioEntry[] {
   setFlagsFromString("--semi-space-growth-factor=1");
   return inheritedReplaced();
-}
-
-/**
- * The `stdio` entries of a child beyond its three. Descriptors that Node opens are not inherited, but those that this process
- * inherited itself are, such as a pipe of a parent that waits for its end: they are replaced with /dev/null.
- */
-function inheritedReplaced(): ("ignore" | number)[] {
-  if (process.platform !== "linux") return [];
-  const inherited = readdirSync("/proc/self/fdinfo")
-    .map(Number)
-    .filter((descriptor) => descriptor > 2 && descriptor < MAX_DESCRIPTOR && isInheritable(descriptor));
-  const nothing = inherited.length === 0 ? 0 : openSync(devNull, "r+");
-  return Array.from({ length: Math.max(2, ...inherited) - 2 }, (_, index) =>
-    inherited.includes(index + 3) ? nothing : "ignore",
-  );
-}
-
-function isInheritable(descriptor: number): boolean {
-  try {
-    const [, flags = ""] = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8")) ?? [];
-    return (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
-  } catch {
-    // The descriptor of the listing itself, which is closed by now.
-    return false;
-  }
 }
 
 /** The namespace ended with its wrapper. Kills the rest of the group, too. */

@@ -126,7 +126,7 @@ export function allPids(): number[] {
   });
 }
 
-/** The entries of processes as `ps` prints them, for platforms without `/proc`. */
+/** The entries of processes as `ps` prints them, for platforms without `/proc`. Not through execa: `status` would have to load it. */
 export function readPs(which: readonly string[]): ProcessEntry[] {
   const columns = ["pid", "ppid", "pgid", "stat", "lstart"].flatMap((column) => ["-o", `${column}=`]);
   let lines: string;

@@ -3,6 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { inheritedReplaced } from "../../src/agents/inherited-descriptors.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../src/runtime/memory.ts";
 
 /** How much to measure, and where the profiles go, if wanted. */
@@ -54,19 +55,17 @@ export async function interleaved<T extends Record<string, () => Promise<unknown
 
 /**
  * Runs one piece of measured work (`work.ts`) in a new process, started like a scheduler, so memory and compiled code are its own.
- * `left_open` is a descriptor that it inherits open.
+ * Descriptors that this process inherited, which would cost each start there, are replaced.
  */
 export async function inProcess<T>(
   work: string,
   input: object,
   extent: Pick<Extent, "program" | "profile">,
-  left_open = 2,
 ): Promise<T> {
   const profiled = extent.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${extent.profile}`];
   const args = ["--expose-gc", ...SCHEDULER_NODE_ARGUMENTS, ...profiled, extent.program, work, JSON.stringify(input)];
-  const others = Array.from({ length: left_open - 2 }, (_, index) => (index + 3 < left_open ? "ignore" : 2));
   const child = spawn(process.execPath, args, {
-    stdio: ["ignore", "pipe", "inherit", ...others],
+    stdio: ["ignore", "pipe", "inherit", ...inheritedReplaced()],
   }) as ChildProcessByStdio<null, Readable, null>;
   const exited = new Promise<number | null>((resolve, reject) => {
     child.on("error", reject);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
+import { inheritedReplaced } from "../../agents/inherited-descriptors.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
@@ -38,12 +39,13 @@ export function startScheduler(
   const [, program = ""] = process.argv;
   const scheduler_arguments = [program, "--home", home, "scheduler", session_id];
   const node_arguments = [...process.execArgv, ...SCHEDULER_NODE_ARGUMENTS];
+  // Not through execa, whose IPC has a protocol of its own and whose promise would keep this process from exiting first.
   const child = spawn(process.execPath, [...node_arguments, ...scheduler_arguments], {
     cwd: context.directory,
     env: context.environment,
     // In its own process session (setsid), so that the hang-up of a terminal does not reach it.
     detached: true,
-    stdio: ["ignore", log, log, "ipc"],
+    stdio: ["ignore", log, log, "ipc", ...inheritedReplaced().slice(1)],
   });
   closeSync(log);
   let gone = false;

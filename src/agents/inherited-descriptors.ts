@@ -1,0 +1,38 @@
+import { openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { devNull } from "node:os";
+
+/** An entry of the `stdio` option beyond the first three. */
+export type StdioEntry = "ignore" | number;
+
+/** O_CLOEXEC, as in proc_pid_fdinfo(5). */
+const CLOSED_ON_EXEC = 0o2000000;
+
+/** The highest descriptor that is closed for children: each one costs a little at every start. */
+const MAX_DESCRIPTOR = 1_024;
+
+/**
+ * The `stdio` entries of a child beyond its three. Descriptors that Node opens are not inherited, but those that this process
+ * inherited itself are, such as a pipe of a parent that waits for its end: they are replaced with /dev/null.
+ */
+export function inheritedReplaced(): StdioEntry[] {
+  if (process.platform !== "linux") return [];
+  const inherited = readdirSync("/proc/self/fdinfo")
+    .map(Number)
+    .filter((descriptor) => descriptor > 2 && descriptor < MAX_DESCRIPTOR && isInheritable(descriptor));
+  const nothing = inherited.length === 0 ? 0 : openSync(devNull, "r+");
+  return Array.from({ length: Math.max(2, ...inherited) - 2 }, (_, index) =>
+    inherited.includes(index + 3) ? nothing : "ignore",
+  );
+}
+
+function isInheritable(descriptor: number): boolean {
+  try {
+    // What a parent has replaced already.
+    if (readlinkSync(`/proc/self/fd/${descriptor}`) === devNull) return false;
+    const [, flags = ""] = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8")) ?? [];
+    return (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
+  } catch {
+    // The descriptor of the listing itself, which is closed by now.
+    return false;
+  }
+}
