@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { execa } from "execa";
 import { isDirectory } from "../config/found.ts";
 import { bosunProgram, crewProgram, shipped } from "../config/installation.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -62,18 +62,20 @@ async function demo(
     ...(directory === undefined ? [] : ["--", directory]),
   ];
   // The channel tells the demo when this process dies.
-  const child = spawn(process.execPath, [crewProgram("demo"), ...words], {
+  const child = execa(process.execPath, [crewProgram("demo"), ...words], {
+    cleanup: false,
     cwd: context.directory,
     env: context.environment,
-    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    extendEnv: false,
+    forceKillAfterDelay: false,
+    ipc: true,
+    reject: false,
+    stdio: "inherit",
   });
   const pass = () => void child.kill("SIGTERM");
   // The demo cleans up after every signal, so none of them ends this process.
   const signals = watchSignals({ stop: pass, kill: pass }, () => {});
-  const code = await new Promise<number | null>((resolve) => {
-    child.once("error", () => resolve(null));
-    child.once("exit", resolve);
-  });
+  const { exitCode } = await child;
   signals.restore();
-  return ok(signals.exitCode() ?? code ?? EXIT_INTERNAL);
+  return ok(signals.exitCode() ?? exitCode ?? EXIT_INTERNAL);
 }

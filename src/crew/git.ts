@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execa } from "execa";
 
 /**
  * Git writes nothing into the repository and starts no program that its configuration names: no monitor, hook or
@@ -12,34 +12,32 @@ const CAREFUL = [
   "advice.detachedHead=false",
 ].flatMap((setting) => ["-c", setting]);
 
-const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+/** In characters. */
+const MAX_OUTPUT = 256 * 1024 * 1024;
 
 interface GitOptions {
   readonly input?: string;
-  readonly signal?: AbortSignal;
+  readonly cancelSignal?: AbortSignal;
   /** Time limit in milliseconds. */
   readonly timeout?: number;
 }
 
 /**
  * Runs git in a directory and gives its standard output without the last line end. Rejects with what git says; the
- * `cause` is Node's error, its `code` git's exit code.
+ * `cause` is execa's error, its `exitCode` git's.
  */
-export function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
-  const { input = "", ...limits } = options;
-  return new Promise((resolve, reject) => {
-    const child = execFile(
-      "git",
-      [...CAREFUL, "--no-pager", ...args],
-      { cwd: directory, env: environment(), maxBuffer: MAX_OUTPUT_BYTES, ...limits },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout.replace(/\n$/, ""));
-        else reject(new Error(`git ${args[0] ?? ""}: ${stderr.trim() || error.message}`, { cause: error }));
-      },
-    );
-    child.stdin?.on("error", () => {});
-    child.stdin?.end(input);
+export async function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
+  const ran = await execa("git", [...CAREFUL, "--no-pager", ...args], {
+    cwd: directory,
+    env: environment(),
+    extendEnv: false,
+    input: "",
+    maxBuffer: MAX_OUTPUT,
+    reject: false,
+    ...options,
   });
+  if (!ran.failed) return ran.stdout;
+  throw new Error(`git ${args[0] ?? ""}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
 }
 
 /** An environment without the variables that a git hook sets for its own repository. */

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { splitCommand } from "../../config/command-line.ts";
@@ -101,11 +100,14 @@ async function openEditor({ environment, terminal }: CommandContext, file: strin
   if (program === undefined) {
     return err(noEditor(named, command.ok ? "it is empty" : command.error));
   }
-  const editor = spawn(program, [...rest, file], { stdio: "inherit" });
-  return new Promise((resolve) => {
-    editor.once("error", (error) => resolve(err(noEditor(named, error.message))));
-    editor.once("exit", (code) => resolve(code === 0 ? ok(undefined) : err(noEditor(named, `it exited with ${code}`))));
+  const { execa } = await import("execa");
+  const { failed, exitCode, cause } = await execa(program, [...rest, file], {
+    cleanup: false,
+    reject: false,
+    stdio: "inherit",
   });
+  if (!failed) return ok(undefined);
+  return err(noEditor(named, cause instanceof Error ? cause.message : `it exited with ${exitCode}`));
 }
 
 function noEditor(named: string, why: string): Failure {

@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { execa } from "execa";
 import type { JsonObject } from "../../lib/json.ts";
 import { withoutRepository } from "../git.ts";
 import type { Scratch } from "./scratch.ts";
@@ -16,7 +17,7 @@ export interface Bosun {
 /** A `bosun` process. It has a process group of its own, so that Ctrl-C at the terminal does not reach it. */
 export interface BosunProcess {
   readonly pid: number;
-  /** The objects of its `--json` output. */
+  /** The objects of its `--json` output: read at once, since unread output is dropped. */
   readonly events: AsyncGenerator<JsonObject>;
   /** Resolves when the process has ended and its output is closed. */
   readonly ended: Promise<{ readonly code: number | null; readonly complaint: string }>;
@@ -25,21 +26,29 @@ export interface BosunProcess {
 
 /** Starts `bosun <words>`. */
 export function startBosun({ program, home, scratch }: Bosun, words: readonly string[]): BosunProcess {
-  const child = spawn(process.execPath, [program, "--home", home, ...words], {
+  const child = execa(process.execPath, [program, "--home", home, ...words], {
+    buffer: false,
     cwd: scratch.folder,
-    env: commandEnvironment(process.env, scratch),
     detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
+    env: commandEnvironment(process.env, scratch),
+    extendEnv: false,
+    reject: false,
+    stdin: "ignore",
   });
   let complaint = "";
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaint = (complaint + text).slice(-MAX_COMPLAINT_LENGTH);
   });
-  const ended = new Promise<{ code: number | null; complaint: string }>((resolve) => {
-    child.once("error", (error) => resolve({ code: null, complaint: error.message }));
-    child.once("close", (code) => resolve({ code, complaint: complaint.trim() }));
-  });
-  return { pid: child.pid ?? 0, events: eventsOf(child), ended, signal: (name) => void child.kill(name) };
+  const ended = child.then(({ exitCode = null, cause }) => ({
+    code: exitCode,
+    complaint: cause instanceof Error ? cause.message : complaint.trim(),
+  }));
+  return {
+    pid: child.pid ?? 0,
+    events: eventsOf(child.stdout),
+    ended,
+    signal: (name) => void child.nodeChildProcess.kill(name),
+  };
 }
 
 /** Runs `bosun <words>` to its end and gives its events and exit code. */
@@ -53,8 +62,7 @@ export async function askBosun(
   return { events: read, ...(await ended) };
 }
 
-async function* eventsOf({ stdout }: ChildProcess): AsyncGenerator<JsonObject> {
-  if (stdout === null) return;
+async function* eventsOf(stdout: Readable): AsyncGenerator<JsonObject> {
   let rest = "";
   for await (const text of stdout.setEncoding("utf8") as AsyncIterable<string>) {
     const lines = (rest + text).split("\n");

@@ -88,17 +88,19 @@ export async function fillScratch(
 ): Promise<Result<void, Failure>> {
   try {
     if (head === undefined) {
-      await git(folder, ["init", "--quiet", "--template=", work], { signal });
+      await git(folder, ["init", "--quiet", "--template=", work], { cancelSignal: signal });
       const fromSource = ["--git-dir", join(work, ".git"), "--work-tree", directory];
       const withoutPackages = ["--", ".", ":(exclude,glob)**/node_modules/**"];
-      await git(directory, [...fromSource, "add", "--all", ...withoutPackages], { signal });
-      await git(work, ["checkout-index", "--all"], { signal });
+      await git(directory, [...fromSource, "add", "--all", ...withoutPackages], { cancelSignal: signal });
+      await git(work, ["checkout-index", "--all"], { cancelSignal: signal });
       return ok(undefined);
     }
     // With a hard link, a change to the clone would reach the original. A template may bring hooks.
     const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags", "--template="];
-    await git(folder, ["-c", "protocol.file.allow=always", "clone", ...options, "--", directory, work], { signal });
-    await git(work, ["remote", "remove", "origin"], { signal });
+    await git(folder, ["-c", "protocol.file.allow=always", "clone", ...options, "--", directory, work], {
+      cancelSignal: signal,
+    });
+    await git(work, ["remote", "remove", "origin"], { cancelSignal: signal });
     return ok(undefined);
   } catch (error) {
     const what = `Cannot copy ${directory}: ${(error as Error).message}`;

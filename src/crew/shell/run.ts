@@ -31,7 +31,8 @@ export interface Running {
 
 /**
  * Starts a program in `directory` and in this process's own group: ending the group ends the step. Its output appears
- * on stdout with `| ` before each line, so that a step cannot print an envelope.
+ * on stdout with `| ` before each line, so that a step cannot print an envelope. Not through execa: every turn starts this program anew,
+ * and loading execa takes longer than starting Node.
  */
 export function run(argv: readonly string[], directory: string, env: NodeJS.ProcessEnv): Running {
   const output = new Output();

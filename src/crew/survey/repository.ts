@@ -60,7 +60,7 @@ export async function openRepository(directory: string): Promise<Result<Reposito
     grep: (args) =>
       inRoot(["grep", ...args]).catch((error: Error) => {
         // The exit code of a search without a match.
-        if ((error.cause as { code?: unknown }).code === 1) return "";
+        if ((error.cause as { exitCode?: unknown }).exitCode === 1) return "";
         throw error;
       }),
   });
