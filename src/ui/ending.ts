@@ -1,6 +1,7 @@
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { cut } from "../protocol/refusal.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
@@ -11,6 +12,8 @@ import { counted, localize, nextLines } from "./words.ts";
 
 /** So many tickets are shown at the end; `bosun status` shows all. */
 const MOST_TICKETS = 40;
+const MOST_TROUBLES = 5;
+const LONGEST_TROUBLE = 1000;
 
 /** The last lines of a command that ran a session: its tickets, how it ended, where its files are, and what to type next. */
 export function endingLines(output: Output, ending: Ending, resumed = false): string[] {
@@ -26,6 +29,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   const style = headlineStyle(ending);
   lines.push(...hanging(headline(ending, resumed), output.width, 2).map((line) => output.style(style, line)));
   if (ending.message !== undefined) lines.push(...wrappedLines(localize(output, ending.message), output.width, 0));
+  lines.push(...troubles(ending.tickets, output));
   lines.push(...unheardLines(output, ending.unheard));
   if (ending.result) lines.push(...resultLines(presentation.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
@@ -40,6 +44,14 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
   lines.push(`log     ${safeLine(ending.log)}`);
   return [...lines, ...nextLines(output, ending.next)];
+}
+
+/** What the workers of the first tickets in error said was wrong. */
+function troubles(tickets: readonly TicketLine[], { width }: Output): string[] {
+  const told = tickets.filter(({ said = "" }) => said !== "").slice(0, MOST_TROUBLES);
+  return told.flatMap(({ ticket_id, said = "" }) =>
+    wrappedLines(`${ticket_id}: ${cut(said, LONGEST_TROUBLE)}`, width, 2),
+  );
 }
 
 function childSentences({ session_id, waiting, holds }: ChildWaiting): string[] {

@@ -83,6 +83,8 @@ export interface TicketLine {
   readonly reason?: string | undefined;
   /** The limit whose end gave it up. */
   readonly spent?: string | undefined;
+  /** Of a ticket in error: what its worker said was wrong. */
+  readonly said?: string | undefined;
   readonly blocked_by?: string | undefined;
   readonly owner?: string | undefined;
   readonly outputs: readonly string[];

@@ -85,10 +85,11 @@ describe("the shell worker", () => {
   });
 
   it("stops at the first failed step, and reports its exit code and last output", async () => {
+    const lastTen = Array.from({ length: 10 }, (_, index) => 4991 + index).join("\n");
     const { report } = await work([{ shell: "seq 1 5000; exit 3" }, { shell: "touch never" }]);
     expect(report).toMatchObject({
       status: "error",
-      issues: ["step 1 of 2 ended with exit code 3: seq 1 5000; exit 3; the last it said: 5000"],
+      issues: [`step 1 of 2 ended with exit code 3: seq 1 5000; exit 3. It printed:\n${lastTen}`],
     });
     const [evidence] = report["evidence"] as { exit_code: number; output: string }[];
     expect(evidence?.exit_code).toBe(3);

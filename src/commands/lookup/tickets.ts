@@ -41,7 +41,14 @@ export function ticketLines(
       reason: subject.reason,
       owner: subject.owner,
       spent: typeof spent === "string" ? spent : undefined,
+      said: subject.status === "error" && latest !== undefined ? troubleIn(latest, resolved) : undefined,
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
     };
   });
+}
+
+/** What a report says was wrong, if it does not report the work as completed. */
+function troubleIn(report: number, resolved: (reference: Json) => Json): string | undefined {
+  const of = (field: string) => wordsOf(resolved({ ...from(report, field) }));
+  return of("/status") === "completed" ? undefined : of("/summary");
 }

@@ -25,6 +25,8 @@ const EVIDENCE_LENGTH = 1_000_000;
 const COMMAND_LENGTH = 100_000;
 /** The longest issue or title, of which there may be a thousand. */
 const TITLE_LENGTH = 500;
+/** The lines of a failed step's output in the report. */
+const MOST_LINES = 10;
 /** The longest list on the wire. */
 const MOST_ENTRIES = 1_000;
 
@@ -81,7 +83,7 @@ export class Work {
       const command = JSON.stringify(as_evidence).length <= share ? as_evidence : cutTo(line, share);
       this.#evidence.push({ text: title, command, exit_code, output: endOf(output, share) });
       if (exit_code === 0) continue;
-      return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}${lastLine(output)}`;
+      return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}${lastLines(output)}`;
     }
     const worked = this.#evidence.some((entry) => entry["exit_code"] !== undefined);
     return worked ? undefined : "no step has a command or a shell text, so a shell worker has nothing to run";
@@ -140,10 +142,10 @@ function commandOf(step: Json): { argv: readonly string[]; line: string; as_evid
   return { argv, line, as_evidence: argv };
 }
 
-/** The last line that a failed step printed: a reader of the report has not seen the evidence. */
-function lastLine(output: string): string {
-  const last = output.split("\n").findLast((line) => line.trim() !== "");
-  return last === undefined ? "" : `; the last it said: ${cutTo(last.trim(), TITLE_LENGTH)}`;
+/** The last lines that a failed step printed: a reader of the report has not seen the evidence. */
+function lastLines(output: string): string {
+  const lines = output.split("\n").flatMap((line) => (line.trim() === "" ? [] : [cutTo(line.trim(), TITLE_LENGTH)]));
+  return lines.length === 0 ? "" : `. It printed:\n${lines.slice(-MOST_LINES).join("\n")}`;
 }
 
 /** The end of a text, at most so many UTF-16 units long and without half a character at its start. */

@@ -7,14 +7,15 @@ import { CONFIGURATION_DEFAULTS } from "../../protocol/payload.ts";
 import type { Draft } from "./draft.ts";
 import type { Settings, Ticket } from "./state.ts";
 
-/** The most attempts at a ticket. Sessions of earlier versions have no such setting. */
-export function maxAttempts({ max_attempts = CONFIGURATION_DEFAULTS.max_attempts }: Settings): number {
-  return max_attempts;
+/** The most attempts at a ticket: as configured, or fewer if its task says so. Sessions of earlier versions have no such setting. */
+export function maxAttempts(settings: Settings, { max_attempts = Number.POSITIVE_INFINITY }: Ticket): number {
+  return Math.min(max_attempts, settings.max_attempts ?? CONFIGURATION_DEFAULTS.max_attempts);
 }
 
 /** How many attempts a ticket has left, whatever they are for: retries, rework and escalations count together. */
-export function attemptsLeft(settings: Settings, { attempt, attempts_before = 0 }: Ticket): number {
-  return Math.max(0, maxAttempts(settings) - (attempt - attempts_before));
+export function attemptsLeft(settings: Settings, ticket: Ticket): number {
+  const { attempt, attempts_before = 0 } = ticket;
+  return Math.max(0, maxAttempts(settings, ticket) - (attempt - attempts_before));
 }
 
 /** A ticket's attempts and failures begin afresh when a person takes it up. */

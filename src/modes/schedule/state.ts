@@ -85,6 +85,8 @@ export interface Ticket extends Holder {
   /** The role that works on it, or worked on it last. */
   readonly owner?: string;
   readonly attempt: number;
+  /** The task's own limit of attempts. */
+  readonly max_attempts?: number;
   /** How many attempts were made before a person last took it up. They do not count for `max_attempts`. */
   readonly attempts_before?: number;
   /** The limit whose end gave it up. */

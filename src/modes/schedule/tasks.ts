@@ -40,6 +40,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
     seat: workerFor(task),
     review: task.review ?? settings.review,
     attempt: 0,
+    ...(task.max_attempts === undefined ? {} : { max_attempts: task.max_attempts }),
     ...(allowance ? { allowance } : {}),
     ...(discuss ? { discuss } : {}),
     ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),

@@ -166,7 +166,7 @@ export function escalate(draft: Draft, id: string, reason: string): void {
   const ticket = draft.ticket(id);
   // The manager could only ask for another attempt.
   if (ticket && attemptsLeft(draft.session.settings, ticket) === 0) {
-    attemptsSpent(draft, id, reason);
+    attemptsSpent(draft, ticket, reason);
     return;
   }
   const escalations = (ticket?.escalations ?? 0) + 1;
@@ -188,8 +188,9 @@ export function stopExhausted(draft: Draft, id: string): void {
 }
 
 /** Gives up a ticket whose attempts are spent, and tells a person what gives it more. */
-function attemptsSpent(draft: Draft, id: string, reason: string): void {
-  const most = maxAttempts(draft.session.settings);
+function attemptsSpent(draft: Draft, ticket: Ticket, reason: string): void {
+  const { id } = ticket;
+  const most = maxAttempts(draft.session.settings, ticket);
   draft.patchTicket(id, { spent: "max_attempts" });
   draft.envelope({
     target: "user",
@@ -197,7 +198,7 @@ function attemptsSpent(draft: Draft, id: string, reason: string): void {
     subject: id,
     payload: {
       code: reason,
-      message: `ticket ${id} is given up: ${most === 1 ? "its attempt is" : `all ${most} attempts are`} spent (max_attempts)`,
+      message: `ticket ${id} is given up: ${most === 1 ? "its only attempt is" : `all ${most} attempts are`} spent (max_attempts)`,
       resolution_hint: `bosun retry ${id}`,
     },
   });

@@ -121,6 +121,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "instruction": "instruction",
    "review": "",
    "budget": "common.budget",
+   "max_attempts": "",
    "metadata": ""
   },
   "required": [

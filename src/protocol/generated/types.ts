@@ -173,6 +173,10 @@ export type Task = {
   readonly instruction?: Instruction;
   readonly review?: ReviewPolicy;
   readonly budget?: Budget;
+  /**
+   * Fewer attempts than configured: 1 for work that must not be tried again.
+   */
+  readonly max_attempts?: number;
   readonly metadata?: Metadata;
 };
 export type TextObject = {

@@ -59,6 +59,18 @@ describe("max_attempts", () => {
     expect(session.open).toEqual(["manager ticket b"]);
   });
 
+  test.each([
+    [1, 6, 1],
+    [6, 2, 2],
+  ])("is the task's own %i, but not more than the configured %i", (own, max_attempts, attempts) => {
+    const session = instructed({ config: { max_attempts } }, task("a", { max_attempts: own }));
+    while (session.ticket("a").status !== "error") {
+      session.fail("a");
+      if (session.open.some((line) => line.startsWith("retry:a"))) session.fireTimer("retry:a");
+    }
+    expect(session.ticket("a").attempt).toBe(attempts);
+  });
+
   it("tells the manager how many attempts are left", () => {
     const session = instructed({ config: { max_attempts: 4, max_retries: 0 } }).fail("a");
     expect(session.draft("a").message.payload).toMatchObject({
