@@ -32,7 +32,10 @@ export function problemsIn({ problem }: SourceDocument, findings: readonly Findi
     );
 }
 
-/** Problems as one failure `configuration`: its message shows each with its place, its details hold them as data. */
+/**
+ * Problems as one failure: its message shows each with its place, its details hold them as data. Its code is `configuration`, or
+ * `not_found` if no file is there.
+ */
 export function problemsFailure(problems: readonly Problem[]): Failure {
   const shown = problems.slice(0, SHOWN_PROBLEMS);
   const rest = problems.length - shown.length;
@@ -48,5 +51,7 @@ export function problemsFailure(problems: readonly Problem[]): Failure {
       ...(nearest !== undefined && { nearest }),
     })),
   };
-  return failure("configuration", lines.join("\n"), { details });
+  return problems.every(({ missing }) => missing)
+    ? failure("not_found", lines.join("\n"), { details, hint: "Correct the name, and try again." })
+    : failure("configuration", lines.join("\n"), { details });
 }

@@ -37,11 +37,11 @@ function unreadable(file: string, error: unknown): Result<never, Problem> {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
   switch (code) {
     case "ENOENT": {
-      if (lstatSync(file, { throwIfNoEntry: false })) return wrong(file, "this symbolic link has no target");
-      return err({ file, pointer: "", what: "there is no such file", nearest: nearestNeighbour(file) });
+      if (lstatSync(file, { throwIfNoEntry: false })) return missing(file, "this symbolic link has no target");
+      return missing(file, "there is no such file", nearestNeighbour(file));
     }
     case "ENOTDIR":
-      return wrong(file, "there is no such file: a part of its path is not a directory");
+      return missing(file, "there is no such file: a part of its path is not a directory");
     case "EACCES":
     case "EPERM":
       return wrong(file, "you have no permission to read this file");
@@ -58,6 +58,10 @@ function nearestNeighbour(file: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function missing(file: string, what: string, near?: string): Result<never, Problem> {
+  return err({ file, pointer: "", what, nearest: near, missing: true });
 }
 
 function wrong(file: string, what: string, expected?: string): Result<never, Problem> {

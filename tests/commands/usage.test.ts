@@ -58,7 +58,7 @@ const LONG = "x".repeat(300);
 const CREW = ["--manager", "cat", "--worker", "cat"];
 
 const WRONG: readonly Wrong[] = [
-  [["roles", "--config", "nope.yaml"], 3, "nope.yaml"],
+  [["roles", "--config", "nope.yaml"], 2, "nope.yaml"],
   [["frobnicate"], 2, "unknown command 'frobnicate'"],
   [["rnu"], 2, "(Did you mean run?)"],
   [["--nonsense"], 2, "unknown option '--nonsense'"],
@@ -71,7 +71,9 @@ const WRONG: readonly Wrong[] = [
   [["run", "x", "--file", "blank.txt"], 2, "--file"],
   [["run", "--file", "blank.txt", ...CREW], 2, "blank.txt"],
   [["run", "--file", "no-such-file", ...CREW], 2, "no-such-file"],
-  [["run", "--plan", "no-such-file"], 3, "no-such-file"],
+  ...["plan", "answers", "roles", "config"].map(
+    (flag): Wrong => [["run", "--plan", "good.json", `--${flag}`, "no-such-file"], 2, "no-such-file"],
+  ),
   [["run", "--plan", "."], 3, "directory"],
   [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
   [["run", "--plan", "empty.yaml"], 3, "empty.yaml"],

@@ -36,7 +36,7 @@ describe("a file is refused with the reason", () => {
   ])("%s", (_, make, facts) => {
     const file = make(scratch());
     const { what, expected = "", nearest = "", ...rest } = errorOf(loadDocument(file));
-    expect(rest).toEqual({ file, pointer: "" });
+    expect(rest).toEqual({ file, pointer: "", ...(/no such|no target/.test(what) ? { missing: true } : {}) });
     expect(`${what} ${expected}${nearest}`).toMatch(facts);
   });
   test("unreadable", () => {

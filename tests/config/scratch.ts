@@ -42,9 +42,10 @@ export function errorOf<E>(result: Result<unknown, E>): E {
   throw new Error(`expected an error, got ${JSON.stringify(result.value)}`);
 }
 
-/** The problems of a failure `configuration`: the position as `line:column`, else the file's name, and everything said. */
+/** The problems of a failure `configuration`, or `not_found` for a missing file: the position as `line:column`, else the file's name, and everything said. */
 export function problemsOf({ code, details }: Failure): [where: string, said: string][] {
-  if (code !== "configuration") throw new Error(`expected a failure of configuration, got ${code}`);
+  if (code !== "configuration" && code !== "not_found")
+    throw new Error(`expected a failure of configuration, got ${code}`);
   return ((details?.["problems"] ?? []) as { [key: string]: string | number }[]).map(
     ({ file, line, column, what, expected = "", nearest = "" }) => [
       line === undefined ? basename(String(file)) : `${line}:${column}`,

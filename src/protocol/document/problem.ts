@@ -27,6 +27,8 @@ export interface Problem extends Omit<Finding, "at"> {
   readonly file: string;
   /** Absent when the problem is about the file as a whole. */
   readonly position?: SourcePosition;
+  /** Whether the file itself is not there. */
+  readonly missing?: true;
 }
 
 /** How much of a long source line is shown, in characters. */
