@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
+import { backUp } from "./backup.ts";
 import { type Database, write } from "./database.ts";
 
 /** One numbered file of `migrations/`. It never changes after its release: its hash is in every database that it made. */
@@ -39,21 +40,27 @@ export function bundledMigrations(): readonly Migration[] {
 }
 
 /**
- * Brings a database to the newest schema, one transaction for each migration. Many processes may do it at once, and it does nothing to
- * a database that is up to date. `newer_database` if a later version of the program made it, `storage` if other migrations than
- * these did.
+ * Brings a database to the newest schema, in one transaction; a database of an older version is backed up first. Many processes may do it
+ * at once, and it does nothing to a database that is up to date. `newer_database` if a later version of the program made it, `storage`
+ * if other migrations than these did or if the backup fails.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): Result<void, Failure> {
   const before = appliedCount(database, migrations, database.name);
   if (!before.ok) return before;
-  for (const migration of migrations.slice(before.value)) {
-    const applied = write(database, () => apply(database, migration));
+  if (before.value === migrations.length) return ok(undefined);
+  const migrated = write(database, () => {
+    // Another process may have migrated it in the meantime.
+    const applied = appliedCount(database, migrations, database.name);
     if (!applied.ok) return applied;
-    crashPoint("database_made");
-  }
-  // Another process may have gone further in the meantime.
-  const after = appliedCount(database, migrations, database.name);
-  return after.ok ? ok(undefined) : after;
+    const { value: number } = applied;
+    const saved = number === 0 || number === migrations.length ? ok(undefined) : backUp(database.name, number);
+    if (!saved.ok) return saved;
+    database.exec(LEDGER);
+    for (const migration of migrations.slice(number)) apply(database, migration);
+    return ok(undefined);
+  });
+  if (migrated.ok) crashPoint("database_made");
+  return migrated;
 }
 
 /** How many of the migrations the database at `path` has; fails as `migrate`. */
@@ -87,14 +94,9 @@ export function appliedCount(
   return ok(rows.length);
 }
 
-/** Inserts the ledger row first: another process that migrates at the same time waits for the lock, then finds the row. */
-function apply(database: Database, migration: Migration): Result<void, Failure> {
-  database.exec(LEDGER);
-  const { changes } = database
-    .prepare("INSERT INTO migrations VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ')) ON CONFLICT (number) DO NOTHING")
-    .run(migration.number, migration.name, migration.sha256);
-  if (changes === 1) database.exec(migration.sql);
-  return ok(undefined);
+function apply(database: Database, { number, name, sha256, sql }: Migration): void {
+  database.exec(sql);
+  database.prepare("INSERT INTO migrations VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ'))").run(number, name, sha256);
 }
 
 function newer(path: string, found: number, known: number): Failure {

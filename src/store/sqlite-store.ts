@@ -22,7 +22,7 @@ export interface SharedHome {
 }
 
 /**
- * Opens the store of a home; makes the home and its database if they are missing. Failures: `storage`, `storage_full`,
+ * Opens the store of a home; makes the home and its database if they are missing, and migrates one of an older version. Failures: `storage`, `storage_full`,
  * `newer_database`, and `environment` for a home on a shared file system, unless that is accepted.
  */
 export function openStore(home: string, shared: SharedHome = {}): Result<Store, Failure> {
@@ -39,8 +39,9 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
 }
 
 /**
- * Opens the store of a home for reading. Migrates a database of an older version first, if `openStore` accepts the home. Failures:
- * `not_found` if the home has no database, else as `openStore`.
+ * Opens the store of a home for reading. The database may be of an older version, and stays so: the tables of every version can be read.
+ * Makes them, if `openStore` accepts the home, where another process has not come so far. Failures: `not_found` if the home has no
+ * database, else as `openStore`.
  */
 export function openReader(home: string, shared: SharedHome = {}): Result<StoreReader, Failure> {
   const database = openForReading(home);
@@ -50,15 +51,15 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   const opened = guardedOpening<StoreReader | undefined>(path, () => {
     const applied = appliedCount(database.value, migrations, path);
     if (!applied.ok) return applied;
-    if (applied.value < migrations.length) return ok(undefined);
+    if (applied.value === 0) return ok(undefined);
     return ok(readerOn(home, database.value, queriesOn(database.value)));
   });
   if (opened.ok && opened.value !== undefined) return ok(opened.value);
   database.value.close();
   if (!opened.ok) return opened;
-  const updated = openStore(home, shared);
-  if (!updated.ok) return updated;
-  updated.value.close();
+  const made = openStore(home, shared);
+  if (!made.ok) return made;
+  made.value.close();
   return openReader(home, shared);
 }
 

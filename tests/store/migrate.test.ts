@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -87,7 +87,7 @@ test("writers and readers refuse a newer database, and close it", () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "a reader migrates an older database on a shared file system only if accepted",
+  "a reader makes the tables of a database on a shared file system only if accepted",
   () => {
     const home = temporaryDirectory();
     value(migrate(database(home), []));
@@ -114,24 +114,99 @@ test("gives storage_full for a migration that does not fit on the disk", () => {
   expect(failureOf(migrate(migrated, [FIRST, SECOND])).code).toBe("storage_full");
 });
 
-describe("a migration that another process makes at the same time", () => {
-  /** Two connections; the second migrates the database between two migrations of the first. */
-  function overtaken(further: readonly Migration[]): { migrated: Database; first: Migration } {
-    const home = temporaryDirectory();
-    const [migrated, other] = [database(home), database(home)];
-    migrated.function("overtake", () => value(migrate(other, further)));
-    return { migrated, first: { ...FIRST, sql: `${FIRST.sql} COMMIT; SELECT overtake(); BEGIN;` } };
-  }
+/** A home with a database of version 1, with one closed session of one ticket. */
+function oldHome(home = temporaryDirectory()): string {
+  const old = value(openForWriting(home));
+  value(migrate(old, bundledMigrations().slice(0, 1)));
+  old.exec(`
+    INSERT INTO sessions (session_id, mode, state, workspace, created_at, updated_at, head, last_sequence)
+      VALUES ('s1', 'schedule', 'closed', '/w', '', '', 'h2', 2);
+    INSERT INTO records VALUES
+      (1, 1, 'session_opened', NULL, 'h1', '{"payload":{"roles":[{"role_id":"ann","type":"worker","cli_command":["ann"]}]},"record":{}}'),
+      (1, 2, 'plan', NULL, 'h2', '{"payload":{"tasks":[{"task_id":"T","description":"Dig"}]},"record":{}}');
+    INSERT INTO state VALUES (1, 'ticket', 'T', '{"task":[2,"/tasks/0"],"status":"done","depends_on":[],"attempt":1,"order":0}');
+  `);
+  old.close();
+  return home;
+}
 
-  test("is not applied again", () => {
-    const { migrated, first } = overtaken([FIRST, SECOND]);
-    value(migrate(migrated, [first, SECOND]));
-    expect(migrated.prepare("SELECT number FROM migrations").pluck().all()).toEqual([1, 2]);
+const backup = (home: string) => `${databasePath(home)}.1.bak`;
+
+function sqlite(file: string): Database {
+  const opened = new SqliteDatabase(file);
+  onTestFinished(() => void opened.close());
+  return opened;
+}
+
+const versionOf = (file: string) => sqlite(file).prepare("SELECT max(number) FROM migrations").pluck().get();
+
+describe("a database of an older version", () => {
+  test("is backed up and migrated by a writer, with what its sessions hold", () => {
+    const home = oldHome();
+    value(openStore(home)).close();
+    expect(versionOf(databasePath(home))).toBe(bundledMigrations().length);
+    expect(versionOf(backup(home))).toBe(1);
+    const [migrated, saved] = [sqlite(databasePath(home)), sqlite(backup(home))];
+    expect(migrated.prepare("SELECT roles ->> '$[0].role_id' FROM sessions").pluck().get()).toBe("ann");
+    expect(migrated.prepare("SELECT description FROM tickets").pluck().get()).toBe("Dig");
+    expect(saved.prepare("SELECT count(*) FROM records").pluck().get()).toBe(2);
   });
 
-  test("is refused if it is newer than this program", () => {
-    const { migrated, first } = overtaken([FIRST, SECOND]);
-    expect(failureOf(migrate(migrated, [first])).code).toBe("newer_database");
+  test("has what is only in the WAL in its backup", () => {
+    const home = oldHome();
+    const other = database(home);
+    other.exec("UPDATE sessions SET requirement = 'kept'");
+    value(openStore(home)).close();
+    expect(sqlite(backup(home)).prepare("SELECT requirement FROM sessions").pluck().get()).toBe("kept");
+    // A process of the older version that has it open goes on.
+    other.exec("UPDATE sessions SET requirement = 'changed'");
+  });
+
+  test("is read without being migrated", () => {
+    const home = oldHome();
+    const reader = value(openReader(home));
+    onTestFinished(() => reader.close());
+    expect(reader.sessions()).toMatchObject([{ session_id: "s1", last_sequence: 2 }]);
+    expect(versionOf(databasePath(home))).toBe(1);
+    expect(existsSync(backup(home))).toBe(false);
+  });
+
+  test("is backed up again after a crash before the migration", () => {
+    const home = oldHome();
+    writeFileSync(backup(home), "of before");
+    writeFileSync(`${backup(home)}.tmp`, "half");
+    value(openStore(home)).close();
+    expect(versionOf(backup(home))).toBe(1);
+    expect(existsSync(`${backup(home)}.tmp`)).toBe(false);
+  });
+
+  test.runIf(process.platform === "linux")("stays as it is if the backup does not fit on the disk", async () => {
+    const home = oldHome();
+    const large = database(home);
+    large.exec("INSERT INTO records VALUES (1, 3, 'x', NULL, 'h3', printf('%.*c', 3000000, 'x'))");
+    large.close();
+    const opener = child("opener.ts", home, "1024");
+    expect(await opener.line()).toBe("ready");
+    opener.process.stdin?.write("go\n");
+    const outcome = await opener.line();
+    expect(outcome).toContain(backup(home));
+    expect(outcome).toContain("MB can be written beside the database");
+    await opener.gone;
+    expect(versionOf(databasePath(home))).toBe(1);
+    expect(readdirSync(home).filter((name) => name.includes(".bak"))).toEqual([]);
+    value(openStore(home)).close();
+    expect(versionOf(backup(home))).toBe(1);
+  });
+
+  test("is migrated once by five processes at once", async () => {
+    const home = oldHome();
+    const processes = Array.from({ length: 5 }, () => child("opener.ts", home));
+    for (const each of processes) expect(await each.line()).toBe("ready");
+    for (const each of processes) each.process.stdin?.write("go\n");
+    const outcomes = await Promise.all(processes.map((each) => each.line()));
+    await Promise.all(processes.map((each) => each.gone));
+    expect(new Set(outcomes)).toEqual(new Set(["opened"]));
+    expect(versionOf(backup(home))).toBe(1);
   });
 });
 
@@ -177,17 +252,10 @@ test("a home that another process never comes to an end of making is told as loc
   });
 });
 
-test("views show tickets, turns, timers and asks", () => {
-  const migrated = database();
+test("views show turns, timers and asks", () => {
+  const migrated = database(oldHome());
   value(migrate(migrated, bundledMigrations()));
-  migrated.exec(`
-    INSERT INTO sessions (session_id, mode, workspace, created_at, updated_at, head) VALUES ('s1', 'schedule', '/w', '', '', '');
-    INSERT INTO state VALUES (1, 'ticket', 'T-1', '{"status":"blocked","reason":"timeout","owner":"worker","attempt":2}');
-    INSERT INTO state VALUES (1, 'turn', 't1', '{}'), (1, 'timer', 'm1', '{}'), (1, 'ask', 'a1', '{}');
-  `);
-  expect(migrated.prepare("SELECT * FROM tickets").all()).toMatchObject([
-    { session_id: "s1", ticket_id: "T-1", status: "blocked", reason: "timeout", owner: "worker", attempt: 2 },
-  ]);
+  migrated.exec("INSERT INTO state VALUES (1, 'turn', 't1', '{}'), (1, 'timer', 'm1', '{}'), (1, 'ask', 'a1', '{}')");
   expect(migrated.prepare("SELECT turn_id, timer_id, ask_id FROM turns, timers, asks").all()).toEqual([
     { turn_id: "t1", timer_id: "m1", ask_id: "a1" },
   ]);
