@@ -16,6 +16,7 @@ import { homeOf, isUnused, otherHomesLines, withHome } from "./context/home.ts";
 import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { markInterrupted } from "./lookup/tickets.ts";
 import { readSession } from "./lookup/view.ts";
 import { type SeenSession, showSession, standing } from "./presenters/session.ts";
 
@@ -78,26 +79,30 @@ function rowToShow(
 function statusObject(store: StoreReader, home: string, seen: SeenSession): object {
   const { row, owner, view, ledger, tickets, waiting, resultsOf } = seen;
   const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
+  const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
   return {
     ...listed(row, owner),
     home,
     counts: view.counts,
-    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs }) => ({
-      ticket_id,
-      task_id: ticket_id,
-      description: title,
-      status,
-      reason,
-      spent,
-      blocked_by: blocked_by === undefined ? undefined : [blocked_by],
-      owner,
-      attempts: attempt,
-      outputs,
-      ...asReported(resultsOf(ticket_id)),
-      dependencies: subjects.get(ticket_id)?.depends_on ?? [],
-      since: subjects.get(ticket_id)?.since,
-    })),
+    tickets: shown.map(
+      ({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs, interrupted }) => ({
+        ticket_id,
+        task_id: ticket_id,
+        description: title,
+        status,
+        interrupted,
+        reason,
+        spent,
+        blocked_by: blocked_by === undefined ? undefined : [blocked_by],
+        owner,
+        attempts: attempt,
+        outputs,
+        ...asReported(resultsOf(ticket_id)),
+        dependencies: subjects.get(ticket_id)?.depends_on ?? [],
+        since: subjects.get(ticket_id)?.since,
+      }),
+    ),
     pending_questions: pending.filter((one) => one.kind === "question"),
     pending_decisions: pending.filter((one) => one.kind !== "question"),
     kept: (row.state === "closed" ? unheard : keptCommands)(store, row.session_id),

@@ -29,7 +29,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   const style = headlineStyle(ending);
   lines.push(...hanging(headline(ending, resumed), output.width, 2).map((line) => output.style(style, line)));
   if (ending.message !== undefined) lines.push(...wrappedLines(localize(output, ending.message), output.width, 0));
-  lines.push(...troubles(ending.tickets, output));
+  lines.push(...interruptedLines(output, ending.interrupted_turns), ...troubles(ending.tickets, output));
   lines.push(...unheardLines(output, ending.unheard));
   if (ending.result) lines.push(...resultLines(presentation.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
@@ -76,7 +76,8 @@ export function ticketTable(presentation: Presentation, tickets: readonly Ticket
   return [
     output.style("dim", heading),
     ...lines.map((line, index) => {
-      const style = STATE_STYLE[tickets[index]?.status ?? ""];
+      const { status = "", interrupted } = tickets[index] ?? {};
+      const style = interrupted === true ? "yellow" : STATE_STYLE[status];
       return style ? output.style(style, line) : line;
     }),
   ];
@@ -89,7 +90,7 @@ interface TicketColumn extends Column {
 function columnsFor({ subjectName, statementName }: Presentation): TicketColumn[] {
   return [
     { heading: subjectName.toUpperCase(), widest: 24, cell: ({ ticket_id }) => ticket_id },
-    { heading: "STATE", widest: 40, cell: (ticket) => ticket.status + reasonOf(ticket) },
+    { heading: "STATE", widest: 40, cell: stateOf },
     ...(statementName === undefined
       ? [{ heading: "OWNER", widest: 16, cell: ({ owner = "-" }: TicketLine) => owner }]
       : []),
@@ -119,6 +120,19 @@ function resultLines(parts: readonly ResultPart[], output: Output): string[] {
       hanging(`- ${point}`, output.width, 4).map((line, index) => (index === 0 ? `  ${line}` : line)),
     ),
   ]);
+}
+
+/** A cut-off ticket keeps its state on record. */
+function stateOf(ticket: TicketLine): string {
+  return ticket.interrupted === true ? `interrupted (${ticket.status})` : ticket.status + reasonOf(ticket);
+}
+
+/** That turns were cut off, if any were. */
+export function interruptedLines({ width }: Pick<Output, "width">, turns: number): string[] {
+  if (turns === 0) return [];
+  const text =
+    turns === 1 ? "1 turn was cut off; resume repeats it." : `${turns} turns were cut off; resume repeats them.`;
+  return wrappedLines(text, width, 0);
 }
 
 function reasonOf({ reason, spent, blocked_by }: TicketLine): string {

@@ -56,6 +56,8 @@ export interface Ending {
   readonly failure: Failure | undefined;
   readonly outcome: string | undefined;
   readonly tickets: readonly TicketLine[];
+  /** How many turns were cut off when its scheduler left. */
+  readonly interrupted_turns: number;
   readonly usage: JsonObject;
   /** How long this command ran the session; undefined if it did not. */
   readonly elapsed_ms: number | undefined;
@@ -87,5 +89,7 @@ export interface TicketLine {
   readonly said?: string | undefined;
   readonly blocked_by?: string | undefined;
   readonly owner?: string | undefined;
+  /** Its turn or its checks were cut off when the session's scheduler left. */
+  readonly interrupted?: boolean | undefined;
   readonly outputs: readonly string[];
 }

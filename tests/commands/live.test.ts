@@ -186,7 +186,11 @@ describe("stopping a session", () => {
     expect(stopped.stderr).toContain("Stopping: asked 1 agent to end");
     expect(stopped.stdout).toContain(`bosun resume ${session_id}`);
     expect(strays(here)).toEqual([]);
-    expect((await typed(here, ["attach", session_id])).code).toBe(code);
+    const attached = await typed(here, ["attach", session_id]);
+    expect(attached.code).toBe(code);
+    const { stdout: status } = await typed(here, ["status", session_id]);
+    for (const shown of [stopped.stdout, attached.stdout, status])
+      expect(shown).toMatch(/^wait +interrupted \(in_progress\)[^]*^1 turn was cut off; resume repeats it\.$/m);
     letGo(here);
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
@@ -213,6 +217,8 @@ describe("stopping a session", () => {
     await owner.done;
     const shown = await typed(here, ["status", session_id]);
     expect(shown.stdout).toContain(`${session_id} is interrupted (running)`);
+    const json = await typedJson(here, ["status", session_id, "--json"]);
+    expect(json).toMatchObject({ tickets: [{ status: "in_progress", interrupted: true }] });
     letGo(here);
     const ended = await typed(here, ["resume"]);
     expect(ended.code).toBe(0);
@@ -228,6 +234,7 @@ describe("stopping a session", () => {
     const cancelled = await typed(here, ["cancel"]);
     expect(cancelled.code).toBe(1);
     expect(cancelled.stdout).toContain(`${session_id} is cancelled`);
+    expect(cancelled.stdout).not.toMatch(/interrupted|cut off/);
     expect(existsSync(join(here.workspace, "out.txt"))).toBe(false);
     const told = await typed(here, ["tell", session_id, "Too late."]);
     expect(told.code).toBe(2);

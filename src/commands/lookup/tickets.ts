@@ -1,10 +1,23 @@
+import type { Ledger } from "../../kernel/ledger.ts";
 import type { SessionView } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
+import { runningTurns } from "../../runtime/feed/standing.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
 import { recordAt } from "./state.ts";
+
+/** The turns that were cut off when a session's scheduler left. */
+export function interruptedTurns({ turns }: Ledger): number {
+  return runningTurns(turns.values()).length;
+}
+
+/** The same tickets, once the session's scheduler has left: those whose turn or checks were cut off are marked. */
+export function markInterrupted(tickets: readonly TicketLine[], { turns, checks }: Ledger): TicketLine[] {
+  const cut = new Set([...runningTurns(turns.values()), ...checks.values()].map(({ subject }) => subject));
+  return tickets.map((ticket) => (cut.has(ticket.ticket_id) ? { ...ticket, interrupted: true } : ticket));
+}
 
 /** The recorded final report of a closed session; undefined if it is not closed. */
 export function finalReport(reader: StoreReader, session_id: string, last_sequence: number): JsonObject | undefined {

@@ -17,7 +17,7 @@ import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, settledBy, unheard } from "../interaction/kept.ts";
 import { openAsks } from "../lookup/asks.ts";
 import { openedWith } from "../lookup/state.ts";
-import { finalReport, ticketLines } from "../lookup/tickets.ts";
+import { finalReport, interruptedTurns, markInterrupted, ticketLines } from "../lookup/tickets.ts";
 import { readSession } from "../lookup/view.ts";
 import { waitingChildren } from "./waiting-children.ts";
 import { nextSteps, lateMessages } from "./next.ts";
@@ -116,7 +116,8 @@ export function buildEnding(
     message,
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
-    tickets,
+    tickets: markInterrupted(tickets, ledger),
+    interrupted_turns: interruptedTurns(ledger),
     usage: usageOf(ledger.figures),
     elapsed_ms,
     result: report?.result as JsonObject | undefined,

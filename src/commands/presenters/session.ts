@@ -3,13 +3,14 @@ import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { latestNotes, runningTurns } from "../../runtime/feed/standing.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, safeLine } from "../../ui/display.ts";
-import { ticketTable } from "../../ui/ending.ts";
+import { interruptedLines, ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/timeline.ts";
 import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, MOST_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
+import { interruptedTurns, markInterrupted } from "../lookup/tickets.ts";
 import type { StoredView } from "../lookup/view.ts";
 import { nextFor, lateMessages } from "./next.ts";
 
@@ -30,7 +31,10 @@ export function showSession(
   out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
   out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
-  if (tickets.length > 0) for (const line of ["", ...ticketTable(presentation, tickets, out)]) out.line(line);
+  const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
+  if (shown.length > 0) for (const line of ["", ...ticketTable(presentation, shown, out)]) out.line(line);
+  const cut = owner === undefined ? interruptedLines(out, interruptedTurns(ledger)) : [];
+  if (cut.length > 0) for (const line of ["", ...cut]) out.line(line);
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
   if (running.length > 0) {
     const turns = latestNotes(store, row).of(running);
