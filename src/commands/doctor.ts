@@ -9,7 +9,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf, unwritable } from "../store/file-system.ts";
-import { safeJson, safeLine, safeText } from "../ui/display.ts";
+import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -25,7 +25,7 @@ import {
   settingsFrom,
   whenAsked,
 } from "./options/registry.ts";
-import { missingSandbox, sandboxesHere, sandboxOf } from "./options/sandboxes.ts";
+import { missingSandbox, sandboxesHere, sandboxOf, weakestSandbox } from "./options/sandboxes.ts";
 
 interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;
@@ -37,6 +37,16 @@ const SANDBOX_EFFECT: Readonly<Record<Sandbox, string>> = {
   processes: "no process outlives the agent",
   files: "also no writes outside its own directories",
   offline: "also no network",
+};
+
+/** What agents may do, by the weakest sandbox of their roles. */
+const RIGHTS: Readonly<Record<Sandbox, string>> = {
+  none: "Agents run with all your rights: files, network, processes. Nothing isolates them.",
+  processes: "Agents run with your rights on files and the network. Only their processes are contained.",
+  files:
+    "Agents write only to the workspace and their own directories. They read and use the network with your rights.",
+  offline:
+    "Agents write only to the workspace and their own directories, and have no network. They read with your rights.",
 };
 
 /** One check. `missing`: needed, must be fixed first; `poor`: works, with less; `off`: not available and not needed. */
@@ -57,15 +67,19 @@ export function register(command: Command, run: Run): void {
 
 async function doctor(context: CommandContext, options: DoctorOptions): Promise<Result<number, Failure>> {
   const { out } = context.terminal;
+  const found = findConfiguration(context, options, context.directory);
+  const roles = found.ok ? await loadRegistry(options, found.value) : found;
+  const rights = RIGHTS[await weakestSandbox(roles.ok ? roles.value : [], context.environment.PATH)];
   const looked: Finding[] = [
     program(),
     platform(),
     homeFinding(context),
     await git(context),
-    ...(await crewFindings(context, options)),
+    ...(await crewFindings(context, options, found, roles)),
     ...(await sandboxFindings(context)),
     ...proxies(context),
-    ...EVERYWHERE,
+    workspace(rights),
+    TIMERS,
   ];
   const findings = looked.map(({ hint, ...finding }) => ({
     ...finding,
@@ -73,7 +87,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
   }));
   const missing = findings.filter((finding) => finding.state === "missing");
   if (options.json === true) out.line(safeJson({ ok: missing.length === 0, findings }));
-  else show(out, findings, missing.length);
+  else show(out, findings, missing.length, rights);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
 
@@ -122,9 +136,12 @@ async function git({ environment, directory }: CommandContext): Promise<Finding>
 }
 
 /** The roles, and the program for notifications. */
-async function crewFindings(context: CommandContext, options: DoctorOptions): Promise<Finding[]> {
-  const found = findConfiguration(context, options, context.directory);
-  const roles = found.ok ? await loadRegistry(options, found.value) : found;
+async function crewFindings(
+  context: CommandContext,
+  options: DoctorOptions,
+  found: Result<Found, Failure>,
+  roles: Result<readonly Role[], Failure>,
+): Promise<Finding[]> {
   if (!roles.ok) return [because(roles.error, "roles", "missing")];
   const findings = await Promise.all(roles.value.map((role) => roleFinding(context, role, roles.value)));
   return found.ok ? [...findings, await notifyFinding(context, options, found.value, roles.value)] : findings;
@@ -192,20 +209,20 @@ function proxies({ environment }: CommandContext): Finding[] {
   ];
 }
 
-/** True on every machine. */
-const EVERYWHERE: readonly Finding[] = [
-  {
+function workspace(rights: string): Finding {
+  return {
     name: "workspace",
     state: "poor",
-    what: "agents work in the workspace itself, with your permissions",
+    what: `agents work in the workspace itself. ${rights}`,
     hint: "To protect your files, use a clone as --cwd. Run agents that you do not trust as another user or in a container.",
-  },
-  {
-    name: "timers",
-    state: "ok",
-    what: "stored in the database; those that expire while nothing runs are handled on resume",
-  },
-];
+  };
+}
+
+const TIMERS: Finding = {
+  name: "timers",
+  state: "ok",
+  what: "stored in the database; those that expire while nothing runs are handled on resume",
+};
 
 function because({ message, hint }: Failure, name: string, state: Finding["state"]): Finding {
   return { name, state, what: message, hint };
@@ -224,7 +241,7 @@ const INDENT = " ".repeat(25);
 /** The bundled crew needs a plan; other crews are named. */
 const RUNS = ["bosun run --plan FILE", 'bosun run "…" --manager CMD --worker CMD'];
 
-function show(out: Output, findings: readonly Finding[], missing: number): void {
+function show(out: Output, findings: readonly Finding[], missing: number, rights: string): void {
   for (const { name, state, what, hint } of findings) {
     const [mark, style] = MARK[state];
     // An error in a file has more lines: the place, and a mark under it.
@@ -239,6 +256,7 @@ function show(out: Output, findings: readonly Finding[], missing: number): void 
       ? "Everything that is needed is available."
       : out.style("red", `${counted(missing, "problem")} to fix first.`),
   );
+  for (const line of wrapped(rights, out.width, 0)) out.line(line);
   const next = missing === 0 ? RUNS : ["bosun doctor --crew NAME"];
   tellNext(out, ...next);
 }

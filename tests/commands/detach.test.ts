@@ -205,7 +205,7 @@ describe("a scheduler that cannot start", () => {
   it("is not started for wrong input", async () => {
     const here = rig();
     const refused = await typed(here, ["run", "--plan", "nowhere.yaml", "--detach"]);
-    expect(refused.code).toBe(3);
+    expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("nowhere.yaml");
     expect(here.sessions()).toEqual([]);
   });

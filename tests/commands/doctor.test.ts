@@ -39,6 +39,11 @@ describe("bosun roles and doctor", () => {
     const here = rig();
     expect(await doctor(here)).toMatchObject({ code: 0, missing: [] });
     expect(here.sessions()).toEqual([]);
+    const loose = JSON.stringify({
+      roles: [{ role_id: "loose", type: "worker", cli_command: ["cat"], sandbox: "none" }],
+    });
+    const open = await typed(here, ["doctor", "--roles", here.write("loose.json", loose)]);
+    expect(open.stdout).toMatch(/is available\.\nAgents run with all your rights/);
     const bad = await doctor(here, ["--worker", "no-such-program-here"]);
     expect(bad).toMatchObject({
       code: 3,

@@ -67,7 +67,7 @@ const WRONG: readonly Wrong[] = [
   [["run", "a", "b"], 2, "too many arguments"],
   [["run"], 2, "The requirement is empty."],
   [["run", "   "], 2, "The requirement is empty."],
-  [["run", "x"], 2, "--plan FILE"],
+  [["run", "x"], 3, "--plan FILE"],
   [["run", "x", "--file", "blank.txt"], 2, "--file"],
   [["run", "--file", "blank.txt", ...CREW], 2, "blank.txt"],
   [["run", "--file", "no-such-file", ...CREW], 2, "no-such-file"],

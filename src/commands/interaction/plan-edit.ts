@@ -76,7 +76,8 @@ function fileFor(folder: string, ask_id: string): string {
 
 async function readEdited(file: string): Promise<Result<PayloadByType["plan"], Failure>> {
   const loaded = await loadPlanFile(file);
-  if (!loaded.ok) return loaded;
+  // A file that the editor removed is not one that the command line names.
+  if (!loaded.ok) return err({ ...loaded.error, code: "configuration" });
   if (loaded.value.plan.questions !== undefined) {
     return err(
       failure("configuration", `${file}: an approved plan cannot ask questions.`, {

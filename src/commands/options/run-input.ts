@@ -70,8 +70,7 @@ export async function readRunInput(
   const { roles: crew, settings } = ready.value;
   const unable = await discussionProblem(settings, crew);
   if (unable) return err(unable);
-  const manager = crew.find(isPlaybook);
-  if (manager && plan.value === undefined) return err(noPlan(manager));
+  if (plan.value === undefined && crew.some(isPlaybook)) return err(noPlan());
   const input = inputOf(requirement.value, settings, crew, plan.value, options);
   // Any other agent may ask questions of its own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
@@ -157,9 +156,9 @@ async function requirementOf(
   return readRequirement({ words: plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan." }, REQUIREMENT);
 }
 
-function noPlan({ role_id }: Role): Failure {
-  return failure("usage", "No agent is configured to plan this.", {
-    hint: `Use --manager "CMD", a program that speaks the envelope dialect; --crew NAME; or --plan FILE, a plan for the manager ${role_id}.`,
+function noPlan(): Failure {
+  return failure("configuration", "No agent is configured to plan this.", {
+    hint: "Use --manager CMD, --crew NAME or --plan FILE.",
   });
 }
 

@@ -26,6 +26,12 @@ export async function sandboxOf(role: Role, path: string | undefined): Promise<S
   return (await sandboxMechanism(level, path)).ok ? level : "none";
 }
 
+/** The weakest sandbox that a role has on this machine. */
+export async function weakestSandbox(roles: readonly Role[], path: string | undefined): Promise<Sandbox> {
+  const levels = new Set(await Promise.all(roles.map((role) => sandboxOf(role, path))));
+  return levels.has("none") ? "none" : (SANDBOX_LEVELS.find((level) => levels.has(level)) ?? "none");
+}
+
 /** Why this machine cannot give a role the sandbox it requires: `environment`; undefined if it can. */
 export async function missingSandbox(
   { role_id, sandbox }: Role,
