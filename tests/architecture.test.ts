@@ -71,7 +71,7 @@ const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "commands/lookup/id.ts": ["random"],
   "commands/status.ts": ["Date.now"],
   "lib/crash-point.ts": ["process.env"],
-  "runtime/checks.ts": ["process.env"],
+  "runtime/program.ts": ["process.env"],
   "runtime/time/clock.ts": ["Date.now"],
   "runtime/resume.ts": ["process.env"],
   "ui/plain.ts": ["new Date()"],

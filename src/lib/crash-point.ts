@@ -35,7 +35,7 @@ export const CRASH_POINTS = [
   // A notification program.
   "notification_spawned",
   "notification_pid_committed",
-  "notification_given",
+  "notification_running",
   "notification_ended",
   // A child session.
   "child_begun",

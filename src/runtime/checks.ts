@@ -1,17 +1,11 @@
-import type { Launched } from "../agents/launcher.ts";
-import { type RunLimits, SupervisedRun } from "../agents/cli/process.ts";
-import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import { resolve } from "../kernel/references.ts";
-import { crashPoint } from "../lib/crash-point.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import type { Result } from "../lib/result.ts";
-import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject } from "../protocol/payload.ts";
-import { makeWorkDirectory } from "../agents/work-directory.ts";
 import { gated } from "./check-gate.ts";
 import { OutputEnd, outputsOfResult } from "./check-output.ts";
 import type { SessionContext } from "./context.ts";
+import { runProgram } from "./program.ts";
 
 interface Running {
   readonly subject: string | undefined;
@@ -111,35 +105,21 @@ export class Checks {
     const began = clock.monotonic();
     const { command = [], expect_exit = 0 } = criterion;
     const gate = gated(command, expect_exit);
-    const launched = await this.#launch(gate.command, subject);
-    const base = { criterion: criterion as unknown as JsonObject };
-    if (!launched.ok) {
-      return {
-        ...base,
-        exit_code: null,
-        passed: false,
-        output: `${launched.error.message} ${launched.error.hint ?? ""}`.trim(),
-        duration_ms: 0,
-      };
-    }
-    const limits: RunLimits = {
-      timeout_ms: (criterion.timeout_s ?? config.timeout_s) * 1000,
-      idle_timeout_ms: 0,
-      kill_grace_ms: config.kill_grace_s * 1000,
-      answer_grace_ms: 0,
-      max_output_bytes: config.max_output_bytes,
-    };
     const output = new OutputEnd();
-    const run = new SupervisedRun(launched.value, limits, output, signal);
-    crashPoint("check_spawned");
-    const { pid, started } = launched.value.identity;
-    const recorded = await this.#context.keep({ put: "process", id: check_id, value: { pid, started, run: 1 } });
-    crashPoint("check_pid_committed");
-    if (recorded) run.give("go\n");
-    else run.stop("not_recorded");
-    crashPoint("check_running");
-    const { cause, exit } = await run.ended;
-    crashPoint("check_ended");
+    const program = {
+      kind: "check",
+      id: check_id,
+      command: gate.command,
+      subject,
+      timeout_ms: (criterion.timeout_s ?? config.timeout_s) * 1000,
+    } as const;
+    const ran = await runProgram(this.#context, program, output, signal);
+    const base = { criterion: criterion as unknown as JsonObject };
+    if (!ran.ok) {
+      const { message, hint = "" } = ran.error;
+      return { ...base, exit_code: null, passed: false, output: `${message} ${hint}`.trim(), duration_ms: 0 };
+    }
+    const { cause, exit } = ran.value;
     const { code, signal: killed } = exit ? gate.endedAs(exit) : { code: null, signal: null };
     return {
       ...base,
@@ -150,20 +130,5 @@ export class Checks {
       ...(killed ? { signal: killed } : {}),
       ...(cause === "timeout" ? { timed_out: true } : {}),
     };
-  }
-
-  async #launch(command: readonly string[], subject: string | undefined): Promise<Result<Launched, Failure>> {
-    const { launcher, workspace, session_id, paths } = this.#context;
-    const artifacts_dir = paths.work(subject);
-    const made = makeWorkDirectory(artifacts_dir);
-    if (!made.ok && isOfStorage(made.error)) this.#context.fail(made.error);
-    if (!made.ok) return made;
-    return launcher.launch({
-      // Where the machine can, everything that a check starts dies with it.
-      isolation: { level: "processes", required: false },
-      command,
-      directory: workspace,
-      environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
-    });
   }
 }

@@ -85,7 +85,7 @@ describe("notify", () => {
     ["after_commit", /^told$/],
     ["notification_spawned", /^told$/],
     ["notification_pid_committed", /^again$/],
-    ["notification_given", /^(told )?again$/],
+    ["notification_running", /^(told )?again$/],
     ["notification_ended", /^told again$/],
   ])("sends each question despite a crash at %s, and again only if it may be cut short", async (point, tellings) => {
     const here = rig();
@@ -136,7 +136,7 @@ describe("notify", () => {
   });
 
   it("only warns if it fails: on stderr, in scheduler.log and in a viewer", async () => {
-    const words = '"sh" exited with 7, saying: no network.';
+    const words = '"sh" exited with code 7, saying: no network.';
     const fails = "echo no network >&2; exit 7";
     const near = rig();
     const flags = ["--plan", near.write("plan.json", ASK), "--answer", "name=Eve"];

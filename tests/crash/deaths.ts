@@ -65,7 +65,7 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
       return records("check_result");
     case "notification_spawned":
     case "notification_pid_committed":
-    case "notification_given":
+    case "notification_running":
     case "notification_ended": {
       // At least a question, or the stop for it, and the end.
       const config = log[0]?.payload["config"] as { readonly notify?: object } | undefined;

@@ -2,6 +2,7 @@ import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Failure, type FailureCode, failure } from "../../protocol/failure.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
+import type { Exit } from "../../protocol/record.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
 /** The messages and the stderr of a run. */
@@ -77,14 +78,10 @@ function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Fail
   const who = nameOf(request);
   const { code = null, signal = null } = end.exit ?? {};
   if (code !== 0) {
-    return failure(
-      "agent_failed",
-      `${who} ${signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`}.`,
-      {
-        hint: exitHint(code, output.stderr_tail),
-        details: detailsOf(end, output, {}),
-      },
-    );
+    return failure("agent_failed", `${who} ${exitWords({ code, signal })}.`, {
+      hint: exitHint(code, output.stderr_tail),
+      details: detailsOf(end, output, {}),
+    });
   }
   if (output.answer !== undefined) return undefined;
   const last = output.refused.at(-1);
@@ -102,6 +99,11 @@ function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Fail
       details: detailsOf(end, output, { pointer: last.pointer }),
     },
   );
+}
+
+/** How a program ended, after its name. */
+export function exitWords({ code, signal }: Exit): string {
+  return signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`;
 }
 
 function refusedCode({ code }: Refusal): FailureCode {

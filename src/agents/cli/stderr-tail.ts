@@ -1,10 +1,21 @@
+import type { RunListener, Stream } from "./process.ts";
 import { replaceEachUnsafe, withoutSequences } from "../../lib/terminal-text.ts";
 
 const KEPT_BYTES = 2_048;
 
 /** The last lines of an agent's stderr, at most 2 KiB: usually the reason for a failed exit. */
-export class StderrTail {
+export class StderrTail implements RunListener {
   #text = "";
+
+  capOf(): number {
+    return KEPT_BYTES;
+  }
+
+  /** As the listener of a run it keeps nothing else. */
+  line(stream: Stream, bytes: Buffer): undefined {
+    if (stream === "stderr") this.add(bytes.toString("utf8"));
+    return undefined;
+  }
 
   add(line: string): void {
     this.#text = `${this.#text}${line.slice(-KEPT_BYTES)}\n`.slice(-KEPT_BYTES);

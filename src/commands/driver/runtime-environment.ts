@@ -45,7 +45,6 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
     notify: {
       message: (session, notification) => notificationFor(program, home, store, session, notification),
       timeout_ms: NOTIFICATION_MS,
-      environment,
     },
     childrenOf: childSessions(loadMode),
     agentFor: (_role, config) => agentFor(launcher, home, config, environment),

@@ -19,70 +19,49 @@ export function notificationFor(
   home: string,
   store: StoreReader,
   session: ReadableSession,
-  notification: Notification,
+  { event, asks, holds, again }: Notification,
 ): string | undefined {
-  const { event, again } = notification;
   const { session_id } = session;
-  const notice = noticeFor(program, home, store, session, notification);
-  if (notice === undefined) return undefined;
-  const next = notice.next.map((command) => localize({ program }, command));
-  return safeJson({ event, session_id, home, ...notice, next, ...(again ? { again } : {}) });
+  const about =
+    event === "question"
+      ? aboutQuestions(store, session_id, asks)
+      : event === "hold"
+        ? aboutHolds(session_id, holds)
+        : aboutEnd(program, home, store, session);
+  if (about === undefined) return undefined;
+  const { message, next, ...more } = about;
+  const said = { message: message.join("\n"), ...more, next: next.map((command) => localize({ program }, command)) };
+  return safeJson({ event, session_id, home, ...said, ...(again ? { again } : {}) });
 }
 
-interface Notice {
-  /** For people, safe for a terminal. */
-  readonly message: string;
-  /** Commands, the most useful first. */
-  readonly next: readonly string[];
-  /** The subject, for programs. */
-  readonly [about: string]: unknown;
+function aboutQuestions(store: StoreReader, session_id: string, asks: Notification["asks"]) {
+  const questions = asks.flatMap((ask) => waitingFor(store, session_id, ask));
+  if (questions.length === 0) return undefined;
+  const message = [`${session_id} needs a person:`, ...questions.map(sentenceFor)];
+  return { message, questions, next: answersTo(session_id, questions) };
 }
 
-function noticeFor(
-  program: string,
-  home: string,
-  store: StoreReader,
-  session: ReadableSession,
-  notification: Notification,
-): Notice | undefined {
-  switch (notification.event) {
-    case "question":
-      return questions(store, session, notification);
-    case "hold":
-      return holds(session, notification);
-    case "stopped":
-    case "closed":
-      return left(program, home, store, session);
-  }
-}
-
-function questions(store: StoreReader, { session_id }: ReadableSession, { asks }: Notification): Notice | undefined {
-  const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
-  if (waiting.length === 0) return undefined;
-  const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
-  return { message, questions: waiting, next: answersTo(session_id, waiting) };
-}
-
-function holds({ session_id }: ReadableSession, { holds: held }: Notification): Notice {
-  const first = oneOfEachAccount(held);
-  const message = first.map((hold) => `${session_id}: ${holdSentence(hold)}`).join("\n");
+function aboutHolds(session_id: string, holds: Notification["holds"]) {
+  const first = oneOfEachAccount(holds);
   const unending = first.filter(({ until }) => until === undefined);
-  const next = [...releasesOf(session_id, unending), `bosun status ${session_id}`];
-  return { message, holds: held, next };
+  return {
+    message: first.map((hold) => `${session_id}: ${holdSentence(hold)}`),
+    holds,
+    next: [...releasesOf(session_id, unending), `bosun status ${session_id}`],
+  };
 }
 
-function left(program: string, home: string, store: StoreReader, session: ReadableSession): Notice | undefined {
+/** Without child sessions, which notify by themselves. */
+function aboutEnd(program: string, home: string, store: StoreReader, session: ReadableSession) {
   const value = recordedEnd(session.ledger.figures);
   if (value === undefined) return undefined;
-  // Child sessions notify by themselves.
   const ending = buildEnding(home, snapshotOf(store, session), { end: ok(value) });
-  const { state, outcome, waiting, report, log, next } = ending;
+  const { state, outcome, waiting: questions, report, log, next } = ending;
   const message = [
     headline(ending),
-    ...(ending.message === undefined ? [] : [localize({ program }, safeText(ending.message))]),
-    ...waiting.map(sentenceFor),
-  ];
-  const { reason } = value;
-  const more = { state, outcome, reason, ...(value.kind === "closed" ? {} : { questions: waiting }), report, log };
-  return { message: message.join("\n"), ...more, next };
+    localize({ program }, safeText(ending.message ?? "")),
+    ...questions.map(sentenceFor),
+  ].filter(Boolean);
+  const { kind, reason } = value;
+  return { message, state, outcome, reason, ...(kind === "closed" ? {} : { questions }), report, log, next };
 }

@@ -1,0 +1,70 @@
+import { checkEnvironment } from "../agents/cli/environment.ts";
+import { type OutputListener, type RunEnd, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
+import { makeWorkDirectory } from "../agents/work-directory.ts";
+import type { Change } from "../kernel/mode.ts";
+import { crashPoint } from "../lib/crash-point.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { type Failure, isOfStorage } from "../protocol/failure.ts";
+import type { SessionContext } from "./context.ts";
+
+/** A program that is no agent: a check, or the one for notifications. */
+export interface Program {
+  readonly kind: "check" | "notification";
+  /** The key of its stored process. */
+  readonly id: string;
+  /** Behind a gate, which reads a line first. */
+  readonly command: readonly string[];
+  /** What its environment has besides the part of the scheduler's. */
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly subject?: string | undefined;
+  /** What it reads after the gate. */
+  readonly input?: string;
+  readonly timeout_ms: number;
+  /** Stored with its process. */
+  readonly begun?: readonly Change[];
+}
+
+/**
+ * Runs a program in the workspace to its end, supervised. It passes its gate only when its process is on record: if the scheduler dies
+ * before, nothing runs.
+ */
+export async function runProgram(
+  context: SessionContext,
+  program: Program,
+  listener: RunListener | OutputListener,
+  signal: AbortSignal,
+): Promise<Result<RunEnd, Failure>> {
+  const { config, launcher, paths, session_id, workspace } = context;
+  const { kind, id, command, variables, subject, input = "", timeout_ms, begun = [] } = program;
+  const artifacts_dir = paths.work(subject);
+  const made = makeWorkDirectory(artifacts_dir);
+  if (!made.ok && isOfStorage(made.error)) context.fail(made.error);
+  if (!made.ok) return made;
+  const launched = await launcher.launch({
+    // Where the machine can, everything that the program starts dies with it.
+    isolation: { level: "processes", required: false },
+    command,
+    directory: workspace,
+    environment: { ...checkEnvironment(process.env, { session_id, artifacts_dir, subject }), ...variables },
+  });
+  if (!launched.ok) return launched;
+  const limits = {
+    timeout_ms,
+    idle_timeout_ms: 0,
+    kill_grace_ms: config.kill_grace_s * 1000,
+    answer_grace_ms: 0,
+    max_output_bytes: config.max_output_bytes,
+  };
+  const run = new SupervisedRun(launched.value, limits, listener, signal);
+  crashPoint(`${kind}_spawned`);
+  const { pid, started } = launched.value.identity;
+  for (const change of begun) void context.keep(change);
+  const recorded = await context.keep({ put: "process", id, value: { pid, started, run: 1 } });
+  crashPoint(`${kind}_pid_committed`);
+  if (recorded) run.give(`go\n${input}`);
+  else run.stop("not_recorded");
+  crashPoint(`${kind}_running`);
+  const end = await run.ended;
+  crashPoint(`${kind}_ended`);
+  return ok(end);
+}
