@@ -13,17 +13,17 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import { type Answer, answerIn, type Asked, askedAmong, showUnused, unansweredOf } from "./interaction/answers.ts";
-import { putToOwner } from "./interaction/put.ts";
+import type { PersonMessage } from "./interaction/person-message.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { isGeneratedId } from "./lookup/id.ts";
 import { CHANGED_SESSION } from "./lookup/resolve.ts";
 
-interface AnswerOptions {
+interface AnswerOptions extends AfterwardsOptions {
   readonly file?: string;
   readonly defaults?: boolean;
   /** False with `--no-more`. */
   readonly more?: boolean;
-  readonly input?: boolean;
 }
 
 /** `bosun answer`: answers a session's questions from any terminal. */
@@ -35,6 +35,7 @@ export function register(command: Command, run: Run): void {
     .option("--file <file>", "answers by question id, as YAML or JSON")
     .option("--defaults", "take the default of every question that has one")
     .option("--no-more", "answer no more questions: the manager decides the rest")
+    .option(...RESUME_OPTION)
     .option("--no-input", "never ask at this terminal");
   command.action((_session, _question, _text, options: AnswerOptions) =>
     run((context) => answer(context, command.args, options)),
@@ -47,7 +48,8 @@ async function answer(
   options: AnswerOptions,
 ): Promise<Result<number, Failure>> {
   const { out } = context.terminal;
-  return withHome(await openHomeOf(context, sessionWord(words)), async ({ store }) => {
+  return withHome(await openHomeOf(context, sessionWord(words)), async (home) => {
+    const { store } = home;
     const asked = await askedAmong(store, words);
     if (!asked.ok) return asked;
     const { row, questions, typed } = asked.value;
@@ -72,15 +74,14 @@ async function answer(
       for (const question of open.value) showWaiting(out, session_id, question);
       return ok(open.value.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
     }
-    for (const group of byAsk(questions, answers.value, noMore)) {
+    const messages = byAsk(questions, answers.value, noMore).map((group): PersonMessage => {
       const payload = { answers: group.map((one) => ({ ...one })), status: noMore ? "complete" : "answered" };
-      const put = await putToOwner(context, store, row, { payload_type: "clarification_response", payload });
-      if (!put.ok) return put;
-    }
+      return { payload_type: "clarification_response", payload };
+    });
     const answered = new Set(answers.value.map(({ question_id }) => question_id));
     const left = questions.map(({ question_id }) => question_id).filter((id) => !answered.has(id));
     if (left.length > 0 && !noMore) out.line(`Still open: ${safeLine(left.join(", "))}.`);
-    return ok(EXIT_DONE);
+    return putAndResume(context, home, row, messages, options);
   });
 }
 

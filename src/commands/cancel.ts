@@ -1,19 +1,26 @@
 import type { Command } from "commander";
-import type { Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { runningTurns } from "../runtime/feed/standing.ts";
+import type { StoreReader } from "../store/store.ts";
+import { counted } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
+import { confirmHere } from "./interaction/confirm.ts";
 import { ownerOf, putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION, resolveTarget } from "./lookup/resolve.ts";
+import { hasTickets } from "./lookup/schedule-state.ts";
+import { readSession, type StoredView } from "./lookup/view.ts";
 
 interface CancelOptions {
   readonly session?: string;
   readonly reason?: string;
+  readonly yes?: boolean;
 }
 
 /** The session closes at once and asks nothing. */
@@ -33,7 +40,8 @@ export function register(command: Command, run: Run): void {
     .argument(...CHANGED_SESSION)
     .argument("[ticket]", "only this ticket")
     .option(...BY_SESSION)
-    .option("--reason <text>", "why, for the record");
+    .option("--reason <text>", "why, for the record")
+    .option("-y, --yes", "end a session without asking");
   command.action((_session, _ticket, options: CancelOptions) =>
     run((context) => cancel(context, command.args, options)),
   );
@@ -42,13 +50,22 @@ export function register(command: Command, run: Run): void {
 async function cancel(
   context: CommandContext,
   words: readonly string[],
-  { session, reason }: CancelOptions,
+  { session, reason, yes }: CancelOptions,
 ): Promise<Result<number, Failure>> {
   return withHome(await openHomeOf(context, session ?? words[0]), async (home) => {
     const { store } = home;
     const target = resolveTarget(store, { words, session, command: "cancel" }, CHANGE_OPEN);
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
+    if (ticket_id === undefined && yes !== true && context.terminal.hasPerson) {
+      const view = await readSession(store, home.home, row);
+      if (!view.ok) return view;
+      const declined = await confirmHere(context, cancelQuestion(store, view.value), "no");
+      if (declined !== undefined) {
+        context.terminal.out.line("Nothing was cancelled.");
+        return ok(declined);
+      }
+    }
     const message = commandMessage({
       command: "cancel",
       ...(ticket_id === undefined ? {} : { ticket_id }),
@@ -59,4 +76,18 @@ async function cancel(
     }
     return putToOwner(context, store, row, message);
   });
+}
+
+/** The question before a session is cancelled, with what ends. */
+function cancelQuestion(store: StoreReader, { row, tickets, ledger }: StoredView): string {
+  const { session_id } = row;
+  const unfinished = hasTickets(store, session_id)
+    ? tickets.filter(({ status }) => status !== "done" && status !== "error").length
+    : 0;
+  const working = ownerOf(store, row) === undefined ? 0 : runningTurns(ledger.turns.values()).length;
+  const ends = [
+    ...(unfinished === 0 ? [] : [`${counted(unfinished, "unfinished ticket")} ${unfinished === 1 ? "ends" : "end"}`]),
+    ...(working === 0 ? [] : [`${counted(working, "agent")} at work ${working === 1 ? "is" : "are"} stopped`]),
+  ];
+  return `Cancel ${session_id}?${ends.length === 0 ? "" : ` ${ends.join(", ")}.`}`;
 }

@@ -14,13 +14,13 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
-import { putToOwner } from "./interaction/put.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan, withInstructions } from "./lookup/plan.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
 
-interface PlanOptions {
+interface PlanOptions extends AfterwardsOptions {
   readonly approve?: boolean;
   readonly reject?: boolean;
   readonly edit?: boolean;
@@ -39,6 +39,8 @@ export function register(command: Command, run: Run): void {
     .option("--reject", "end the session, or continue without a revised plan")
     .option("--edit", "change it in $EDITOR, then approve it")
     .option("--notes <text>", "a note for --approve, --reject or --edit")
+    .option(...RESUME_OPTION)
+    .option("--no-input", "never ask at this terminal")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
     .option("--json", "one JSON value on stdout");
   command.action((named: string | undefined, options: PlanOptions) => run((context) => plan(context, named, options)));
@@ -99,7 +101,7 @@ interface Gate extends DecidedGate {
 }
 
 async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
-  const { store, row, session_id, ask_id } = gate;
+  const { row, session_id, ask_id } = gate;
   const approval = await approvalFrom(context, gate, options);
   if (!approval.ok) return approval;
   if (approval.value === undefined) {
@@ -108,7 +110,7 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
     return ok(EXIT_DONE);
   }
   const payload = { ...approval.value, ask_id };
-  const put = await putToOwner(context, store, row, { payload_type: "approval", payload });
+  const put = await putAndResume(context, gate, row, [{ payload_type: "approval", payload }], options);
   if (put.ok) settleEdit(gate, options.edit === true);
   return put;
 }

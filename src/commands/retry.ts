@@ -1,60 +1,97 @@
 import type { Command } from "commander";
-import { err, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { canBeRetried } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { StoreReader } from "../store/store.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
+import { clipped } from "../ui/display.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { onlyOnResume } from "./options/ignored-options.ts";
-import { putToOwner } from "./interaction/put.ts";
+import { ownerOf } from "./interaction/put.ts";
 import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage } from "./interaction/person-message.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
-import { errorBefore, hasTickets, ticketValue } from "./lookup/schedule-state.ts";
-import { resolveTarget, RETRY, type Target } from "./lookup/resolve.ts";
+import { errorBefore, hasTickets, retriableTickets, ticketValue } from "./lookup/schedule-state.ts";
+import { resolveSession, resolveTarget, RETRY, type Target } from "./lookup/resolve.ts";
 
-/** `bosun retry`: tries a ticket in error again. A closed session is reopened for it and runs here. */
+interface RetryOptions extends AfterwardsOptions, RunFlags {
+  readonly all?: boolean;
+}
+
+/** `bosun retry`: tries tickets again. A closed session is reopened for it and runs here. */
 export function register(command: Command, run: Run): void {
   command
-    .usage("[options] [session] <ticket>")
-    .argument("[words...]", "the session (optional unless several are running) and the ticket");
+    .usage("[options] [session] <ticket> | [options] --all [session]")
+    .argument("[words...]", "the session (default: the latest, unless several are running) and the ticket")
+    .option("--all", "every ticket that can be tried again, but not what a revised plan left out")
+    .option(...RESUME_OPTION);
   addRunOptions(command);
-  command.action((words: string[], options: RunFlags) => run((context) => retry(context, words, options)));
+  command.action((words: string[], options: RetryOptions) => run((context) => retry(context, words, options)));
 }
 
 async function retry(
   context: CommandContext,
   words: readonly string[],
-  options: RunFlags,
+  options: RetryOptions,
 ): Promise<Result<number, Failure>> {
-  if (words.length > 2) {
-    return err(failure("usage", "Too many arguments.", { hint: "Name one ticket: bosun retry SESSION TICKET." }));
+  if (words.length > (options.all === true ? 1 : 2)) {
+    const hint = "Name one ticket: bosun retry SESSION TICKET. All tickets: bosun retry --all SESSION.";
+    return err(failure("usage", "Too many arguments.", { hint }));
   }
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   return withHome(await openHomeOf(context, words[0]), async (home) => {
     const { store } = home;
-    const target = retriable(store, words);
+    const target = options.all === true ? await allRetriable(store, words[0]) : retriable(store, words);
     if (!target.ok) return target;
-    const { row, ticket_id = "" } = target.value;
-    const message = commandMessage({ command: "retry", ticket_id });
+    const { row, tickets } = target.value;
+    const messages = tickets.map((ticket_id) => commandMessage({ command: "retry", ticket_id }));
+    const [only = "", another] = tickets;
+    const what = another === undefined ? only : `${tickets.length} tickets`;
+    if (options.all === true)
+      beside(context, runOptions.value).terminal.out.line(`Retrying ${clipped(tickets.join(", "), TICKETS_WIDTH)}.`);
     if (row.state !== "closed") {
-      const refused = onlyOnResume(store, row, options);
-      return refused ? err(refused) : putToOwner(beside(context, runOptions.value), store, row, message);
+      const isResumed = options.resume === true && ownerOf(store, row) === undefined;
+      const refused = isResumed ? undefined : onlyOnResume(store, row, options);
+      return refused ? err(refused) : putAndResume(context, home, row, messages, options);
     }
-    const change = { reopen: `retry of ${ticket_id}`, facts: [message] };
+    const change = { reopen: `retry of ${what}`, facts: messages };
     const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
     return withUnusedAnswers(context, store, row.session_id, runOptions.value, left);
   });
 }
 
-function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
+/** The width of the list of tickets that are tried again, in columns. */
+const TICKETS_WIDTH = 400;
+
+/** Tickets of one session that shall be tried again. */
+interface Retriable {
+  readonly row: SessionRow;
+  readonly tickets: readonly string[];
+}
+
+function retriable(store: StoreReader, words: readonly string[]): Result<Retriable, Failure> {
   const target = resolveTarget(store, { words, command: "retry" }, RETRY);
-  const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
-  return wrong ? err(wrong) : target;
+  if (!target.ok) return target;
+  const { row, ticket_id } = target.value;
+  const wrong = cannotRetry(store, target.value);
+  return wrong ? err(wrong) : ok({ row, tickets: ticket_id === undefined ? [] : [ticket_id] });
+}
+
+async function allRetriable(store: StoreReader, named: string | undefined): Promise<Result<Retriable, Failure>> {
+  const row = resolveSession(store, named, RETRY);
+  if (!row.ok) return row;
+  const { session_id } = row.value;
+  const stored = await store.load(session_id);
+  if (!stored.ok) return stored;
+  const tickets = retriableTickets(stored.value);
+  if (tickets.length > 0) return ok({ row: row.value, tickets });
+  const hint = `See bosun status ${session_id}.`;
+  return err(failure("usage", `${session_id} has no ticket that can be tried again.`, { hint }));
 }
 
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
@@ -66,7 +103,7 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
   }
   if (ticket_id === undefined) {
     return failure("usage", "The ticket is missing.", {
-      hint: `Name one: bosun retry ${session_id} TICKET. bosun status ${session_id} lists them.`,
+      hint: `Name one: bosun retry ${session_id} TICKET; or all: bosun retry --all ${session_id}. bosun status ${session_id} lists them.`,
     });
   }
   const ticket = ticketValue(store, session_id, ticket_id);

@@ -8,13 +8,13 @@ import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
-import { putToOwner } from "./interaction/put.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import type { PersonMessage } from "./interaction/person-message.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { BY_SESSION, CHANGE, CHANGED_SESSION, resolveTarget, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
 
-interface ReviewOptions {
+interface ReviewOptions extends AfterwardsOptions {
   readonly session?: string;
   readonly approve?: boolean;
   readonly changes?: string;
@@ -29,7 +29,9 @@ export function register(command: Command, run: Run): void {
     .option(...BY_SESSION)
     .option("--approve", "accept the work")
     .option("--changes <text>", "send it back, saying what to change")
-    .option("--reject", "reject the session's result");
+    .option("--reject", "reject the session's result")
+    .option(...RESUME_OPTION)
+    .option("--no-input", "never ask at this terminal");
   command.action((_session, _ticket, options: ReviewOptions) =>
     run((context) => review(context, command.args, options)),
   );
@@ -47,7 +49,8 @@ async function review(
     return err(failure("usage", "--changes needs a text.", { hint: "Say what to change." }));
   const isShown = said.length === 0;
   const { out } = context.terminal;
-  return withHome(await openHomeOf(context, options.session ?? words[0]), async ({ store }) => {
+  return withHome(await openHomeOf(context, options.session ?? words[0]), async (home) => {
+    const { store } = home;
     const { session } = options;
     const target = resolveTarget(store, { words, session, command: "review" }, isShown ? SHOW_OPEN : CHANGE);
     if (!target.ok) return target;
@@ -77,7 +80,7 @@ async function review(
     const what = review.kind === "review" ? `The work on ${review.ticket_id}` : "The result";
     if (kept !== undefined) return err(saidAlready(session_id, what, kept));
     const decision = decisionOn(session_id, review, options);
-    return decision.ok ? putToOwner(context, store, row, decision.value) : decision;
+    return decision.ok ? putAndResume(context, home, row, [decision.value], options) : decision;
   });
 }
 

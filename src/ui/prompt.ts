@@ -235,3 +235,24 @@ export async function promptChoice<K extends string>(
     terminal.err.line(`  Type a number from 1 to ${choices.length}, or press Ctrl-D to leave it open.`);
   }
 }
+
+/** Asks yes or no; Enter is `usual`. False if the person left. */
+export async function promptYes(
+  terminal: Terminal,
+  question: string,
+  usual: "yes" | "no",
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { err } = terminal;
+  const choices = usual === "yes" ? "[Y/n]" : "[y/N]";
+  let label = [...wrapped(`${question} ${choices}`, err.width, 0), "> "].join("\n");
+  for (;;) {
+    const typed = await promptLine(terminal, label, signal);
+    label = "> ";
+    if (typed.kind === "left") return false;
+    const word = typed.text === "" ? usual : typed.text.toLowerCase();
+    if (["y", "yes"].includes(word)) return true;
+    if (["n", "no"].includes(word)) return false;
+    err.line("  Type y or n.");
+  }
+}

@@ -256,7 +256,7 @@ describe("a child session", () => {
   it("that waits for a person is shown at its parent's terminal, with a command", async () => {
     const here = endAfterwards(rig());
     const args = discussed(here, ["sh", "-c", LOCKED, "sh"]).filter((word) => word !== "--no-input");
-    const pane = open(here, [...args, "--foreground"]);
+    const pane = open(here, [...args, "--foreground", "--yes", "--no-confirm"]);
     await pane.shows('? the role "one" is held (authentication): log in with its program.');
     const [, child = ""] = /(\S+) WAITS FOR A PERSON/.exec(pane.screen()) ?? [];
     expect(pane.screen()).toContain(`bosun resume ${child} --release one`);

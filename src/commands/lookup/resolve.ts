@@ -16,9 +16,9 @@ export interface Policy {
   readonly changes?: true;
   /**
    * Closed sessions: `refused`, also by name; only found by name (the default); also the newest closed one, if none is open (`last`);
-   * or the newest session of all, open or not (`newest`).
+   * or the newest session of all, open or not (`newest`), even where an older one runs (`latest`).
    */
-  readonly closed?: "refused" | "last" | "newest";
+  readonly closed?: "refused" | "last" | "newest" | "latest";
   /** A ticket is needed, so a word that is a ticket's id is the ticket. */
   readonly ticket?: true;
 }
@@ -33,7 +33,8 @@ export const RESUME: Policy = { closed: "last" };
 export const CHANGE: Policy = { changes: true };
 export const CHANGE_LAST: Policy = { changes: true, closed: "last" };
 export const CHANGE_OPEN: Policy = { changes: true, closed: "refused" };
-export const RETRY: Policy = { ...CHANGE_LAST, ticket: true };
+/** To try tickets again: never those of a session that is older than the latest. */
+export const RETRY: Policy = { changes: true, closed: "latest", ticket: true };
 
 /** `[session]` in the help of a command, by what it takes without one. */
 const NAMED = "its id or the beginning of it (default: the";
@@ -110,10 +111,10 @@ function targetOf(
       return ambiguous ? err(ambiguous) : ok({ row: exact.value });
     }
   }
-  return oneWord(reader, first, policy);
+  return oneWord(reader, first, command, policy);
 }
 
-function oneWord(reader: StoreReader, word: string, policy: Policy): Result<Target, Failure> {
+function oneWord(reader: StoreReader, word: string, command: string, policy: Policy): Result<Target, Failure> {
   const usual = unnamedSession(reader, policy);
   if (usual.ok && hasSubject(reader, usual.value, word)) return ok({ row: usual.value, ticket_id: word });
   const named = reader.session(word);
@@ -123,10 +124,25 @@ function oneWord(reader: StoreReader, word: string, policy: Policy): Result<Targ
   if (named.ok) return whole(requireStarted(reader, named.value));
   if (named.error.code !== "not_found") return named;
   if (!usual.ok && usual.error.code !== "not_found") return usual;
+  if (policy.closed === "latest" && usual.ok) {
+    const older = reader.sessions({ parent: null }).find((row) => isBegun(row) && hasSubject(reader, row, word));
+    return older
+      ? err(inAnother(usual.value, older, word, command))
+      : withTicket(reader, usual.value, word, leadOf(word));
+  }
   const newest = unnamedSession(reader, SHOW);
   if (newest.ok && hasSubject(reader, newest.value, word)) return ok({ row: newest.value, ticket_id: word });
   const meant = usual.ok ? usual : newest;
-  return meant.ok ? withTicket(reader, meant.value, word, `There is no session ${JSON.stringify(word)}, and `) : named;
+  return meant.ok ? withTicket(reader, meant.value, word, leadOf(word)) : named;
+}
+
+function leadOf(word: string): string {
+  return `There is no session ${JSON.stringify(word)}, and `;
+}
+
+function inAnother(latest: SessionRow, { session_id }: SessionRow, word: string, command: string): Failure {
+  const what = `The latest session, ${latest.session_id}, has no ${subjectWord(latest)} ${JSON.stringify(word)}; ${session_id} has one.`;
+  return failure("usage", what, { hint: `That one: bosun ${command} ${session_id} ${word}.` });
 }
 
 function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Result<SessionRow, Failure> {
@@ -143,7 +159,7 @@ function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Resul
   const begun = reader.sessions({ parent: null }).filter(isBegun);
   const open = closed === "newest" ? undefined : begun.find(({ state }) => state !== "closed");
   const newest = closed === "newest" || closed === "last" ? begun[0] : undefined;
-  const chosen = (running.length === 1 ? running[0] : undefined) ?? open ?? newest;
+  const chosen = closed === "latest" ? begun[0] : ((running.length === 1 ? running[0] : undefined) ?? open ?? newest);
   if (chosen !== undefined) return ok(chosen);
   return err(
     failure("not_found", "There is no open session.", {

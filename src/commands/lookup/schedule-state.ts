@@ -5,6 +5,7 @@ import {
   type SessionValue,
   type Ticket,
 } from "../../modes/schedule/state.ts";
+import { canBeRetried } from "../../modes/schedule/waiting.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
@@ -61,6 +62,35 @@ export function errorBefore(reader: StoreReader, session_id: string, { depends_o
     }
   }
   return found;
+}
+
+/**
+ * The tickets that a person may have tried again all at once, each after those it depends on: not those that a revised plan left out.
+ */
+export function retriableTickets(stored: StoredSession): string[] {
+  const tickets = new Map(
+    Array.from(stored.rows("ticket"), ({ value }) => value as unknown as Ticket).map((ticket) => [ticket.id, ticket]),
+  );
+  const unmet = new Map<string, number>();
+  const dependents = new Map([...tickets.keys()].map((id) => [id, [] as string[]]));
+  for (const { id, depends_on } of tickets.values()) {
+    // Earlier plans may have had other tickets.
+    const known = new Set(depends_on.filter((dependency) => tickets.has(dependency)));
+    unmet.set(id, known.size);
+    for (const dependency of known) dependents.get(dependency)?.push(id);
+  }
+  const ordered = [...tickets.keys()].filter((id) => unmet.get(id) === 0);
+  for (const id of ordered) {
+    for (const dependent of dependents.get(id) ?? []) {
+      const left = (unmet.get(dependent) ?? 0) - 1;
+      unmet.set(dependent, left);
+      if (left === 0) ordered.push(dependent);
+    }
+  }
+  return ordered.filter((id) => {
+    const ticket = tickets.get(id);
+    return ticket !== undefined && ticket.unplanned !== true && canBeRetried(ticket);
+  });
 }
 
 export function questionSet(reader: StoreReader, session_id: string, ask_id: string): QuestionSet | undefined {

@@ -1,0 +1,60 @@
+import { ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED } from "../../runtime/exit.ts";
+import type { SessionRow, Store } from "../../store/store.ts";
+import type { CommandContext } from "../context/command.ts";
+import type { OpenHome } from "../context/home.ts";
+import { confirmHere } from "../interaction/confirm.ts";
+import type { PersonMessage } from "../interaction/person-message.ts";
+import { type Put, putMessage, tellPut } from "../interaction/put.ts";
+import { beside, readRunOptions, type RunFlags } from "../options/run-options.ts";
+import { runtimeEnvironment } from "./runtime-environment.ts";
+import { takeUp } from "./take-up.ts";
+
+/** The option of commands that can resume a session for their message, and how it is described. */
+export const RESUME_OPTION = ["--resume", "resume the session if it is stopped, without asking"] as const;
+
+/** The options of a command that may resume a session for its message; it may have those that say how. */
+export interface AfterwardsOptions extends Pick<RunFlags, "input"> {
+  readonly resume?: boolean;
+}
+
+/**
+ * Puts messages to a session and tells what became of the last. A session without a scheduler is resumed here, if `--resume` says so or the
+ * person at this terminal does; else the messages wait for it, which is told.
+ */
+export async function putAndResume(
+  context: CommandContext,
+  home: OpenHome<Store>,
+  row: SessionRow,
+  messages: readonly PersonMessage[],
+  options: AfterwardsOptions & RunFlags,
+): Promise<Result<number, Failure>> {
+  const { store } = home;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
+  const output = beside(context, runOptions.value);
+  let last: { readonly message: PersonMessage; readonly put: Put } | undefined;
+  for (const message of messages) {
+    const put = await putMessage(store, row, message);
+    if (!put.ok) return put;
+    last = { message, put: put.value };
+  }
+  if (last === undefined) return ok(EXIT_DONE);
+  const tell = () => tellPut(output, store, row, last.message, last.put);
+  if (last.put.took !== "waits") return tell();
+  // A child session is resumed with its parent.
+  const stopped = store.session(row.parent ?? row.session_id);
+  if (!stopped.ok) return stopped;
+  if (stopped.value.state === "closed") return tell();
+  if (options.resume !== true) {
+    const { session_id } = stopped.value;
+    const question = `${session_id} is stopped. Resume it now?`;
+    const declined = runOptions.value.ask ? await confirmHere(context, question, "yes") : EXIT_DONE;
+    if (declined !== undefined) {
+      const told = tell();
+      return declined === EXIT_INTERRUPTED ? ok(declined) : told;
+    }
+  }
+  return takeUp(context, runtimeEnvironment(home, context), stopped.value, runOptions.value, {});
+}
