@@ -124,7 +124,8 @@ function putAt(target: Record<string, Json>, path: readonly string[], value: Jso
     target[head] = value;
     return;
   }
-  const inner = { ...(target[head] as Record<string, Json> | undefined) };
+  const before = target[head];
+  const inner = isJsonObject(before) ? { ...(before as Record<string, Json>) } : {};
   putAt(inner, rest, value);
   target[head] = inner;
 }

@@ -108,6 +108,8 @@ function settingPowers(value: Json, usual: JsonObject): Finding[] {
   const { checks, notify, plan_approval, confirm, workspace, review, proposal } = settings;
   const usualReview = usual.review ?? CONFIGURATION_DEFAULTS.review;
   const usualProposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
+  const policy = isJsonObject(proposal) ? "risk" : proposal;
+  const usualPolicy = isJsonObject(usualProposal) ? "risk" : usualProposal;
   const claims: Finding[] = [];
   const claim = (pointer: string, what: string) => void claims.push({ pointer, what });
   for (const kind of ["ticket", "merge"]) {
@@ -127,10 +129,11 @@ function settingPowers(value: Json, usual: JsonObject): Finding[] {
   if (review !== undefined && review !== usualReview) {
     claim("/review", `work is reviewed by ${JSON.stringify(review)}, not by ${JSON.stringify(usualReview)}`);
   }
-  if (DISCUSSED.indexOf(proposal ?? usualProposal) < DISCUSSED.indexOf(usualProposal)) {
-    const change = `${JSON.stringify(proposal)}, not ${JSON.stringify(usualProposal)}`;
+  if (DISCUSSED.indexOf(policy ?? usualPolicy) < DISCUSSED.indexOf(usualPolicy)) {
+    const change = `${JSON.stringify(policy)}, not ${JSON.stringify(usualPolicy)}`;
     claim("/proposal", `work is discussed before it begins: ${change}`);
   }
+  if (isJsonObject(proposal)) claim("/proposal/patterns", "other words than usual signal risk");
   return [...claims, ...raised(settings, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
 }
 

@@ -60,15 +60,20 @@ function schemaFindings(errors: readonly ErrorObject[]): SchemaFinding[] {
     const choices = beside.filter((other) => other.keyword === "anyOf");
     const ofKeys = choices.find(isChoiceOfKeys);
     const ofShapes = choices.find((choice) => choice !== ofKeys);
-    if (keyword === "if" || (keyword === "type" && ofShapes !== undefined)) return false;
+    if (keyword === "if" || (isOfAnotherShape(error) && ofShapes !== undefined)) return false;
     if (keyword === "required" && isMisspelt(error, beside)) return false;
     if (keyword === "required" && ofKeys !== undefined) return !neededKeys(ofKeys).includes(missingKey(error));
     // An error inside a shape whose type fits says more than that no shape fits.
-    const isMeant = (other: ErrorObject) => other.keyword !== "type" && other !== ofShapes;
+    const isMeant = (other: ErrorObject) => !isOfAnotherShape(other) && other !== ofShapes;
     return error !== ofShapes || !(above.has(instancePath) || beside.some(isMeant));
   });
   const findings = told.map((error) => ({ rule: error.keyword, ...findingOf(error) }));
   return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()];
+}
+
+/** Whether the value is of another type than this shape: then the shape was not meant. */
+function isOfAnotherShape({ keyword, data }: ErrorObject): boolean {
+  return keyword === "type" || (keyword === "enum" && typeof data === "object");
 }
 
 function pointersAbove(pointer: string): string[] {

@@ -170,6 +170,7 @@ describe("trust", () => {
     ["never", "proposal: never\n", undefined],
     ["risk", "proposal: never\n", undefined],
     ["always", undefined, undefined],
+    ["{patterns: [live]}", undefined, "other words than usual signal risk"],
   ])("is needed for less discussion before the work: %s over %s", (given, own, wanted) => {
     const home = scratch();
     if (own !== undefined) home.write(".config/bosun/scheduler_config.yaml", own);

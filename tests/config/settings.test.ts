@@ -140,6 +140,14 @@ describe("of several sources", () => {
     expect(values.max_retries).toBe(0);
   });
 
+  test("gives words that signal risk in place of a policy, and a policy in place of them", async () => {
+    const place = scratch();
+    const user = place.write("user.yaml", "proposal: {patterns: [live]}\n");
+    const config = place.write("c.yaml", "proposal: never\n");
+    expect((await resolved({ user })).values.proposal).toEqual({ patterns: ["live"] });
+    expect((await resolved({ user, config })).values.proposal).toBe("never");
+  });
+
   test("a relative workspace is relative to its source", async () => {
     const place = scratch();
     const workspace = async (sources: Partial<SettingSources>) =>

@@ -34,7 +34,9 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     // Earlier versions recorded it with the input.
     confirm: config.confirm === true || fact.payload.input?.confirm === true,
     review: config.review,
-    proposal: config.proposal,
+    ...(typeof config.proposal === "string"
+      ? { proposal: config.proposal }
+      : { proposal: "risk", risk_patterns: config.proposal.patterns }),
     ...(discussion ? { discussion } : {}),
     checks: executables(checks, fact.sequence, "/config/checks/ticket"),
     ...(config.budget.ticket === undefined ? {} : { ticket_budget: config.budget.ticket }),

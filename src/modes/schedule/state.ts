@@ -162,6 +162,8 @@ export interface Settings {
   readonly confirm: boolean;
   readonly review: ReviewPolicy;
   readonly proposal: "risk" | "always" | "never";
+  /** The words that signal risk, in place of the usual ones. */
+  readonly risk_patterns?: readonly string[];
   /** Absent if the worker answers proposals. */
   readonly discussion?: Discussion;
   /** The configuration's own executable criteria. */

@@ -4,11 +4,8 @@ import { canonicalJson } from "../../lib/canonical.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { allowanceOf } from "./budget.ts";
 import type { Draft } from "./draft.ts";
+import { isRisky } from "./risk.ts";
 import type { Place, Ticket } from "./state.ts";
-
-/** Words for outputs that may do damage. A ticket with such an output is discussed first. */
-const RISKY_OUTPUT =
-  /\b(deploy|deployment|release|publish|migrat\w*|delet\w*|drop|production|credential\w*|payment\w*)\b/i;
 
 /** The place of a task in the plan at `plan`. */
 export function taskAt([sequence, pointer]: Place, index: number): Place {
@@ -25,10 +22,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const discuss =
     settings.proposal === "always" ||
     task.proposal_needed === true ||
-    (settings.proposal === "risk" &&
-      task.proposal_needed !== false &&
-      ((task.risks?.length ?? 0) > 0 ||
-        (task.expected_outputs ?? []).some((output) => RISKY_OUTPUT.test(text(output)))));
+    (settings.proposal === "risk" && task.proposal_needed !== false && isRisky(task, settings));
   return {
     id: task.task_id,
     status: "pending",
@@ -77,14 +71,6 @@ export function workerFor({ assigned_to: to }: Task): Seat {
   if (to && "role_id" in to && to.role_id !== undefined) return { type: "worker", role_id: to.role_id };
   if (to && "capability" in to && to.capability !== undefined) return { type: "worker", capability: to.capability };
   return ANY_WORKER;
-}
-
-function text(value: unknown): string {
-  return typeof value === "string"
-    ? value
-    : typeof value === "object" && value !== null && "text" in value
-      ? String(value.text)
-      : "";
 }
 
 /** A digest of a task without `status`: if it differs, the task has changed. */

@@ -579,6 +579,14 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   },
   "required": []
  },
+ "scheduler_config.proposal": {
+  "fields": {
+   "patterns": ""
+  },
+  "required": [
+   "patterns"
+  ]
+ },
  "scheduler_config.discussion": {
   "fields": {
    "mode": "",
@@ -639,7 +647,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "confirm": "",
    "review": "",
    "checks": "scheduler_config.checks",
-   "proposal": "",
+   "proposal": "scheduler_config.proposal",
    "discussion": "scheduler_config.discussion",
    "isolation": "",
    "workspace": "",

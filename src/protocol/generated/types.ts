@@ -60,9 +60,9 @@ export type Sandbox = "none" | "processes" | "files" | "offline";
  */
 export type PlanApproval = "ask" | "never";
 /**
- * When a ticket is discussed before the work.
+ * When a ticket is discussed before the work. Patterns mean `risk`, with these words in place of the usual ones.
  */
-export type ProposalPolicy = "risk" | "always" | "never";
+export type ProposalPolicy = ("risk" | "always" | "never") | RiskWords;
 /**
  * Whether each ticket works in its own git worktree. `worktree` is not available yet.
  */
@@ -424,6 +424,12 @@ export type SchedulerConfiguration = {
 export type ConfiguredChecks = {
   readonly ticket?: Criteria;
   readonly merge?: Criteria;
+};
+export type RiskWords = {
+  /**
+   * Words and phrases in expected outputs that signal risk, compared without case.
+   */
+  readonly patterns: readonly string[];
 };
 /**
  * The child session in which the manager's proposals are discussed. If left out, the worker is asked.
