@@ -307,8 +307,10 @@ describe("help", () => {
     const run = await typed(here, ["help", "run"]);
     const none = await typed(here, []);
     expect(short.stdout).toMatch(/^ {2}run +carry out a requirement$/m);
-    expect(short.stdout).not.toMatch(/^ {2}pause /m);
-    expect(all.stdout).toMatch(/^ {2}pause /m);
+    for (const daily of ["stop", "pause", "tell", "review"])
+      expect(short.stdout).toMatch(new RegExp(`^ {2}${daily} `, "m"));
+    expect(short.stdout).not.toMatch(/^ {2}roles /m);
+    expect(all.stdout).toMatch(/^ {2}roles /m);
     expect(run.stdout).toContain("--budget-turns <n>");
     expect(run.stdout).toContain("Examples:");
     expect([short.code, all.code, run.code, none.code]).toEqual([0, 0, 0, 2]);
