@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { err, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -11,6 +11,7 @@ import { withUnusedAnswers } from "./interaction/answers.ts";
 import { begin } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { resumeSame } from "./driver/same-inputs.ts";
+import { warnOfOthers } from "./driver/shared-workspace.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
@@ -76,6 +77,11 @@ async function runSession(
     const runtime = runtimeEnvironment(home, context);
     const existing = sessionCalled(store, options.session);
     if (!existing.ok) return existing;
+    if (existing.value === undefined) {
+      const { ask, approve_plans } = runOptions.value;
+      const declined = await warnOfOthers(context, store, input.value.session.workspace, ask && !approve_plans);
+      if (declined !== undefined) return ok(declined);
+    }
     const session_id = options.session ?? newSessionId("schedule");
     const left = existing.value
       ? resumeSame(context, runtime, existing.value, input.value, runOptions.value)

@@ -199,7 +199,7 @@ function requireStarted(reader: StoreReader, row: SessionRow): Result<SessionRow
 }
 
 /** The sessions that have an owner, newest first. */
-function runningSessions(reader: StoreReader): SessionRow[] {
+export function runningSessions(reader: StoreReader): SessionRow[] {
   const open = reader.sessions({ parent: null }).filter((row) => row.state !== "closed" && isBegun(row));
   return open.filter((row) => reader.holder(row.session_id) !== undefined);
 }

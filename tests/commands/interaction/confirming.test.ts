@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "../in-process.ts";
@@ -81,6 +81,38 @@ describe("a message to a stopped session", () => {
     const kept = await typed(here, ["answer", "t", "name", "Eve"]);
     expect([kept.code, kept.stdout]).toEqual([0, expect.stringContaining("bosun resume t")]);
     expect(existsSync(join(here.workspace, "out.txt"))).toBe(false);
+  });
+});
+
+describe("a session in the folder of another that works", () => {
+  it("is warned of, and begins at a terminal only if the person says so", async () => {
+    const here = rig();
+    const running = here.start(["run", "--plan", here.write("plan.json", tinyPlan([WAITING_TASK]))]);
+    const { session_id } = await taskRuns(here);
+    const link = join(here.home, "..", "link");
+    symlinkSync(here.workspace, link);
+    const quick = [
+      "run",
+      "--plan",
+      here.write("quick.json", tinyPlan([{ task_id: "a", shell: "true" }])),
+      "--cwd",
+      link,
+    ];
+    const warning = `${session_id} also works in this folder`;
+    const plain = await typed(here, [...quick, "--json", "--session", "second"]);
+    expect([plain.code, plain.stderr]).toEqual([0, expect.stringContaining(warning)]);
+    expect(plain.stdout).not.toContain(warning);
+    const pane = open(here, [...quick, "--session", "third"]);
+    await pane.asks("Begin all the same? [Y/n]");
+    expect(pane.screen()).toContain(warning);
+    pane.type("n", "Enter");
+    expect(await pane.exit()).toBe(1);
+    expect(here.sessions()).not.toContain("third");
+    const other = await typed(here, [...quick.slice(0, -1), here.home, "--session", "elsewhere"]);
+    expect([other.code, other.stderr]).toEqual([0, ""]);
+    letGo(here);
+    expect((await running.done).code).toBe(0);
+    expect(await typed(here, quick)).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
