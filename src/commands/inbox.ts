@@ -4,7 +4,7 @@ import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { clipped, safeJson, safeLine, safeText } from "../ui/display.ts";
+import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
 import { type ChildWaiting, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
 import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
@@ -123,5 +123,8 @@ function showSession(out: Output, { row, waiting, holds, kept, isHeld }: Waits):
     if (cancelled === undefined) showWaiting(out, session_id, one, answered);
   showKept(out, session_id, kept);
   showHolds(out, session_id, holds);
-  if (!isHeld) out.line(localize(out, `  It is stopped; to continue: bosun resume ${session_id}`));
+  if (isHeld) return;
+  const resume = localize(out, `bosun resume ${session_id}`);
+  const [first = "", ...more] = hanging("It is stopped; to continue:", out.width, 2, resume);
+  for (const line of [`  ${first}`, ...more]) out.line(line);
 }

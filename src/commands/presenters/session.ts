@@ -2,7 +2,8 @@ import type { LedgerHold } from "../../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { latestNotes, runningTurns } from "../../runtime/feed/standing.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
-import { clipped, safeLine } from "../../ui/display.ts";
+import { clipped, hanging, safeLine } from "../../ui/display.ts";
+import type { Output, Style } from "../../ui/terminal.ts";
 import { interruptedLines, ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/timeline.ts";
 import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
@@ -28,7 +29,7 @@ export function showSession(
 ): void {
   const { session_id } = row;
   const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;
-  out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
+  say(out, `${session_id} is ${standing(row, owner !== undefined)}; ${where}`, "bold");
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
   out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
@@ -39,14 +40,15 @@ export function showSession(
   if (running.length > 0) {
     const turns = latestNotes(store, row).of(running);
     out.line();
-    out.line(`Running: ${safeLine(runningWords(turns, now))}`);
+    say(out, `Running: ${runningWords(turns, now)}`);
     for (const { subject, role_id, progress } of turns.slice(0, MOST_NAMED))
       if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));
   }
   for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
     out.line();
     const command = localize(out, `bosun status ${child.session_id}`);
-    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${command}`);
+    for (const line of hanging(`The ${child.mode} ${child.session_id} is ${child.state}:`, out.width, 2, command))
+      out.line(line);
   }
   const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
   if (asked.length > 0) {
@@ -66,7 +68,7 @@ export function showSession(
     const described = describeHold(hold, now);
     if (described === undefined) continue;
     out.line();
-    out.line(described.byItself ? out.style("dim", described.text) : out.style("yellow", described.text));
+    say(out, described.text, described.byItself ? "dim" : "yellow");
     if (!described.byItself)
       out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
   }
@@ -79,7 +81,7 @@ export function showSession(
     ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
     ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
   ];
-  out.line(figures.join(", "));
+  say(out, figures.join(", "));
   const next = nextFor(session_id, owner !== undefined, {
     presentation,
     figures: usage,
@@ -87,6 +89,11 @@ export function showSession(
     report,
   });
   tellNext(out, ...next.map(safeLine));
+}
+
+/** A line, broken between words where the terminal is narrow. */
+function say(out: Output, text: string, style?: Style): void {
+  for (const line of hanging(text, out.width, 2)) out.line(style === undefined ? line : out.style(style, line));
 }
 
 /** A hold, and whether it ends by itself; undefined for a rate limit that has ended. */
