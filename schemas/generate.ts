@@ -13,6 +13,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { compile, type JSONSchema } from "json-schema-to-typescript";
 import { minifySync } from "rolldown/utils";
+import { beforeSealing, recordSchema } from "./record.ts";
 import { shapesFile } from "./shapes.ts";
 
 type Node = { [keyword: string]: unknown };
@@ -33,7 +34,7 @@ function characters(text) {
 }
 `;
 
-const documents = names(schemas).filter((name) => name !== "common");
+const documents = names(schemas).filter((name) => name !== "common" && name !== "record");
 const payloadTypes = names(join(schemas, "payloads"));
 const files = new Map<string, Node>();
 for (const name of ["common", ...documents]) files.set(`${name}${suffix}`, read(join(schemas, `${name}${suffix}`)));
@@ -41,9 +42,19 @@ for (const name of payloadTypes) {
   files.set(`payloads/${name}${suffix}`, read(join(schemas, "payloads", `${name}${suffix}`)));
 }
 
+const record = recordSchema(files, payloadTypes);
+files.set(`record${suffix}`, record);
+
 const outputs = new Map([
+  [`../../../schemas/record${suffix}`, `${JSON.stringify(record, null, 2)}\n`],
   ["types.ts", header + (await typesFile())],
-  ["validators.js", header + validatorsFile()],
+  [
+    "validators.js",
+    header + validatorsFile(Object.fromEntries([...documents, ...payloadTypes].map((name) => [name, name]))),
+  ],
+  // Apart, since only a running session needs them.
+  ["record-validators.js", header + validatorsFile({ record: "record", turn_request: "record.turn_request" }, false)],
+  ["record-validators.d.ts", header + recordDeclarations()],
   ["validators.d.ts", header + declarationsFile()],
   ["shapes.ts", header + shapesFile(files, [...payloadTypes, "plan_file"])],
   ["digest.ts", header + digestFile()],
@@ -66,7 +77,10 @@ async function typesFile(): Promise<string> {
       .map((file) => [basename(file, suffix), { $ref: `#/$defs/${definitionName(file)}` }]),
   );
   const definitions = Object.fromEntries(
-    [...files].map(([file, schema]) => [definitionName(file), forTypes(schema, file)]),
+    [...files].map(([file, schema]) => [
+      definitionName(file),
+      forTypes(schema === record ? { ...record, $defs: {} } : schema, file),
+    ]),
   );
   const root = {
     title: "Root",
@@ -113,7 +127,7 @@ function forTypes(value: unknown, file: string): unknown {
   const only = Object.keys(node).filter((key) => key !== "title" && key !== "description");
   if (only.length === 0) return { ...node, tsType: "Json" };
   if (only.length === 1 && node["type"] === "object") return { ...node, tsType: "JsonObject" };
-  const dropped = new Set(["$schema", "if", "then", "default", "examples", "minItems", "maxItems"]);
+  const dropped = new Set(["$schema", "allOf", "if", "then", "default", "examples", "minItems", "maxItems"]);
   if (
     Array.isArray(node["anyOf"]) &&
     node["anyOf"].every((branch: Node) => Object.keys(branch).join() === "required")
@@ -175,29 +189,32 @@ function defaults(): Node {
   );
 }
 
-function validatorsFile(): string {
+/** A module with a validator for each key, of the schema that is its value. With `verbose` an error has what a message for people needs. */
+function validatorsFile(exported: { readonly [name: string]: string }, verbose = true): string {
   // Stop at the first error: a message names one, and hostile input must not make millions of them.
   const ajv = new Ajv2020({
     strict: true,
     strictRequired: false,
     allowUnionTypes: true,
-    ownProperties: true,
-    verbose: true,
+    ownProperties: verbose,
+    verbose,
     messages: false,
     inlineRefs: false,
     code: { esm: true, lines: true, source: true },
   });
+  // No schema of ours has these keywords, whose bookkeeping is a third of the code and of the time.
+  Object.assign(ajv.opts, { dynamicRef: false, unevaluated: false });
   for (const [file, schema] of files) {
-    ajv.addSchema(forValidators(schema, file) as Node, definitionName(file));
+    const whole = schema === record ? beforeSealing(record) : schema;
+    ajv.addSchema(forValidators(whole, file) as Node, definitionName(file));
     for (const [name, inner] of Object.entries((schema["$defs"] ?? {}) as Node)) {
       ajv.addSchema(forValidators(inner, file) as Node, `${definitionName(file)}.${name}`);
     }
   }
-  const exported = [...documents, ...payloadTypes];
-  const code = standalone.default(ajv, Object.fromEntries(exported.map((name) => [name, name])));
+  const code = standalone.default(ajv, exported);
   const contents = code.replaceAll('require("ajv/dist/runtime/ucs2length").default', "characters");
   if (contents.includes("require(")) throw new Error("A validator needs ajv at run time.");
-  const exports = `export const validators = { ${exported.join(", ")} };`;
+  const exports = `export const validators = { ${Object.keys(exported).join(", ")} };`;
   const minified = minifySync("validators.js", contents + characters + exports, { module: true });
   if (minified.errors.length > 0) throw new Error(minified.errors.map(({ message }) => message).join("\n"));
   return minified.code;
@@ -241,6 +258,14 @@ export declare const validators: { readonly [K in keyof PayloadByType | keyof Do
 
 // Each alone too: a bundle then holds only those that it uses.
 ${[...documents, ...payloadTypes].map((name) => `export declare const ${name}: Validator;`).join("\n")}
+`;
+}
+
+function recordDeclarations(): string {
+  return `import type { Validator } from "./validators.js";
+
+/** A validator for a stored record, whatever its payload, and one for the recorded payload of a turn request. */
+export declare const validators: { readonly record: Validator; readonly turn_request: Validator };
 `;
 }
 

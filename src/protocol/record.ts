@@ -1,6 +1,8 @@
 import type { JsonObject } from "../lib/json.ts";
-import type { Usage } from "./payload.ts";
+import type { Integrity, RecordMeta } from "./generated/types.ts";
 import type { Instant } from "./timestamp.ts";
+
+export type { ActingPerson as Actor, Exit, Integrity, RecordedEffect, RecordMeta } from "./generated/types.ts";
 
 /** The `version` of every envelope that this program writes. */
 export const WIRE_VERSION = "1.0";
@@ -9,55 +11,11 @@ export const WIRE_VERSION = "1.0";
 export const GENESIS = `sha256:${"0".repeat(64)}`;
 
 /** What became of a recorded envelope: it moved the mode, came too late, repeated another, or was refused. */
-export type Disposition = "applied" | "late" | "duplicate" | "refused";
-
-/** The user who sent a message to a session, and by which channel. */
-export interface Actor {
-  readonly user: string;
-  readonly host: string;
-  readonly via: string;
-}
-
-/** How the process of a turn ended; both are null while unknown. */
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: string | null;
-}
-
-/** A transition as it stands in the record. */
-export interface RecordedEffect {
-  readonly ticket_id: string;
-  readonly from: string | null;
-  readonly event: string;
-  readonly to: string;
-  readonly reason?: string;
-}
-
-/** The facts about an envelope that the scheduler knows from its channel. `received_at` is the only time that rules read. */
-export interface RecordMeta {
-  readonly kind: "fact" | "decided";
-  readonly received_at: Instant;
-  readonly turn_id?: string;
-  readonly ticket_id?: string;
-  readonly attempt?: number;
-  readonly run?: number;
-  readonly disposition: Disposition;
-  readonly exit?: Exit;
-  readonly usage?: Usage;
-  readonly actor?: Actor;
-  readonly effects?: readonly RecordedEffect[];
-}
-
-/** The record's place in the hash chain; hashes are `sha256:` and 64 hexadecimal digits. */
-export interface Integrity {
-  readonly sequence: number;
-  readonly previous: string;
-  readonly hash: string;
-}
+export type Disposition = RecordMeta["disposition"];
 
 /**
- * An envelope with the facts of its channel, before it has a place in the chain. The payload is plain JSON: a refused one may be
- * anything, and a recorded `turn_request` contains references.
+ * An envelope with the facts of its channel, before it has a place in the chain. The payload is plain JSON, and that of a recorded
+ * `turn_request` contains references.
  */
 export interface UnsealedRecord {
   readonly session_id: string;

@@ -4,8 +4,8 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { validateWord } from "../protocol/envelope.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
-import { refusalOfUnfit, unfitIn } from "../protocol/limits.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { type Actor, GENESIS } from "../protocol/record.ts";
 import { about } from "../protocol/recording.ts";
@@ -47,10 +47,9 @@ export async function createSession<S>(
     const allowed = fromPerson(fact, mode.rights);
     if (!allowed.ok) return err(failure("usage", allowed.error.message, { details: allowed.error.details ?? {} }));
   }
-  const { config, roles, started_by } = input;
-  const unfit = unfitIn({ session_id, requirement, workspace, config, roles, started_by, input: input.input });
-  if (unfit) {
-    const { message, pointer } = refusalOfUnfit("session_opened", "usage", unfit);
+  const opening = validateWord("session_opened", openingOf(around, mode, input));
+  if (!opening.ok) {
+    const { message, pointer } = opening.error;
     return err(failure("usage", `The session cannot begin: ${message}`, { details: { pointer } }));
   }
   const created = await store.create({
@@ -79,7 +78,7 @@ function begin<S>(
   input: NewSessionInput,
   lease: SessionLease,
 ): Result<Session<S>, Failure> {
-  const { session_id, requirement, workspace, parent } = input;
+  const { session_id, workspace } = input;
   const opened_at = around.clock.now();
   const opened = assemble(around, mode, lease, {
     session_id,
@@ -99,22 +98,28 @@ function begin<S>(
     at: opened_at,
     source: "scheduler",
     payload_type: "session_opened",
-    payload: {
-      mode: mode.name,
-      rules: mode.rules,
-      version: around.version,
-      config: input.config,
-      roles: input.roles.map(withoutSecrets),
-      schemas: { digest: SCHEMAS_DIGEST },
-      workspace,
-      started_by: { ...input.started_by },
-      ...(requirement === undefined ? {} : { requirement }),
-      ...(input.input ? { input: input.input } : {}),
-      ...(parent ? { parent: { session_id: parent.session_id, ...about(parent.subject) } } : {}),
-    },
+    payload: openingOf(around, mode, input),
   });
   for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });
   return opened;
+}
+
+/** The first record of a session. */
+function openingOf<S>({ version }: Surroundings, mode: Mode<S>, input: NewSessionInput): JsonObject {
+  const { requirement, parent } = input;
+  return {
+    mode: mode.name,
+    rules: mode.rules,
+    version,
+    config: input.config,
+    roles: input.roles.map(withoutSecrets),
+    schemas: { digest: SCHEMAS_DIGEST },
+    workspace: input.workspace,
+    started_by: { ...input.started_by },
+    ...(requirement === undefined ? {} : { requirement }),
+    ...(input.input ? { input: input.input } : {}),
+    ...(parent ? { parent: { session_id: parent.session_id, ...about(parent.subject) } } : {}),
+  };
 }
 
 /** Fails with `busy` unless the name is free or was left by a scheduler that died before its first commit. */

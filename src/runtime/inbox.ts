@@ -78,8 +78,9 @@ export class InboxWatch {
 /** The row's actor, by its own account; undefined if no record can hold it. */
 function actorIn(value: unknown): Actor | undefined {
   const { user, host, via } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
-  const isName = (name: unknown): name is string => typeof name === "string" && name.isWellFormed();
-  return isName(user) && isName(host) && isName(via) ? { user, host, via } : undefined;
+  const isName = (name: unknown, most = 256): name is string =>
+    typeof name === "string" && name.isWellFormed() && name.length <= most;
+  return isName(user) && isName(host) && isName(via, 64) ? { user, host, via } : undefined;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Result } from "../lib/result.ts";
 import { seal } from "../log/chain.ts";
 import type { Head } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { recordFault } from "../protocol/record-check.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import type { ArtifactRow, SessionChanges } from "../store/store.ts";
 import type { SessionContext } from "./context.ts";
@@ -43,9 +44,18 @@ export class Journal {
     return this.#group.records.length === 0 && this.#group.changes.length === 0;
   }
 
-  /** Seals a record here and not at the flush: references to its bytes are measured before. */
+  /**
+   * Seals a record here and not at the flush: references to its bytes are measured before. Throws for one that does not
+   * fit the schema of records, which is a bug.
+   */
   record(record: UnsealedRecord): void {
     const sequence = this.#head.sequence + 1;
+    const fault = recordFault(record);
+    if (fault !== undefined) {
+      throw new Error(
+        `Record ${sequence}, ${record.payload_type}, does not fit schemas/record.schema.json at ${fault}`,
+      );
+    }
     const sealed = seal(record, { sequence, previous: this.#head.hash });
     this.#head = { sequence, hash: sealed.hash };
     this.#context.records.add(sequence, record, sealed.line);

@@ -59,7 +59,7 @@ export function forgeries(log: readonly LogRecord[]): fc.Arbitrary<(records: Edi
 
 function unsealed(record: LogRecord): Editable {
   const { integrity: _, ...rest } = structuredClone(record);
-  return rest as unknown as Editable;
+  return rest;
 }
 
 interface Values {

@@ -137,7 +137,7 @@ export class ModeSession<S> {
     this.#record(payload_type, payload, {
       ticket_id: subject,
       attempt: turn?.attempt,
-      effects: effects.map(recordedEffect) as unknown as JsonObject[],
+      effects: effects.map(recordedEffect),
     });
     for (const envelope of this.last.envelopes) {
       this.#record(envelope.payload_type, this.resolved(envelope.payload), { ticket_id: envelope.subject });

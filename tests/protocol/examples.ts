@@ -15,10 +15,10 @@ export interface SchemaFile {
 
 const folder = join(import.meta.dirname, "../../schemas");
 
-/** Every schema that has a validator of its own, with its examples. */
+/** Every schema file that is written by hand and has a validator of its own, with its examples. */
 export const schemaFiles: SchemaFile[] = [folder, join(folder, "payloads")].flatMap((directory) =>
   readdirSync(directory)
-    .filter((name) => name.endsWith(".schema.json") && name !== "common.schema.json")
+    .filter((name) => /(?<!^common|^record)\.schema\.json$/.test(name))
     .sort()
     .map((name) => ({
       name: basename(name, ".schema.json"),

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { crew, instructed, report, type Script, task } from "./crew.ts";
 import { newRig } from "./rig.ts";
-import { begin, DONE, logFolder, MODES, recordOf, resume, run, say, told } from "./sessions.ts";
+import { begin, DONE, logFolder, logOf, MODES, recordOf, resume, run, say, told } from "./sessions.ts";
 import { value } from "../results.ts";
 
-/** Text that no record can hold. In-process agents are not validated, so this is a bug of the program. */
+/** Text that no record can hold. Of in-process agents only the shape is checked, so this is a bug of the program. */
 const UNRECORDABLE = report({ summary: "half \ud800 a pair" });
 
 const TASKS = [instructed("a"), task("b", ["a"])];
@@ -23,6 +23,21 @@ describe("an exception in the scheduler", () => {
     });
     const mended = await resume(rig, session.session_id, { agentFor: crew(TASKS) });
     expect(await run(mended)).toEqual(DONE);
+  });
+
+  it("ends the session before a record that breaks its schema, and names it", async () => {
+    const rig = newRig();
+    // A notice of an in-process agent is not checked before.
+    const script: Script = (_request, sink) => {
+      sink.emit({ kind: "envelope", payload_type: "report", payload: { status: "progress", summary: 7 } });
+      return report();
+    };
+    const session = await begin(rig, { agentFor: crew(TASKS, { instruction: script }) });
+    const ended = session.run({ waitForPeople: false });
+    await expect(ended).rejects.toThrow(/^Record \d+, report, .* \/payload\/summary \[type\]$/);
+    const records = logOf(rig, session.session_id);
+    expect(records.at(-1)).toMatchObject({ payload_type: "turn_request" });
+    expect(await run(await resume(rig, session.session_id, { agentFor: crew(TASKS) }))).toEqual(DONE);
   });
 
   it("ends the session while the agent still runs", async () => {

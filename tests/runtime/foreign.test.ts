@@ -153,7 +153,7 @@ function expectReport(rig: Rig, session_id: string): void {
     const [artifact] = ticket["artifacts"] as Record<string, string>[];
     expect(ticket).toMatchObject({ status: "done", owner: "hand", reviews: 1, outputs: [{ label: name, uri: name }] });
     expect(artifact).toMatchObject({ label: name, digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
-    expect(readFileSync(new URL(artifact?.["uri"] ?? ""), "utf8")).toBe(
+    expect(readFileSync(join(rig.home, artifact?.["uri"] ?? ""), "utf8")).toBe(
       readFileSync(join(rig.workspace, name), "utf8"),
     );
   }

@@ -10,14 +10,14 @@ describe("a final report", () => {
   it("prints outputs and issues of every shape", async () => {
     const rig = newRig();
     const told = {
-      outputs: ["one", { text: "two\nlines" }, { label: "three", uri: "3.txt" }, { uri: "4.txt" }],
+      outputs: ["one", { text: "two\nlines" }, { label: "three", uri: "3.txt" }],
       issues: ["five", { text: "six", metadata: { sure: true } }],
     };
     const tasks = [instructed("a")];
     const session = await begin(rig, { agentFor: crew(tasks, { instruction: () => report(told) }) });
     await run(session);
     const text = readFileSync(join(rig.home, "sessions", session.session_id, "final_report.md"), "utf8");
-    const entries = ["one", "two lines", "three: 3.txt", "4.txt", "issue: five", "issue: six"];
+    const entries = ["one", "two lines", "three: 3.txt", "issue: five", "issue: six"];
     expect(text).toContain(`\n## a: Work on a\n\n> It is done.\n\n${entries.map((entry) => `- ${entry}\n`).join("")}`);
   });
 

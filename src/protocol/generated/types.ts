@@ -663,8 +663,14 @@ export type FinalReport = {
    */
   readonly session_id: string;
   readonly mode: string;
+  /**
+   * A text that may quote others.
+   */
   readonly requirement?: string;
   readonly outcome: SessionOutcome;
+  /**
+   * A text that may quote others.
+   */
   readonly reason?: string;
   /**
    * UTC RFC 3339 with `Z`.
@@ -686,6 +692,9 @@ export type FinalReport = {
   readonly usage: TotalUsage;
   readonly recoveries: number;
   readonly sandboxes?: Sandboxes;
+  /**
+   * Items: A text that may quote others.
+   */
   readonly next_steps: readonly string[];
   readonly log: LogHead;
   readonly metadata?: Metadata;
@@ -699,6 +708,9 @@ export type ReportedTicket = {
    * Names a task of a plan and the ticket made of it.
    */
   readonly task_id: string;
+  /**
+   * A text that may quote others.
+   */
   readonly description: string;
   readonly status: string;
   readonly reason?: string;
@@ -717,6 +729,9 @@ export type ReportedTicket = {
   readonly attempts?: number;
   readonly reviews?: number;
   readonly checks_passed?: boolean;
+  /**
+   * A text that may quote others.
+   */
   readonly summary?: string;
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
@@ -730,7 +745,13 @@ export type OutputObject = {
   readonly metadata?: Metadata;
 };
 export type ReportedClarification = {
+  /**
+   * A text that may quote others.
+   */
   readonly question: string;
+  /**
+   * A text that may quote others.
+   */
   readonly answer: string;
   /**
    * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
@@ -893,6 +914,9 @@ export type SessionBegun = {
  */
 export type SessionClosed = {
   readonly outcome: SessionOutcome;
+  /**
+   * A text that may quote others.
+   */
   readonly reason?: string;
   readonly exit_code: number;
   readonly metadata?: Metadata;
@@ -910,6 +934,9 @@ export type SessionFinished = {
    */
   readonly ticket_id?: string;
   readonly outcome: SessionOutcome;
+  /**
+   * A text that may quote others.
+   */
   readonly reason?: string;
   /**
    * The child's result.
@@ -1089,6 +1116,9 @@ export type SessionReopened = {
  */
 export type SessionStopped = {
   readonly reason: "signal" | "limit" | "waiting" | "manager_failed" | "no_progress" | "storage";
+  /**
+   * A text that may quote others.
+   */
   readonly message: string;
   /**
    * The signal that stopped it, if one did.
@@ -1180,6 +1210,9 @@ export type TurnFailed = {
    * A code that programs compare. SPEC.md lists the codes that Bosun gives.
    */
   readonly code: string;
+  /**
+   * A text that may quote others.
+   */
   readonly message: string;
   readonly resolution_hint?: string;
   readonly details?: JsonObject;
@@ -1205,7 +1238,7 @@ export type GivenAnswer = {
   readonly payload: JsonObject;
 };
 /**
- * One turn, as it is sent to a role. In the log, texts are references, so the recorded form does not fit this schema.
+ * One turn, as it is sent to a role. In the log, references stand for texts: see record.schema.json.
  */
 export type TurnRequest = {
   /**
@@ -1342,6 +1375,118 @@ export type Verdict = {
   readonly ticket_id?: string;
   readonly usage?: Usage;
   readonly metadata?: Metadata;
+};
+/**
+ * One record of a session's log. Made from the other schemas by `npm run schemas`; every record is checked against it when it is written.
+ */
+export type StoredRecord = {
+  /**
+   * Names a session and its folders.
+   */
+  readonly session_id: string;
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly timestamp: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly source: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly target: string;
+  payload_type:
+    | "approval"
+    | "approval_request"
+    | "artifact_ref"
+    | "check_result"
+    | "clarification"
+    | "clarification_response"
+    | "error"
+    | "final_report"
+    | "instruction"
+    | "instruction_proposal"
+    | "opinion"
+    | "plan"
+    | "report"
+    | "requirement"
+    | "review"
+    | "review_request"
+    | "session_begun"
+    | "session_closed"
+    | "session_finished"
+    | "session_opened"
+    | "session_recovered"
+    | "session_reopened"
+    | "session_stopped"
+    | "ticket"
+    | "time_shifted"
+    | "timer_fired"
+    | "turn_failed"
+    | "turn_request"
+    | "user_command"
+    | "verdict";
+  readonly version: "1.0";
+  readonly payload: JsonObject;
+  readonly record: RecordMeta;
+  readonly integrity: Integrity;
+};
+/**
+ * What the scheduler knows of an envelope from its channel. `received_at` is the only time that rules read.
+ */
+export type RecordMeta = {
+  /**
+   * From outside the mode, or written by it.
+   */
+  readonly kind: "fact" | "decided";
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly received_at: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly attempt?: number;
+  readonly run?: number;
+  readonly disposition: "applied" | "late" | "duplicate" | "refused";
+  readonly exit?: Exit;
+  readonly usage?: Usage;
+  readonly actor?: ActingPerson;
+  readonly effects?: readonly RecordedEffect[];
+};
+/**
+ * How the process of a turn ended. Both are null while unknown.
+ */
+export type Exit = {
+  readonly code: number | null;
+  readonly signal: string | null;
+};
+/**
+ * A transition of a ticket.
+ */
+export type RecordedEffect = {
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id: string;
+  readonly from: string | null;
+  readonly event: string;
+  readonly to: string;
+  readonly reason?: string;
+};
+/**
+ * The record's place in the hash chain.
+ */
+export type Integrity = {
+  readonly sequence: number;
+  readonly previous: string;
+  readonly hash: string;
 };
 
 /** The payload of each type an envelope can have. */

@@ -1,6 +1,7 @@
 import type { TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { Mode, TurnStamp } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { validatePayload } from "../../protocol/envelope.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
 import { isNotice, type TypedPayload, type Usage } from "../../protocol/payload.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
@@ -8,8 +9,9 @@ import { inlineField } from "./attached.ts";
 import type { FactInput } from "../facts.ts";
 
 /** The fact of how a turn ended: its answer if that is valid, else a `turn_failed`. */
-export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
+export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
   const { role, stamp, payload } = request;
+  const result = checked(given);
   const { answer, exit } = result;
   const usage = answer?.payload.usage as Usage | undefined;
   const base = { subject: stamp.subject, turn: stamp, ...(exit ? { exit } : {}), ...(usage ? { usage } : {}) };
@@ -33,6 +35,18 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
     payload_type: answer.payload_type,
     payload: inlined.value,
   };
+}
+
+/** The result without an answer that breaks its schema. The wire has checked answers already, but not of agents in this process. */
+function checked(result: TurnResult): TurnResult {
+  const { answer, ...rest } = result;
+  if (!answer) return result;
+  const { payload_type } = answer;
+  const valid = validatePayload(payload_type, answer.payload);
+  if (valid.ok) return { ...rest, answer: { payload_type, payload: valid.value } };
+  const { code, message, pointer } = valid.error;
+  const wrong = failure(code as WireCode, message, { details: { pointer } });
+  return { ...rest, failure: result.failure ?? wrong, refused: [...result.refused, valid.error] };
 }
 
 /** What is wrong with an answer. The wire has checked `expects` already, but not for agents in this process. */
