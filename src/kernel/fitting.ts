@@ -59,6 +59,9 @@ function* candidates<D extends Quoting>(draft: D, note: string, runs: boolean): 
 /** Records longer than this, in bytes, are not counted whole: the quoted value is measured. */
 const LONG_RECORD = 65_536;
 
+/** More bytes than an entry of `history[]` has without its payload. */
+const LONGEST_EVENT = 400;
+
 /** An upper bound for the bytes that a draft resolves to, mostly from the sizes of its records. Exact only up to `limit`. */
 function atMost(value: Json | undefined, lookup: Lookup, limit: number): number {
   // A UTF-16 unit takes at most 6 bytes. Texts in the draft itself are short, so measuring them is not worth it.
@@ -74,6 +77,7 @@ function atMost(value: Json | undefined, lookup: Lookup, limit: number): number 
     const member = object[key];
     if (key === "$from" && Array.isArray(member)) return quotedAtMost(member as never, lookup, limit);
     if (key === "$history" && Array.isArray(member)) return historyAtMost(member as never, lookup);
+    if (key === "$events" && Array.isArray(member)) return 4 + LONGEST_EVENT * member.length;
     if (key === "$file" && Array.isArray(member)) return LONGEST_PATH.length;
     bytes += 6 * key.length + 4 + atMost(member, lookup, limit);
   }

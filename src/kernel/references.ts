@@ -33,6 +33,11 @@ export function historyOf(sequences: readonly number[]): JsonObject {
   return { $history: sequences };
 }
 
+/** A reference to records, resolved as `history[]` entries without payloads. */
+export function eventsOf(sequences: readonly number[]): JsonObject {
+  return { $events: sequences };
+}
+
 /** The first of these references that leads to a value. */
 export function firstOf(...choices: readonly Reference[]): JsonObject {
   return { $first: choices.map((choice) => ({ ...choice })) };
@@ -70,7 +75,7 @@ interface Meter {
 }
 
 /**
- * Replaces references by recorded values: `$from` by a value, `$history` by `history[]` entries of SPEC.md, `$file` by a path, `$first` by
+ * Replaces references by recorded values: `$from` by a value, `$history` and `$events` by `history[]` entries of SPEC.md, `$file` by a path, `$first` by
  * the first that exists, `$lines` by one text, `$cut` and `$fit` by a shortened value. A member whose reference leads nowhere is left out.
  * The result depends only on the draft and the log, so a replay rebuilds every request byte for byte.
  */
@@ -122,6 +127,11 @@ const REFERENCES: ReadonlyMap<string, Resolver> = new Map<string, Resolver>([
         const entry = counted(historyEntry(sequence, recorded), meter) as JsonObject;
         return { ...entry, payload: quoted(recorded.payload, sequence, cut, meter) };
       }),
+  ],
+  [
+    "$events",
+    (sequences: readonly number[], lookup, _cut, meter) =>
+      sequences.map((sequence) => counted(historyEntry(sequence, lookup.record(sequence)), meter)),
   ],
   ["$file", (place: [number, string], lookup, _cut, meter) => counted(lookup.file(...place), meter)],
   ["$first", firstFound],

@@ -354,7 +354,7 @@ describe("a session's files", () => {
       expect(python("sent.py", folder, String(integrity.sequence))).toBe(requestLine(request));
     }
     const recorded = requests.map((name) => readFileSync(join(folder, name), "utf8")).join("");
-    for (const kind of ["$from", "$history", "$file", "$first"]) expect(recorded).toContain(`"${kind}"`);
+    for (const kind of ["$from", "$history", "$events", "$file", "$first"]) expect(recorded).toContain(`"${kind}"`);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
-import { firstOf, from, historyOf } from "../../kernel/references.ts";
+import { eventsOf, firstOf, from, historyOf } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
@@ -129,6 +129,7 @@ function ticketPayload(ticket: Ticket): JsonObject {
     status: ticket.status,
     ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
     ...(ticket.reason === undefined ? {} : { reason: ticket.reason }),
+    history: eventsOf(ticket.history ?? []),
     task: valueAt(ticket.task),
   };
 }

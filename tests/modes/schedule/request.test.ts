@@ -29,7 +29,7 @@ function about(status: string, counts: Record<string, number>, history: readonly
     ...COMMON,
     ...PLAN,
     plan: { summary: SUMMARY, counts: { done: 1, ...counts } },
-    ticket: { ticket_id: "a", task_id: "a", status, task: TASK, ...ticket },
+    ticket: { ticket_id: "a", task_id: "a", status, task: TASK, history: { $events: history }, ...ticket },
     history: { $history: history },
     dependencies: DEPENDENCIES,
   };
@@ -62,7 +62,7 @@ describe("the request for", () => {
   it("ticket", () => {
     expect(session().draft("a")).toEqual({
       expects: ["clarification", "error", "instruction", "instruction_proposal"],
-      message: { payload_type: "ticket", payload: { ticket_id: "a", task_id: "a", status: "pending", task: TASK } },
+      message: { payload_type: "ticket", payload: about("pending", {}, []).ticket },
       context: about("pending", { pending: 1 }, []),
       discuss: false,
     });
@@ -183,6 +183,22 @@ describe("a request", () => {
     expect(made.fireTimer("retry:a").draft("a").context["history"]).toEqual({
       $history: [asked, answered, instructed, failed],
     });
+  });
+
+  it("has the ticket's events without payloads, proposals and their reports among them", () => {
+    const made = schedule().plan(task("a")).answer("a", "instruction_proposal", { summary: "So?" });
+    made.answer("a", "report", { status: "proposal", summary: "Or so" });
+    const { ticket } = made.resolved(made.draft("a").context) as { ticket: { history: object[] } };
+    expect(ticket.history).toEqual([
+      {
+        sequence: 6,
+        at: expect.any(String),
+        event: "proposal_needed",
+        payload_type: "instruction_proposal",
+        attempt: 1,
+      },
+      { sequence: 8, at: expect.any(String), event: "report", payload_type: "report", attempt: 1 },
+    ]);
   });
 
   it("always has the current instruction, and no older one", () => {
