@@ -160,7 +160,14 @@ async function roleFinding(
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
   const when = whenAsked(role, roles);
   const asked = when === undefined ? "" : `, ${when}`;
-  const what = `${role.type}, ${programOf(role, directory, PATH)}${kept}${asked}`;
+  const { pass_env = [] } = role;
+  const sees = pass_env.length === 0 ? "" : `, sees ${pass_env.join(", ")}`;
+  const what = `${role.type}, ${programOf(role, directory, PATH)}${kept}${sees}${asked}`;
+  const unset = pass_env.filter((variable) => environment[variable] === undefined);
+  if (unset.length > 0) {
+    const hint = "Set what its program needs before you run it.";
+    return { name, state: "poor", what: `${what}; not set here: ${unset.join(", ")}`, hint };
+  }
   if (role.permissions === undefined) return { name, state: "ok", what };
   const hint = "A sandbox limits a program to the workspace (files), or also cuts off the network (offline).";
   return { name, state: "poor", what: `${what}; permissions are not enforced yet`, hint };

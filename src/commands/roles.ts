@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Environment } from "../config/found.ts";
 import { dialectOf } from "../config/role-defaults.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -43,7 +44,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
     roles.value.map(async (role) => ({ ...role, sandbox: await sandboxOf(role, context.environment.PATH) })),
   );
   if (options.json === true) {
-    out.line(safeJson({ roles: sandboxed.map(withoutValues) }));
+    out.line(safeJson({ roles: sandboxed.map((role) => withoutValues(role, context.environment)) }));
     return ok(EXIT_DONE);
   }
   const rows = sandboxed.map((role) => [
@@ -66,13 +67,23 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   for (const role of roles.value) {
     const when = whenAsked(role, roles.value);
     if (when !== undefined) out.line(safeLine(`${role.role_id} is ${when}`));
+    const variables = passed(role, context.environment).map(({ name, set }) => (set ? name : `${name} (not set here)`));
+    if (variables.length > 0) out.line(safeLine(`${role.role_id} sees ${variables.join(", ")}`));
   }
   tellNext(out, "bosun doctor");
   return ok(EXIT_DONE);
 }
 
 /** Environment variables may hold secrets, so only their names are shown. */
-function withoutValues(role: Role): object {
-  const { env, ...rest } = role;
-  return env === undefined ? rest : { ...rest, env: Object.keys(env) };
+function withoutValues(role: Role, environment: Environment): object {
+  const { env, pass_env, ...rest } = role;
+  return {
+    ...rest,
+    ...(env && { env: Object.keys(env) }),
+    ...(pass_env && { pass_env: passed(role, environment) }),
+  };
+}
+
+function passed({ pass_env = [] }: Role, environment: Environment): { name: string; set: boolean }[] {
+  return pass_env.map((name) => ({ name, set: environment[name] !== undefined }));
 }

@@ -95,7 +95,9 @@ function rolePowers(value: Json): Finding[] {
       ? `runs ${JSON.stringify(role.cli_command)}`
       : `is filled by ${JSON.stringify(role.backend ?? "nothing")}`;
     const env = typeof role.env === "object" ? " with variables of its own" : "";
-    return { pointer: `/roles/${index}`, what: `the role ${name} ${runs}${env}` };
+    const passed = listOf(role.pass_env).filter((one) => typeof one === "string");
+    const yours = passed.length === 0 ? "" : ` and sees ${passed.join(", ")} of your environment`;
+    return { pointer: `/roles/${index}`, what: `the role ${name} ${runs}${env}${yours}` };
   });
 }
 

@@ -153,9 +153,15 @@ describe("a turn of a command-line agent", () => {
     expect(failure?.hint).toContain("not installed");
   });
 
-  test("gives the agent only allow-listed, role and wire variables", async () => {
+  test("gives the agent only allow-listed, passed, role and wire variables", async () => {
     const { puppet } = await rig.turn({
-      environment: { AGENT_KEY: "k", BOSUN_ROLE_ID: "manager", TERM: "xterm" },
+      request: {
+        role: {
+          ...rig.request().role,
+          env: { AGENT_KEY: "k", BOSUN_ROLE_ID: "manager", TERM: "xterm" },
+          pass_env: ["MODEL_KEY", "AGENT_KEY", "NOT_SET", "BOSUN_TICKET_ID", "BOSUN_SLOT"],
+        },
+      },
       settings: {
         environment: {
           PATH: process.env["PATH"],
@@ -173,6 +179,10 @@ describe("a turn of a command-line agent", () => {
           all_proxy: "socks5://proxy:1080",
           no_proxy: "localhost,.example.org",
           RSYNC_PROXY: "proxy:3128",
+          MODEL_KEY: "passed",
+          AGENT_KEY: "hidden by the role's own",
+          BOSUN_TICKET_ID: "T-9",
+          BOSUN_SLOT: "9",
           OPENAI_API_KEY: "secret",
           AWS_SECRET_ACCESS_KEY: "secret",
           NODE_OPTIONS: "--no-warnings",
@@ -202,6 +212,7 @@ describe("a turn of a command-line agent", () => {
       no_proxy: "localhost,.example.org",
       TERM: "xterm",
       AGENT_KEY: "k",
+      MODEL_KEY: "passed",
       BOSUN_SESSION_ID: "s-1",
       BOSUN_TURN_ID: "t7",
       BOSUN_TICKET_ID: "T-1",

@@ -48,6 +48,18 @@ describe("an agent that ends badly", () => {
     expect(exit).toEqual({ code: 3, signal: null });
   });
 
+  test("that names a variable on stderr which it was not given says how to pass it on", async () => {
+    const environment = { PATH: process.env["PATH"], OPENAI_API_KEY: "k" };
+    const hintAfter = async (words: string) => {
+      const turn = await rig.turn({ settings: { environment } });
+      await turn.puppet.print(words, "stderr");
+      turn.puppet.tell({ do: "exit", code: 1 });
+      return (await settled(turn)).failure?.hint;
+    };
+    expect(await hintAfter("ERROR: set OPENAI_API_KEY first\n")).toMatch(/OPENAI_API_KEY.*pass_env of the role worker/);
+    expect(await hintAfter("ERROR: set ANTHROPIC_API_KEY; PATH is set\n")).not.toContain("pass_env");
+  });
+
   test("with an exit code after its answer gives agent_failed and the answer", async () => {
     const turn = await rig.turn();
     await turn.puppet.print(REPORT);

@@ -35,6 +35,22 @@ describe("bosun roles and doctor", () => {
     expect(shown.stdout).not.toContain("hunter2");
   });
 
+  it("both show which passed variables are set, and no values", async () => {
+    const here = rig();
+    const args = ["--worker", "true", "--pass-env", "MY_KEY", "--pass-env", "OTHER_KEY"];
+    const env = { MY_KEY: "hunter2" };
+    const shown = await typed(here, ["roles", ...args], env);
+    expect(shown.stdout).toContain("worker sees MY_KEY, OTHER_KEY (not set here)");
+    expect((await typed(here, ["roles", "--json", ...args], env)).stdout).not.toContain("hunter2");
+    const { of } = await doctor(here, args, env);
+    expect(of("role worker")).toMatchObject({ state: "poor", what: containing("not set here: OTHER_KEY") });
+    const wrong = [
+      ["--pass-env", "KEY"],
+      [...args, "--pass-env", "A=1"],
+    ];
+    for (const each of wrong) expect(await typed(here, ["roles", ...each])).toMatchObject({ code: 2 });
+  });
+
   it("doctor accepts the embedded crew, creates no home, and names a missing program", async () => {
     const here = rig();
     expect(await doctor(here)).toMatchObject({ code: 0, missing: [] });

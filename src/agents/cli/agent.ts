@@ -5,7 +5,7 @@ import type { Isolation, Launcher, SandboxPaths } from "../launcher.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
 import { ConsoleLog } from "./console-log.ts";
 import { EnvelopeReader, mayBeEnvelope, requestLine } from "./envelope-dialect.ts";
-import { agentEnvironment } from "./environment.ts";
+import { agentEnvironment, missedVariable } from "./environment.ts";
 import { cancelledTurn, turnResult } from "./outcome.ts";
 import { Throttle } from "./throttle.ts";
 import { type RunLimits, type RunListener, type Stream, SupervisedRun } from "./process.ts";
@@ -48,10 +48,11 @@ async function takeTurn(
   if (context.signal.aborted) return cancelledTurn(request);
   const made = makeWorkDirectory(request.payload.artifacts_dir);
   if (!made.ok) return { failure: made.error, refused: [] };
+  const environment = agentEnvironment(settings.environment, request);
   const launched = await launcher.launch({
     command: request.role.cli_command ?? [],
     directory: request.payload.workspace,
-    environment: agentEnvironment(settings.environment, request),
+    environment,
     ...isolationOf(request, settings),
   });
   if (!launched.ok) return { failure: launched.error, refused: [] };
@@ -74,10 +75,12 @@ async function takeTurn(
 
   const end = await run.ended;
   await listener.close();
+  const stderr_tail = listener.stderrTail();
   return turnResult(request, limits, end, {
     answer: reader.answer,
     refused: reader.refused,
-    stderr_tail: listener.stderrTail(),
+    stderr_tail,
+    missed_variable: missedVariable(stderr_tail, settings.environment, environment),
   });
 }
 

@@ -14,19 +14,20 @@ export function isSecretProxy(name: string, value: string): boolean {
 
 /**
  * The whole environment of an agent's process: the variables of the scheduler (`own`) that programs need to run and to reach the
- * network, the role's `env`, and the `BOSUN_*` variables of the wire, which a role cannot set. Other variables, such as keys, are not
- * passed on.
+ * network, those that the role's `pass_env` names, the role's `env`, and the `BOSUN_*` variables of the wire, which a role cannot set. Other
+ * variables, such as keys, are not passed on.
  */
 export function agentEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   request: TurnRequest,
 ): Record<string, string> {
   const { role, stamp, payload } = request;
-  // Not every turn has this variable: the role's `env` must not supply it.
-  const { BOSUN_TICKET_ID: _ticket, ...env } = role.env ?? {};
+  const passed = (role.pass_env ?? []).flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
+  // Not every turn has this variable: the role must not supply it.
+  const { BOSUN_TICKET_ID: _ticket, ...ofRole } = { ...Object.fromEntries(passed), ...role.env };
   return {
     ...passedOn(own),
-    ...env,
+    ...ofRole,
     BOSUN_SESSION_ID: request.session_id,
     BOSUN_TURN_ID: stamp.turn_id,
     ...(stamp.subject === undefined ? {} : { BOSUN_TICKET_ID: stamp.subject }),
@@ -48,6 +49,18 @@ export function checkEnvironment(
     ...(check.subject === undefined ? {} : { BOSUN_TICKET_ID: check.subject }),
     BOSUN_ARTIFACTS_DIR: check.artifacts_dir,
   };
+}
+
+/**
+ * The first variable named in a program's words that the scheduler has and the program was not given: the likely reason why it failed,
+ * since most programs name the key that they miss.
+ */
+export function missedVariable(
+  words: string,
+  own: Readonly<Record<string, string | undefined>>,
+  given: Readonly<Record<string, string>>,
+): string | undefined {
+  return words.match(/\b[A-Z][A-Z0-9_]{3,}\b/g)?.find((name) => own[name] !== undefined && given[name] === undefined);
 }
 
 function passedOn(own: Readonly<Record<string, string | undefined>>): Record<string, string> {

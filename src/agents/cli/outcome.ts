@@ -10,6 +10,8 @@ export interface RunOutput {
   readonly answer: Answer | undefined;
   readonly refused: readonly Refusal[];
   readonly stderr_tail: string;
+  /** A variable that it names on stderr, which the scheduler has and it was not given. */
+  readonly missed_variable?: string | undefined;
 }
 
 /** A turn's result from its run's end and output. Each way to fail has its own code and message. */
@@ -79,7 +81,7 @@ function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Fail
   const { code = null, signal = null } = end.exit ?? {};
   if (code !== 0) {
     return failure("agent_failed", `${who} ${exitWords({ code, signal })}.`, {
-      hint: exitHint(code, output.stderr_tail),
+      hint: exitHint(request, code, output),
       details: detailsOf(end, output, {}),
     });
   }
@@ -112,7 +114,10 @@ function refusedCode({ code }: Refusal): FailureCode {
     : "malformed_output";
 }
 
-function exitHint(code: number | null, stderr_tail: string): string {
+function exitHint({ role }: TurnRequest, code: number | null, { stderr_tail, missed_variable }: RunOutput): string {
+  if (missed_variable !== undefined) {
+    return `Agents do not see ${missed_variable}. Add it to pass_env of the role ${role.role_id}, or use --pass-env ${missed_variable}.`;
+  }
   if (code === 127) return "A program that it calls is not installed, or not on the PATH.";
   return stderr_tail === ""
     ? "It wrote nothing to stderr; try its command in a terminal."

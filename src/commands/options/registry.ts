@@ -24,6 +24,7 @@ export interface RegistryOptions {
   readonly roles?: string[];
   readonly manager?: string;
   readonly worker?: string;
+  readonly passEnv?: string[];
   readonly config?: string;
 }
 
@@ -34,6 +35,7 @@ export function addRegistryOptions(command: Command): void {
     .option("--roles <file>", "a role registry that adds to the crew (repeatable)", collect)
     .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect")
     .option("--worker <cmd>", "the worker: likewise")
+    .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect)
     .option("--config <file>", "scheduler settings, as YAML or JSON");
 }
 
@@ -117,15 +119,34 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
   );
   const merged = await loadRoles(crew.value, files);
   if (!merged.ok) return merged;
+  const pass_env = variablesFrom(options);
+  if (!pass_env.ok) return pass_env;
   let roles = merged.value;
   for (const type of ["worker", "manager"] as const) {
     const text = options[type];
     if (text === undefined) continue;
     const role = roleFromFlag(type, text);
     if (!role.ok) return role;
-    roles = replaceSeat(roles, role.value);
+    roles = replaceSeat(roles, { ...role.value, ...pass_env.value });
   }
   return options.crew === undefined ? fillSeats(roles) : ok(roles);
+}
+
+/** What `--pass-env` adds to the roles of `--manager` and `--worker`. Failure `usage`. */
+function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pick<Role, "pass_env">, Failure> {
+  if (passEnv === undefined) return ok({});
+  const wrong = passEnv.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (wrong !== undefined) {
+    const hint = "Give the name alone; its value is taken from your environment.";
+    return err(failure("usage", `--pass-env ${JSON.stringify(wrong)} is not the name of a variable.`, { hint }));
+  }
+  if (manager === undefined && worker === undefined) {
+    const hint = "Write pass_env: [NAME] into the role in your registry, or give --manager CMD or --worker CMD too.";
+    return err(
+      failure("usage", "--pass-env is for the roles of --manager and --worker, and neither is given.", { hint }),
+    );
+  }
+  return ok({ pass_env: [...new Set(passEnv)] });
 }
 
 /** When a manager that is not the first gets a turn; undefined for other roles. */

@@ -696,6 +696,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "dialect": "",
    "model": "",
    "env": "",
+   "pass_env": "",
    "timeout_s": "",
    "idle_timeout_s": "",
    "max_instances": "",

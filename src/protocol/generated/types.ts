@@ -293,6 +293,10 @@ export type Role = {
   readonly model?: string;
   readonly env?: Environment;
   /**
+   * Names of variables of the scheduler's own environment that its process gets too. One that is not set is left out.
+   */
+  readonly pass_env?: readonly string[];
+  /**
    * Seconds that a turn may take.
    */
   readonly timeout_s?: number;
