@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine, safeText } from "../../ui/display.ts";
+import { ticketTable } from "../../ui/ending.ts";
 import { planLines, type ShownPlan } from "../../ui/plan.ts";
 import { type Choice, promptChoice, promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
@@ -8,16 +9,21 @@ import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
+import { readSession } from "../lookup/view.ts";
 import type { OpenAsk } from "./asker.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import type { Refusal } from "./person-message.ts";
 
-/** What asking for a decision on a plan needs besides the terminal. */
-interface PlanParts {
+/** The session that a decision is about, and the terminal where it is asked. */
+interface DecisionParts {
   readonly context: CommandContext;
   readonly home: string;
   readonly session_id: string;
   readonly store: StoreReader;
+}
+
+/** What asking for a decision on a plan needs besides. */
+interface PlanParts extends DecisionParts {
   readonly complain: (why: Refusal) => void;
 }
 
@@ -73,8 +79,16 @@ async function planDecision(
   }
 }
 
-/** Asks whether the result is what was wanted; false if the person left without an answer. */
-export async function askResult(terminal: Terminal, ask: OpenAsk, signal: AbortSignal): Promise<boolean> {
+/** Shows the tickets and asks whether the result is what was wanted; false if the person left without an answer. */
+export async function askResult(
+  { context: { terminal }, home, session_id, store }: DecisionParts,
+  ask: OpenAsk,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const row = store.session(session_id);
+  const view = row.ok ? await readSession(store, home, row.value) : row;
+  const table = view.ok ? ticketTable(view.value.presentation, view.value.tickets, terminal.err) : [];
+  for (const line of ["", ...table]) terminal.err.line(line);
   const heading = "All tasks are finished. Accept the result?";
   const decided = await promptDecision(terminal, heading, RESULT_CHOICES, "What is missing? ", signal);
   if (decided === undefined) return false;

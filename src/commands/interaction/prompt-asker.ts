@@ -126,7 +126,7 @@ export class PromptAsker implements Asker {
     const { terminal } = context;
     switch (waiting.kind) {
       case "approval": {
-        if (waiting.about === "result") return askResult(terminal, ask, signal);
+        if (waiting.about === "result") return askResult({ context, home, store, session_id }, ask, signal);
         const complain = (why: Refusal) => this.complain(why);
         return askPlan({ context, home, store, session_id, complain }, ask, signal);
       }

@@ -179,6 +179,7 @@ echo >> ${seen}.times
     expect(readdirSync(here.workspace)).toEqual([]);
     pane.type("1", "Enter");
     await pane.asks("1  Yes, accept it");
+    expect(pane.screen()).toMatch(/\nwrite +done /);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada\n");
     pane.type("1", "Enter");
     expect(await pane.exit()).toBe(0);
