@@ -2,6 +2,7 @@ import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import type { ProcessIdentity } from "../kernel/agent.ts";
+import type { execa as startProgram } from "execa";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
@@ -43,13 +44,15 @@ const LEAN = {
   verbose: "none",
 } as const;
 
+let execa: typeof startProgram | undefined;
+
 async function spawned(
   [file = "", ...parameters]: readonly string[],
   { directory, environment }: LaunchSpec,
 ): Promise<Result<Spawned, Error>> {
   extraStdio ??= firstStart();
-  // Loaded with the first program: most commands start none.
-  const { execa } = await import("execa");
+  // Loaded with the first program, because most commands start none. All others start before this function returns.
+  execa ??= (await import("execa")).execa;
   // execa takes any descriptor, but its types only those up to 9.
   const stdio = ["pipe", "pipe", "pipe", ...(extraStdio as "ignore"[])] as const;
   const started = execa(file, parameters, { ...LEAN, cwd: directory, env: environment, stdio });

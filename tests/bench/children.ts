@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RunLimits, SupervisedRun } from "../../src/agents/cli/process.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Launched } from "../../src/agents/launcher.ts";
+import { collectEarly } from "../../src/runtime/memory.ts";
 import { type Extent, inProcess, interleaved, medianOf, table, target } from "./measure.ts";
 
 /** `spawn` is the floor: the same processes and pipes without supervision. */
@@ -37,6 +38,7 @@ const OTHER_DESCRIPTORS = 200;
 /** Starts them, looks, and ends them. */
 export async function holdChildren({ by, count: wanted }: ChildrenOrder): Promise<ChildrenCost> {
   const count = Math.min(wanted, Math.floor((openFiles() - OTHER_DESCRIPTORS) / 3));
+  collectEarly();
   // One-time costs do not count for a thousand.
   const first = await start(by);
   const before = await held();
