@@ -171,7 +171,7 @@ function ticketSection(ticket: ReportedTicket, home: string): string[] {
 }
 
 /** A kept artifact's path, which its record has relative to the home. Other addresses are complete. */
-function openable(uri: string, home: string): string {
+export function openable(uri: string, home: string): string {
   return uri.startsWith("sessions/") ? join(home, uri) : uri;
 }
 

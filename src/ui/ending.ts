@@ -12,6 +12,7 @@ import { counted, localize, nextLines } from "./words.ts";
 
 /** So many tickets are shown at the end; `bosun status` shows all. */
 const MOST_TICKETS = 40;
+const MOST_KEPT = 5;
 const MOST_TROUBLES = 5;
 const LONGEST_TROUBLE = 1000;
 
@@ -42,8 +43,16 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   }
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
-  lines.push(`log     ${safeLine(ending.log)}`);
+  lines.push(...keptLines(output, ending), `log     ${safeLine(ending.log)}`);
   return [...lines, ...nextLines(output, ending.next)];
+}
+
+/** The last kept files: the tickets at the end of a plan sum up the others. */
+function keptLines(output: Output, { session_id, kept }: Ending): string[] {
+  const shown = kept.slice(-MOST_KEPT).map((file, index) => `${index === 0 ? "kept  " : "      "}  ${safeLine(file)}`);
+  const hidden = kept.length - shown.length;
+  if (hidden === 0) return shown;
+  return [...shown, output.style("dim", `        and ${hidden} more: ${localize(output, `bosun log ${session_id}`)}`)];
 }
 
 /** What the workers of the first tickets in error said was wrong. */

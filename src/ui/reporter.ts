@@ -70,6 +70,8 @@ export interface Ending {
   readonly children: readonly ChildWaiting[];
   /** The file of the final report, if there is one. */
   readonly report: string | undefined;
+  /** The files that were kept of its work, in the plan's order; none while it is open. */
+  readonly kept: readonly string[];
   /** The folder with the session's record. */
   readonly log: string;
   /** The commands to type next. */

@@ -36,6 +36,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
     unheard: [],
     children: [],
     next: [],
+    kept: [],
     log: "/log",
   };
   return endingLines(OUTPUT, { session_id: "s-1", tickets, ...figures, ...more } as unknown as Ending);

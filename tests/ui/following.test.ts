@@ -124,6 +124,7 @@ describe("a session without events for half a minute", () => {
       waiting: [],
       unheard: [],
       children: [],
+      kept: [],
       log: "/l",
       next: [],
     } as unknown as Ending);

@@ -197,6 +197,7 @@ const ENDING: Ending = {
   unheard: [{ said: "cancel publish", again: "bosun retry s-1 publish" }],
   children: [{ session_id: "s-2", waiting: [{ kind: "approval", ask_id: "p", about: "plan" }], holds: [] }],
   report: "/home/ada/.local/state/bosun/sessions/s-1/final_report.md",
+  kept: ["/home/ada/.local/state/bosun/sessions/s-1/artifacts/2cf24dba5fb0a30e-report.md"],
   log: "/home/ada/.local/state/bosun/logs/s-1",
   next: ["bosun answer s-1 c1.branch main", "bosun resume s-1"],
 };

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { costsMoney } from "../../config/role-defaults.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
+import { openable } from "../../log/report.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -13,6 +14,7 @@ import { usageOf } from "../../runtime/usage.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
+import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, settledBy, unheard } from "../interaction/kept.ts";
 import { openAsks } from "../lookup/asks.ts";
@@ -126,6 +128,7 @@ export function buildEnding(
     children,
     // The report of an earlier end is out of date in a reopened session.
     report: report !== undefined && existsSync(file) ? file : undefined,
+    kept: keptFiles(report, home),
     log: paths.log,
     next: nextSteps(session_id, {
       presentation,
@@ -137,6 +140,13 @@ export function buildEnding(
       report,
     }),
   };
+}
+
+/** The kept files of a final report, without references elsewhere. Older records have complete addresses. */
+function keptFiles(report: JsonObject | undefined, home: string): string[] {
+  const artifacts = listOf(report?.tickets).flatMap((ticket) => listOf(objectOf(ticket).artifacts));
+  const uris = artifacts.map((artifact) => wordsOf(objectOf(artifact).uri));
+  return uris.filter((uri) => /^(?:sessions\/|file:)/.test(uri)).map((uri) => openable(uri, home));
 }
 
 /** Whether no role of the session is known to cost money. */
