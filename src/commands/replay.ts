@@ -10,6 +10,7 @@ import { PAYLOAD_TYPES } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
+import { resolverOf } from "../runtime/resolved-records.ts";
 import { databasePath } from "../store/database.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
@@ -170,6 +171,7 @@ function list(
     ({ sequence, payload_type }) =>
       sequence >= filter.from && sequence <= filter.to && (filter.type === undefined || payload_type === filter.type),
   );
+  const resolved = resolverOf(folder, listing.value);
   let shown = 0;
   for (const { name, sequence, bytes } of readFolder(folder, { files, foreign })) {
     const record = recordIn(bytes);
@@ -180,7 +182,7 @@ function list(
         out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; see --verify`));
       continue;
     }
-    out.line(json ? safeJson(record) : lineOf(sequence, record));
+    out.line(json ? safeJson(resolved(record)) : lineOf(sequence, record));
   }
   if (records === 0) messages.line(NO_RECORDS);
   else if (shown === 0) messages.line(`No matching records (of ${records}).`);

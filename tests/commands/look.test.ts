@@ -14,10 +14,12 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { seal } from "../../src/log/chain.ts";
+import type { PayloadByType } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
 import { ASKING, jsonLines, type Rig, rig, tinyPlan } from "./rig.ts";
 import { built } from "../built.ts";
+import { validate } from "../protocol/examples.ts";
 
 const TWO = tinyPlan([
   {
@@ -220,6 +222,25 @@ describe("bosun replay", () => {
     appendFileSync(join(log, readdirSync(log).find((name) => name.startsWith("000003")) ?? ""), "}");
     const damaged = await typed(here, ["replay", log]);
     expect([damaged.code, damaged.stdout]).toEqual([0, expect.stringMatching(/^ {5}3 000003-\S+ cannot be read/m)]);
+  });
+
+  it("shows requests as they were sent, from the session and from a folder alone", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const copy = join(here.workspace, "copy");
+    cpSync(join(here.home, "logs", session_id), copy, { recursive: true });
+    const requests = async (target: string) => {
+      const { stdout } = await typed(here, ["replay", target, "--json", "--type", "turn_request"]);
+      return jsonLines<LogRecord>(stdout).map(({ payload }) => payload as unknown as PayloadByType["turn_request"]);
+    };
+    const sent = await requests(session_id);
+    for (const payload of sent) expect(validate("turn_request", payload)).toMatchObject({ ok: true });
+    expect(JSON.stringify(sent)).not.toMatch(/"\$\w+":/);
+    expect(sent.at(-1)?.context).toMatchObject({ requirement: expect.any(String), ticket: { task_id: "second" } });
+    expect(existsSync(sent.at(-1)?.context.plan_file ?? "")).toBe(true);
+    expect(await requests(copy)).toEqual(sent);
+    rmSync(join(copy, readdirSync(copy).find((name) => name.endsWith("-plan.json")) ?? ""));
+    expect(JSON.stringify(await requests(copy))).toContain('"$from":[');
   });
 
   it("proves a session, as text and as the object that SPEC.md promises", async () => {

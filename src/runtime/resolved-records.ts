@@ -1,0 +1,44 @@
+import { dirname, join } from "node:path";
+import { type Lookup, resolveWithin } from "../kernel/references.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { type Listing, parseRecord, readPlainFile } from "../log/reader.ts";
+import { MAX_PAYLOAD_BYTES, MAX_RECORD_BYTES } from "../protocol/limits.ts";
+import type { LogRecord } from "../protocol/record.ts";
+import { SessionRecords } from "./records.ts";
+
+/**
+ * Resolves the references of the records in a log folder. A record stays as it is stored if they lead to a record that is missing or
+ * cannot be read, or if they are not what Bosun writes.
+ */
+export function resolverOf(folder: string, { files }: Listing): (record: LogRecord) => LogRecord {
+  const names = new Map(files.map(({ sequence, name }) => [sequence, name]));
+  const nameOf = (sequence: number) => {
+    const name = names.get(sequence);
+    if (name === undefined) throw new Error(`record ${sequence} is missing`);
+    return name;
+  };
+  const records = new SessionRecords((sequence) => {
+    const bytes = readPlainFile(join(folder, nameOf(sequence)), MAX_RECORD_BYTES);
+    const record = bytes === null ? null : parseRecord(bytes.toString("utf8"));
+    if (bytes === null || record === null) throw new Error(`record ${sequence} cannot be read`);
+    return { record, bytes: bytes.length };
+  }, folder);
+  return (record) => {
+    // Other types are stored resolved. What looks like a reference there is an agent's own value.
+    if (record.payload_type !== "turn_request") return record;
+    const { artifacts_dir } = record.payload;
+    if (typeof artifacts_dir !== "string") return record;
+    const lookup: Lookup = {
+      record: (sequence) => records.record(sequence),
+      bytes: (sequence) => records.bytes(sequence),
+      file: (sequence) => join(dirname(dirname(artifacts_dir)), nameOf(sequence)),
+    };
+    try {
+      const payload = resolveWithin(record.payload, lookup, MAX_PAYLOAD_BYTES) as JsonObject | undefined;
+      return payload === undefined ? record : { ...record, payload };
+    } catch {
+      // Of a damaged or forged log.
+      return record;
+    }
+  };
+}
