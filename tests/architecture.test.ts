@@ -69,6 +69,7 @@ const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 /** The only files that read the wall clock, randomness or the environment. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "commands/lookup/id.ts": ["random"],
+  "commands/log.ts": ["new Date()"],
   "commands/status.ts": ["Date.now"],
   "lib/crash-point.ts": ["process.env"],
   "runtime/program.ts": ["process.env"],

@@ -7,10 +7,11 @@ import type { Failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { progressOf } from "../runtime/feed/standing.ts";
+import { TurnOutput } from "../runtime/feed/turn-output.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { recordsOf } from "../store/kept-record.ts";
-import { safeLine } from "../ui/display.ts";
+import { clipped, safeLine } from "../ui/display.ts";
 import { PROGRESS_MS, progressLine } from "../ui/progress.ts";
 import { type RecordLine, WHOLE } from "../ui/record-lines.ts";
 import { timelineLines } from "../ui/timeline.ts";
@@ -27,6 +28,9 @@ import { type AgentTurn, showAgentOutput } from "./presenters/agent-output.ts";
 interface LogOptions {
   readonly follow?: boolean;
 }
+
+/** Longer lines of an agent are cut, in columns. */
+const WIDEST_LINE = 1_000;
 
 /** How often a followed session is checked for changes, in ms; a check costs one pragma. */
 const LOOK_EVERY_MS = 100;
@@ -62,6 +66,8 @@ async function log(
       tickets: new Set(),
       subjects: new Map(),
       progress: undefined,
+      followsOutput: false,
+      printing: undefined,
       hasLines: false,
     };
     let shown = show(story, 0);
@@ -71,7 +77,7 @@ async function log(
     }
     if (follow) shown = await followOn(story, shown);
     showProgress(story);
-    showAgentOutput(out, paths.output, story.turns.values(), ticket_id !== undefined);
+    showAgentOutput(out, paths.output, story.turns.values(), ticket_id !== undefined && !story.followsOutput);
     if (ticket_id !== undefined) {
       tellNext(out, `bosun replay ${session_id} --ticket ${safeLine(ticket_id)}`);
       return ok(EXIT_DONE);
@@ -87,6 +93,10 @@ async function log(
   });
 }
 
+interface FollowedTurn extends AgentTurn {
+  readonly run: number;
+}
+
 /** A log while it is shown. */
 interface Story {
   readonly out: Output;
@@ -96,13 +106,16 @@ interface Story {
   readonly output: string;
   readonly formatter: RecordFormatter;
   /** The turns about the named ticket; without one, those about no ticket (the manager's). */
-  readonly turns: Map<string, AgentTurn>;
+  readonly turns: Map<string, FollowedTurn>;
   /** The tickets that were shown. */
   readonly tickets: Set<string>;
   /** The ticket of each turn. */
   readonly subjects: Map<string, string>;
   /** The latest progress of such a turn and how often there was some, until it is shown: there may be thousands. */
   progress: { readonly record: LogRecord; readonly words: string; readonly times: number } | undefined;
+  /** Whether what the named ticket's agent prints is shown as it comes. */
+  followsOutput: boolean;
+  printing: { readonly role_id: string; readonly output: TurnOutput } | undefined;
   /** Whether anything was shown. */
   hasLines: boolean;
 }
@@ -114,10 +127,14 @@ function show(story: Story, from: number): number {
   let last = from;
   for (const record of recordsOf(store, row.session_id, from + 1)) {
     last += 1;
-    const { ticket_id: about, turn_id, attempt, received_at } = record.record;
+    const { ticket_id: about, turn_id, run = 1, attempt, received_at } = record.record;
     if (about !== undefined) tickets.add(about);
     if (record.payload_type === "turn_request" && turn_id !== undefined) {
-      if (about === ticket_id) turns.set(turn_id, { turn_id, role_id: record.target, attempt });
+      if (about === ticket_id) {
+        const turn = { turn_id, run, role_id: record.target, attempt };
+        turns.set(turn_id, turn);
+        if (story.followsOutput) followOutput(story, turn, false);
+      }
       if (about !== undefined) subjects.set(turn_id, about);
     }
     const words = about === ticket_id ? progressOf(record) : undefined;
@@ -135,6 +152,22 @@ function show(story: Story, from: number): number {
 function showLine(story: Story, at: string, shown: RecordLine): void {
   story.hasLines = true;
   for (const line of timelineLines(story.out, new Date(at), shown)) story.out.line(line);
+}
+
+/** Shows what the ticket's agent prints from now on, or in all; it works on one turn at a time. */
+function followOutput(story: Story, turn: FollowedTurn, fromNow: boolean): void {
+  showPrinted(story, true);
+  const output = new TurnOutput(story.output, turn, fromNow, Number.POSITIVE_INFINITY);
+  story.printing = { role_id: turn.role_id, output };
+}
+
+/** Shows what the ticket's agent has printed since the last call; with `toEnd` all of it. */
+function showPrinted(story: Story, toEnd = false): void {
+  const { printing, target } = story;
+  for (const { text } of printing?.output.read(toEnd) ?? []) {
+    const line = { ticket: target.ticket_id, text: `${printing?.role_id} | ${clipped(text, WIDEST_LINE)}` };
+    showLine(story, new Date().toISOString(), { ...line, style: "dim" });
+  }
 }
 
 /** Shows the latest progress before something else happens, or at the end. */
@@ -160,9 +193,12 @@ async function followOn(story: Story, from: number): Promise<number> {
   let shown = from;
   let version: number | undefined;
   let lastShown = performance.now();
+  const held = () => store.holder(target.row.session_id) !== undefined;
+  if (target.ticket_id !== undefined && held()) beginOutput(story);
   for (;;) {
     // Read the owner before the records, so that its last records are still shown.
-    const held = store.holder(target.row.session_id) !== undefined;
+    const isHeld = held();
+    showPrinted(story, !isHeld);
     const now = store.version();
     if (now !== version) shown = show(story, shown);
     version = now;
@@ -170,7 +206,16 @@ async function followOn(story: Story, from: number): Promise<number> {
       showProgress(story);
       lastShown = performance.now();
     }
-    if (!held || out.ended.aborted) return shown;
+    if (!isHeld || out.ended.aborted) return shown;
     await delay(LOOK_EVERY_MS);
   }
+}
+
+/** Shows the end of what the ticket's latest agent has printed, and follows it from there. */
+function beginOutput(story: Story): void {
+  story.followsOutput = true;
+  const latest = [...story.turns.values()].at(-1);
+  if (latest === undefined) return;
+  showAgentOutput(story.out, story.output, [latest], true);
+  followOutput(story, latest, true);
 }

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { typed } from "./in-process.ts";
 import { rig, tinyPlan, until } from "./rig.ts";
@@ -11,12 +13,17 @@ def report(status, summary):
     print(json.dumps(answer | {"payload_type": "report", "payload": {"status": status, "summary": summary}}), flush=True)
 for step in range(1, 301):
     report("progress", f"step {step} of 400")
-while not os.path.exists("go"):
-    time.sleep(0.02)
+def wait(name):
+    while not os.path.exists(name):
+        time.sleep(0.02)
+print("at the foundation", file=sys.stderr, flush=True)
+wait("followed")
+print("at the roof", file=sys.stderr, flush=True)
+wait("go")
 report("completed", "Built.")
 `;
 
-it("status and log show the latest progress of a ticket's turn", async () => {
+it("status and log show the latest progress of a ticket's turn, and a followed log what it prints", async () => {
   const here = rig();
   const crew = ["--worker", `python3 ${here.write("worker.py", WORKER)}`];
   const plan = here.write(
@@ -35,8 +42,13 @@ it("status and log show the latest progress of a ticket's turn", async () => {
   const latest = 'build            progress of worker "step 300 of 400", the latest of 300\n';
   expect(await log("build")).toContain(latest);
   expect(await log("publish")).toMatch(/^.*publish.*pending.*\nnext {4}/);
+  const follower = here.start(["log", "build", "--follow"]);
+  await until("what was printed before", () => follower.stdout().includes("    at the foundation\n"));
+  writeFileSync(join(here.workspace, "followed"), "");
+  await until("what is printed now", () => follower.stdout().includes("worker | at the roof\n"));
   letGo(here);
   expect((await running.done).code).toBe(0);
+  expect((await follower.done).code).toBe(0);
   // The log shows it before the transition that followed.
   expect(await log("build")).toMatch(/step 300 of 400", the latest of 300\n\S+ build +in_progress -> awaiting_review/);
   expect(await log()).not.toContain("progress of");

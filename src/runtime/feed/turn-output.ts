@@ -25,10 +25,17 @@ export interface OutputLine {
  */
 export class TurnOutput {
   readonly #files: readonly FollowedFile[];
+  readonly #most: number;
   #told = 0;
 
-  /** With `fromNow` what the files hold already is skipped. */
-  constructor(folder: string, { turn_id, run }: { turn_id: string; run: number }, fromNow: boolean) {
+  /** With `fromNow` what the files hold already is skipped. `most`: so many lines are told in all. */
+  constructor(
+    folder: string,
+    { turn_id, run }: { turn_id: string; run: number },
+    fromNow: boolean,
+    most: number = MOST_LINES,
+  ) {
+    this.#most = most;
     this.#files = STREAMS.map((stream) => {
       const path = join(folder, `${turn_id}.${run}.${stream}.log`);
       return new FollowedFile(path, fromNow, (text) => ({ stream, text }));
@@ -37,8 +44,8 @@ export class TurnOutput {
 
   /** The lines since the last call; with `toEnd` all there are, and a last one without its end. */
   read(toEnd = false): OutputLine[] {
-    const lines = this.#files.flatMap((file) => (this.#told < MOST_LINES ? file.read(toEnd) : []));
-    const told = lines.slice(0, MOST_LINES - this.#told);
+    const lines = this.#files.flatMap((file) => (this.#told < this.#most ? file.read(toEnd) : []));
+    const told = lines.slice(0, this.#most - this.#told);
     this.#told += told.length;
     return told;
   }
