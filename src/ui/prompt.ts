@@ -8,12 +8,6 @@ import type { OpenQuestion } from "./waiting.ts";
 /** What a person typed; `left` if they pressed Ctrl-D or the question was withdrawn. */
 export type Typed = { readonly kind: "text"; readonly text: string } | { readonly kind: "left" };
 
-/** A thing to choose; the caller gets its `key`. */
-export interface Choice<K extends string> {
-  readonly key: K;
-  readonly label: string;
-}
-
 /** The position among the questions that are asked together. */
 export interface Place {
   readonly number: number;
@@ -215,44 +209,4 @@ function optionLines(question: OpenQuestion, output: Output): string[] {
     if (mark !== "") lines.push(`${lines.pop()}${output.style("dim", mark)}`);
     return lines;
   });
-}
-
-/** Asks below a heading for one of the choices, by its number. Undefined if the person left. */
-export async function promptChoice<K extends string>(
-  terminal: Terminal,
-  heading: string,
-  choices: readonly Choice<K>[],
-  signal: AbortSignal,
-): Promise<K | undefined> {
-  const title = ["", terminal.err.style("bold", heading)];
-  let label = [...title, ...choices.map((choice, index) => `  ${index + 1}  ${choice.label}`), "> "].join("\n");
-  for (;;) {
-    const typed = await promptLine(terminal, label, signal);
-    label = "> ";
-    if (typed.kind === "left") return undefined;
-    const choice = choices[Number(typed.text) - 1];
-    if (choice) return choice.key;
-    terminal.err.line(`  Type a number from 1 to ${choices.length}, or press Ctrl-D to leave it open.`);
-  }
-}
-
-/** Asks yes or no; Enter is `usual`. False if the person left. */
-export async function promptYes(
-  terminal: Terminal,
-  question: string,
-  usual: "yes" | "no",
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { err } = terminal;
-  const choices = usual === "yes" ? "[Y/n]" : "[y/N]";
-  let label = [...wrapped(`${question} ${choices}`, err.width, 0), "> "].join("\n");
-  for (;;) {
-    const typed = await promptLine(terminal, label, signal);
-    label = "> ";
-    if (typed.kind === "left") return false;
-    const word = typed.text === "" ? usual : typed.text.toLowerCase();
-    if (["y", "yes"].includes(word)) return true;
-    if (["n", "no"].includes(word)) return false;
-    err.line("  Type y or n.");
-  }
 }

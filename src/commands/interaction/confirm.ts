@@ -1,5 +1,5 @@
 import { EXIT_FAILED, EXIT_INTERRUPTED } from "../../runtime/exit.ts";
-import { promptYes } from "../../ui/prompt.ts";
+import { promptYes } from "../../ui/choices.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 

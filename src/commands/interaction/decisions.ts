@@ -1,9 +1,10 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
+import { type Choice, promptChoice } from "../../ui/choices.ts";
 import { safeLine, safeText } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
 import { planLines, type ShownPlan } from "../../ui/plan.ts";
-import { type Choice, promptChoice, promptLine } from "../../ui/prompt.ts";
+import { promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
