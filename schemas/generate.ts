@@ -183,13 +183,10 @@ function missing(key: string): never {
 }
 
 function defaults(): Node {
-  const properties = files.get(`scheduler_config${suffix}`)?.["properties"] as Record<string, Node>;
-  return Object.fromEntries(
-    Object.entries(properties).flatMap(([key, schema]) => ("default" in schema ? [[key, schema["default"]]] : [])),
-  );
+  const { $schema: _, ...settings } = read(join(schemas, "../config/scheduler_config.json"));
+  return settings;
 }
 
-/** A module with a validator for each key, of the schema that is its value. With `verbose` an error has what a message for people needs. */
 function validatorsFile(exported: { readonly [name: string]: string }, verbose = true): string {
   // Stop at the first error: a message names one, and hostile input must not make millions of them.
   const ajv = new Ajv2020({

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Environment } from "../config/found.ts";
 import { dialectOf } from "../config/role-defaults.ts";
+import { STANDARD_ROLES, standardRoles } from "../config/roles.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -43,8 +44,13 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   const sandboxed = await Promise.all(
     roles.value.map(async (role) => ({ ...role, sandbox: await sandboxOf(role, context.environment.PATH) })),
   );
+  const standard = await standardRoles();
+  if (!standard.ok) return standard;
+  // Those that no other layer seats.
+  const further = standard.value.filter(({ role_id }) => !roles.value.some((role) => role.role_id === role_id));
   if (options.json === true) {
-    out.line(safeJson({ roles: sandboxed.map((role) => withoutValues(role, context.environment)) }));
+    const shown = (role: Role) => withoutValues(role, context.environment);
+    out.line(safeJson({ roles: sandboxed.map(shown), further: { source: STANDARD_ROLES, roles: further.map(shown) } }));
     return ok(EXIT_DONE);
   }
   const rows = sandboxed.map((role) => [
@@ -69,6 +75,10 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
     if (when !== undefined) out.line(safeLine(`${role.role_id} is ${when}`));
     const variables = passed(role, context.environment).map(({ name, set }) => (set ? name : `${name} (not set here)`));
     if (variables.length > 0) out.line(safeLine(`${role.role_id} sees ${variables.join(", ")}`));
+  }
+  if (further.length > 0) {
+    const names = further.map(({ role_id, type }) => `--${type} ${role_id}`);
+    out.line(safeLine(`Also known, from ${STANDARD_ROLES}: ${names.join(", ")}`));
   }
   tellNext(out, "bosun doctor");
   return ok(EXIT_DONE);

@@ -31,11 +31,15 @@ export function listCrews(folders: readonly string[]): Result<CrewFile[], Failur
 }
 
 /** The roles of the crew with this name; failure `usage` for an unknown name, `configuration` for a wrong file. */
-export async function loadCrew(name: string, folders: readonly string[]): Promise<Result<Role[], Failure>> {
+export async function loadCrew(
+  name: string,
+  folders: readonly string[],
+  standard: readonly Role[] = [],
+): Promise<Result<Role[], Failure>> {
   const crews = listCrews(folders);
   if (!crews.ok) return crews;
   const crew = crews.value.find((candidate) => candidate.name === name);
-  if (crew) return loadRoles([], [crew.file]);
+  if (crew) return loadRoles([], [crew.file], standard);
   const names = crews.value.map((candidate) => candidate.name);
   return err(
     failure("usage", `There is no crew named ${JSON.stringify(name)}.${didYouMean(name, names)}`, {

@@ -6,7 +6,7 @@ import type { Finding } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role, RoleRegistry, RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
-import { crewProgram } from "./installation.ts";
+import { crewProgram, shipped } from "./installation.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 
 /** Senders of envelopes that are not roles. */
@@ -14,20 +14,36 @@ const RESERVED = ["user", "scheduler"];
 
 /**
  * The roles of a crew, overridden by those of the files: a role with a known id changes the fields it names and keeps its place;
- * others are added. A new `cli_command` drops the dialect and model that belonged to the old one. Failure `configuration` with
- * every problem of the first file that has any.
+ * others are added, with what they leave out from the standard roles. A new `cli_command` drops the dialect and model that belonged to the
+ * old one. Failure `configuration` with every problem of the first file that has any.
  */
-export async function loadRoles(crew: readonly Role[], files: readonly string[]): Promise<Result<Role[], Failure>> {
-  const roles = new Map(crew.map((role) => [role.role_id, role]));
+export async function loadRoles(
+  crew: readonly Role[],
+  files: readonly string[],
+  standard: readonly Role[] = [],
+): Promise<Result<Role[], Failure>> {
+  const roles = byId(crew);
   for (const file of files) {
     const document = loadDocument(file);
     if (!document.ok) return err(problemsFailure([document.error]));
-    const registry = mergeRegistry(roles, document.value.value);
+    const registry = mergeRegistry(new Map([...byId(standard), ...roles]), document.value.value);
     const findings = await checkRegistry(registry, document.value);
     if (findings.length > 0) return err(findingsFailure(document.value, findings));
     for (const role of (registry as unknown as RoleRegistry).roles) roles.set(role.role_id, resolvePrograms(role));
   }
   return ok([...roles.values()]);
+}
+
+/** The shipped registry, the lowest layer: its roles take a seat only when they are named. */
+export const STANDARD_ROLES = shipped("config", "roles.json");
+
+/** The roles of the shipped registry. Failure `configuration`. */
+export function standardRoles(): Promise<Result<Role[], Failure>> {
+  return loadRoles([], [STANDARD_ROLES]);
+}
+
+function byId(roles: readonly Role[]): Map<string, Role> {
+  return new Map(roles.map((role) => [role.role_id, role]));
 }
 
 /** Whether there is a role for each of these seats; failure `configuration` that names the missing types and how to add one. */

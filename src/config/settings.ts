@@ -7,11 +7,12 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/
 import type { Role } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure, problemsIn } from "./document.ts";
 import type { Environment } from "./found.ts";
+import { shipped } from "./installation.ts";
 import { costsMoney, isEmbedded } from "./role-defaults.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 import { environmentTexts, type GivenText, givenValues, keyPointer } from "./setting-text.ts";
 
-/** Where settings come from. For each setting the first source that gives it wins: `flags > config > environment > project > user > default`. */
+/** Where settings come from. For each setting the first source that gives it wins: `flags > config > environment > project > user > the shipped file`. */
 export interface SettingSources {
   readonly flags: readonly GivenText[];
   /** The file of `--config`. */
@@ -32,7 +33,7 @@ export interface SettingSources {
 /** A session's settings. */
 export interface Settings {
   readonly values: ResolvedConfiguration;
-  /** The source of each value that is no default, by its dotted key, `budget.turns`: a flag, a variable, or `file:line`. */
+  /** The source of each value by its dotted key, `budget.turns`: a flag, a variable, or `file:line`. A default by circumstance has none. */
   readonly origins: ReadonlyMap<string, string>;
 }
 
@@ -55,6 +56,7 @@ export async function resolveSettings(sources: SettingSources): Promise<Result<S
   const layers: Layer[] = [];
   const problems: Problem[] = [];
   for (const layer of [
+    fileLayer(shipped("config", "scheduler_config.json"), "."),
     fileLayer(sources.user, "."),
     fileLayer(sources.project, ".."),
     textLayer("environment", environmentTexts(sources.environment), directory),

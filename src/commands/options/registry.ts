@@ -8,7 +8,7 @@ import {
   findUserConfiguration,
   isDirectory,
 } from "../../config/found.ts";
-import { loadRoles } from "../../config/roles.ts";
+import { loadRoles, standardRoles } from "../../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings, type Settings } from "../../config/settings.ts";
@@ -33,7 +33,7 @@ export function addRegistryOptions(command: Command): void {
   command
     .option("--crew <name>", "a named set of roles: embedded, or one of yours")
     .option("--roles <file>", "a role registry that adds to the crew (repeatable)", collect)
-    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect")
+    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or a role id")
     .option("--worker <cmd>", "the worker: likewise")
     .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect)
     .option("--config <file>", "scheduler settings, as YAML or JSON");
@@ -108,16 +108,18 @@ function flagsFor({ settings, roles, crews }: FoundConfiguration, options: Regis
 
 /**
  * All roles: the named crew, then the found registries and those of `--roles`, then `--manager` and `--worker`; later ones replace earlier
- * ones. Without a named crew the embedded one fills empty seats.
+ * ones, and all build on the standard roles. Without a named crew the embedded one fills empty seats.
  */
 export async function loadRegistry(options: RegistryOptions, found: Found): Promise<Result<Role[], Failure>> {
   const folders = [found.user?.crews, found.project?.crews].filter((folder) => folder !== undefined);
-  const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, folders);
+  const standard = await standardRoles();
+  if (!standard.ok) return standard;
+  const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, folders, standard.value);
   if (!crew.ok) return crew;
   const files = [found.user?.roles, found.project?.roles, ...(options.roles ?? [])].filter(
     (file) => file !== undefined,
   );
-  const merged = await loadRoles(crew.value, files);
+  const merged = await loadRoles(crew.value, files, standard.value);
   if (!merged.ok) return merged;
   const pass_env = variablesFrom(options);
   if (!pass_env.ok) return pass_env;
@@ -125,7 +127,8 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
   for (const type of ["worker", "manager"] as const) {
     const text = options[type];
     if (text === undefined) continue;
-    const role = roleFromFlag(type, text);
+    const named = [...roles, ...standard.value].find((role) => role.role_id === text && role.type === type);
+    const role = named ? ok(named) : roleFromFlag(type, text);
     if (!role.ok) return role;
     roles = replaceSeat(roles, { ...role.value, ...pass_env.value });
   }
