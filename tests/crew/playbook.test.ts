@@ -384,3 +384,13 @@ describe("the playbook as a program", () => {
     expect(ran.stdout).toContain("BOSUN_PLAYBOOK is not set");
   });
 });
+
+it("the playbook waits on when a task holds others up for long", async () => {
+  const report = { status: "blocked", summary: "Look.", metadata: { reason: "waiting_for_dependency" } };
+  const { type, payload } = await playbook(plan, { ...onTicket("look", "report"), payload: report });
+  expect([type, payload["summary"], payload["steps"]]).toEqual([
+    "instruction",
+    expect.stringMatching(/^Wait/),
+    undefined,
+  ]);
+});

@@ -11,7 +11,7 @@ const answers: { [message in PayloadType]?: { [sender in Sender]?: PayloadType[]
   clarification_response: { manager: ["clarification", "plan"] },
   ticket: { manager: ["clarification", "instruction", "instruction_proposal"] },
   instruction_proposal: { worker: ["report"] },
-  report: { manager: ["clarification", "instruction"] },
+  report: { manager: ["clarification", "instruction", "plan"] },
   instruction: { worker: ["report"] },
   review_request: { manager: ["clarification", "review"] },
   error: { manager: ["clarification", "instruction", "plan", "review"] },

@@ -128,7 +128,9 @@ export class Crew {
       case "nothing":
         return usual;
       case "fails":
-        return failed(failure("agent_failed", "It exited with code 1."), { exit: { code: 1, signal: null } });
+        return failed(failure("agent_failed", `It exited with code ${random.between(1, 3)}.`), {
+          exit: { code: 1, signal: null },
+        });
       case "hangs":
         return { ...usual, takes_ms: Number.POSITIVE_INFINITY };
       case "silent":
@@ -210,6 +212,11 @@ export class Crew {
         return report(isGood ? "proposal" : random.pick(["proposal", "blocked", "completed", "error"]), random);
       case "report":
         if (request.payload.expects.includes("verdict")) return verdict(request, random, isGood);
+        if (subject === "" && random.chance(0.3)) {
+          const { ticket } = request.payload.context as { ticket?: { ticket_id: string } };
+          const tasks = this.plan.revised(ticket?.ticket_id ?? "", time + 1);
+          return { payload_type: "plan", payload: { summary: "Another plan", tasks } };
+        }
         return asks ? questions(random) : instruction(random, subject);
       case "instruction":
         return report(

@@ -65,7 +65,10 @@ export function scenarioOf(seed: number): Scenario {
     comparable,
     roles: roles.map((role) => ({ ...role, ...limitsOfRole(limits, comparable) })),
     tasks: tasks.map((task) => (limits.chance(0.08) ? { ...task, budget: limitsOfTicket(limits, comparable) } : task)),
-    config: limited(configurationOf(random, comparable), limits, comparable),
+    config: {
+      ...limited(configurationOf(random, comparable), limits, comparable),
+      max_attempts: randomOf(seed, "attempts").between(1, 8),
+    },
     input: mode === "debate" ? debateInput(random, roles) : random.chance(0.1) ? { confirm: true } : {},
     planGiven: mode === "schedule" && random.chance(0.1),
     misfortunes: {
@@ -93,7 +96,7 @@ function configurationOf(random: Random, comparable: boolean): ResolvedConfigura
     max_retries: random.between(0, 2),
     retry_backoff_ms: random.pick([0, 50, 1000]),
     timeout_s: random.pick([5, 20]),
-    idle_timeout_s: 0,
+    idle_timeout_s: 600,
     kill_grace_s: 2,
     max_review_rounds: random.between(0, 2),
     check_rounds: random.between(0, 2),
@@ -101,7 +104,8 @@ function configurationOf(random: Random, comparable: boolean): ResolvedConfigura
     max_escalations: random.between(0, 2),
     max_recoveries: comparable ? 100 : random.between(0, 3),
     max_hold_s: random.pick([20, 100]),
-    dependency_notice_s: random.pick([7, 3600]),
+    // The manager's answer to a long wait depends on when it is asked, which a crash may change.
+    dependency_notice_s: comparable ? random.pick([100_000, 200_000]) : random.pick([7, 3600]),
     plan_approval: random.pick(["never", "never", "ask"]),
     review: "manager",
     proposal: random.pick(["never", "risk", "risk", "always"]),

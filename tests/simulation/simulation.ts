@@ -8,6 +8,7 @@ import { FamilyRules } from "./family-rules.ts";
 import { MODES } from "./modes.ts";
 import { People } from "./people.ts";
 import { CALM, scenarioOf } from "./scenario.ts";
+import { checkAttempts } from "./attempt-rules.ts";
 import { compareMemory, checkAsks, checkChanges, checkClosed, checkRow, checkWork } from "./state-rules.ts";
 import { type Violation, World } from "./world.ts";
 
@@ -57,6 +58,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
   world.database.onCommit = (lease, commit) => {
     rules.check(lease, commit);
     checkChanges(world, commit);
+    checkAttempts(world, lease, commit);
     checkRow(world, lease, commit);
     checkAsks(world, commit);
     people.observe(lease, commit);

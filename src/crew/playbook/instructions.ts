@@ -45,6 +45,9 @@ export function instruction(work: Work): Reply {
 /** The answer to a worker's report: its questions are passed on until they are answered, then the instruction is given. */
 export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<string, string>): Reply {
   const revision = Math.max(0, work.revision);
+  if (objectOf(report["metadata"])["reason"] === "waiting_for_dependency") {
+    return { payload_type: "instruction", payload: { summary: "Wait on: the work goes on as planned." } };
+  }
   if (report["status"] !== "blocked") return numbered(work, revision);
   const questions = listOf(report["questions"]).map(objectOf);
   if (questions.length === 0) {

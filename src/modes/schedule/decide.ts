@@ -84,12 +84,18 @@ function dispatchAnswer(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket
       onClarification(draft, fact, turn);
       return;
     case "plan": {
+      if (ticket && turn.message === "report") {
+        refuseUnexpected(draft, fact, turn);
+        return;
+      }
       const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
       if (wrong) refuseAnswer(draft, ticket?.id, wrong);
       return;
     }
     case "instruction":
       if (ticket) onInstruction(draft, fact, ticket);
+      // The manager waits on: its words are kept, and nothing moves.
+      else if (draft.session.long_wait) draft.remember(draft.session.long_wait.ticket);
       return;
     case "instruction_proposal":
       if (ticket) onInstructionProposal(draft, fact, ticket);

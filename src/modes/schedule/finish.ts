@@ -62,6 +62,7 @@ function conclude(draft: Draft): void {
     finish(draft, ended?.outcome, ended?.reason);
     return;
   }
+  withdraw(draft, undefined, "every ticket is over");
   const ask_id = `a${draft.session.asked + 1}`;
   draft.patchSession({ asked: draft.session.asked + 1, gate: { ask_id, subject: "result", first: false } });
   draft.moveSession("result_proposed");

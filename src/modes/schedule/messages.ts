@@ -19,6 +19,11 @@ export function isForWorker(message: MessageType): boolean {
   return TO_WORKER.has(message);
 }
 
+/** Whether a turn about the session asks the manager what to do about a long wait. Nothing waits for its answer. */
+export function isAboutLongWait(id: string | undefined, { message }: { readonly message: MessageType }): boolean {
+  return id === undefined && message === "report";
+}
+
 /** Reasons that an agent's error cannot give: only a plan, a person or the rules do. */
 const NOT_FROM_AGENTS: ReadonlySet<string> = new Set([
   "cancelled",

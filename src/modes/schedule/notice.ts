@@ -2,9 +2,21 @@ import { from } from "../../kernel/references.ts";
 import type { Json } from "../../lib/json.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import type { Draft } from "./draft.ts";
+import { isForWorker } from "./messages.ts";
+import { offer } from "./offering.ts";
+import type { Ticket } from "./state.ts";
 
 /** How many waiting tickets a notice names. */
 const NOTICE_LENGTH = 10;
+
+/** Asks the manager whether to wait on or to plan again. Only one such turn is open, beside the turns about tickets. */
+function askManager(draft: Draft, { id, turn }: Ticket, record: number): void {
+  const { phase, roles, turn: open, waits_for } = draft.session;
+  const isAsked = open !== undefined || waits_for !== undefined || (turn && !isForWorker(turn.message));
+  if (phase !== "running" || isAsked || !roles.some(({ type }) => type === "manager")) return;
+  draft.patchSession({ long_wait: { ticket: id, record } });
+  offer(draft, undefined, "report");
+}
 
 export function armNotice(draft: Draft): void {
   if (draft.session.notice) return;
@@ -13,8 +25,8 @@ export function armNotice(draft: Draft): void {
 }
 
 /**
- * Reports the unfinished tickets that hold up others for long. A person sees it at once, the manager in the history of
- * the ticket's next turn.
+ * Reports the unfinished tickets that hold up others for long. A person sees it at once; the manager is asked about the first of them that
+ * it holds no turn about, and sees the others in the history of their next turns.
  */
 export function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
@@ -40,6 +52,7 @@ export function notice(draft: Draft): void {
     // Each notice replaces the one before, so that they do not crowd out the history.
     draft.remember(id, told, ticket.noticed);
     draft.patchTicket(id, { noticed: told });
+    askManager(draft, ticket, told);
   }
   draft.setTimer("notice", after, true);
 }

@@ -43,6 +43,7 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
     case "changes_requested":
       // The gate stays: the next plan replaces a first plan as a whole, and the manager is shown the revision that it wrote.
       if (gate.subject === "plan") draft.patchSession({ gate });
+      withdraw(draft, undefined, "the plan was sent back");
       draft.moveSession("plan_sent_back");
       offer(draft, undefined, "requirement");
       return;

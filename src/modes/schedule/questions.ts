@@ -1,6 +1,7 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
 import type { Draft } from "./draft.ts";
+import { isAboutLongWait } from "./messages.ts";
 import { offer, putAgain, putAgainLater } from "./offering.ts";
 import type { OpenTurn, Place, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
@@ -9,7 +10,8 @@ import { refuseAnswer } from "./trouble.ts";
 export function onClarification(draft: Draft, fact: FactOf<"clarification">, turn: OpenTurn): void {
   const id = fact.subject;
   const rounds = (turn.rounds ?? 0) + 1;
-  if (id === undefined && hasNoQuestions(draft, fact, turn)) {
+  const isAboutRequirement = id === undefined && !isAboutLongWait(id, turn);
+  if (isAboutRequirement && hasNoQuestions(draft, fact, turn)) {
     offer(draft, undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
     return;
   }
@@ -57,9 +59,9 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
   };
   draft.patchSession({ asked: draft.session.asked + 1 });
   draft.putQuestions(set);
-  if (id === undefined) draft.moveSession("questions_asked");
+  if (isAboutRequirement) draft.moveSession("questions_asked");
   putAgainLater(draft, id, set.id, {
-    message: id === undefined ? "clarification_response" : turn.message,
+    message: isAboutRequirement ? "clarification_response" : turn.message,
     retries: 0,
     rounds,
   });

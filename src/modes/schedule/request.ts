@@ -7,7 +7,7 @@ import { expectedAnswers } from "../../protocol/rights.ts";
 import { attemptsLeft } from "./attempts.ts";
 import { needsBudget } from "./budget.ts";
 import { discussionReport } from "./discussion.ts";
-import { isForWorker } from "./messages.ts";
+import { isAboutLongWait, isForWorker } from "./messages.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import {
   type Allowance,
@@ -30,12 +30,23 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
   const ticket = stamp.subject === undefined ? undefined : state.tickets.get(stamp.subject);
   const turn = stamp.subject === undefined ? session?.turn : ticket?.turn;
   if (!session || turn?.turn_id !== stamp.turn_id) throw new Error(`nobody holds turn ${stamp.turn_id}`);
+  if (isAboutLongWait(stamp.subject, turn)) return longWaitRequest(state, session, turn);
   return {
     expects: expects(turn, ticket),
     message: { payload_type: turn.message, payload: message(state, session, turn, ticket) },
     context: context(state, session, turn, ticket),
     ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),
     ...remainingTurns(ticket?.allowance),
+  };
+}
+
+/** The manager is asked about a ticket that others wait for, whose own turn goes on. */
+function longWaitRequest(state: ReadonlyState<ScheduleState>, session: SessionValue, turn: OpenTurn): TurnDraft {
+  const { ticket: id = "", record } = session.long_wait ?? {};
+  return {
+    expects: expects(turn, undefined),
+    message: { payload_type: turn.message, payload: payloadOf(record) },
+    context: context(state, session, turn, state.tickets.get(id)),
   };
 }
 
@@ -47,7 +58,9 @@ function remainingTurns(allowance: Allowance | undefined): { remaining_turns?: n
 
 function expects({ message: asked }: OpenTurn, ticket: Ticket | undefined): PayloadType[] {
   const types = expectedAnswers(SCHEDULE_RIGHTS, isForWorker(asked) ? "worker" : "manager", asked);
-  return asked === "error" && ticket && !isReviewable(ticket) ? types.filter((type) => type !== "review") : types;
+  if (!ticket) return types;
+  if (asked === "report") return types.filter((type) => type !== "plan");
+  return asked === "error" && !isReviewable(ticket) ? types.filter((type) => type !== "review") : types;
 }
 
 function message(

@@ -7,7 +7,8 @@ import type { Rights } from "../../protocol/rights.ts";
 export const SCHEDULE_RIGHTS: Rights = {
   manager: {
     clarification: ["requirement", "clarification_response", "ticket", "report", "review_request", "error"],
-    plan: ["requirement", "clarification_response", "error"],
+    // In answer to a report only if it is about a long wait; `expects` says when.
+    plan: ["requirement", "clarification_response", "report", "error"],
     instruction_proposal: ["ticket"],
     instruction: ["ticket", "report", "error"],
     // In answer to an error only if there is delivered work that the manager reviews; `expects` says when.
@@ -54,7 +55,7 @@ export const SCHEDULE_RIGHTS: Rights = {
     review_request: "always",
     // If checks review a ticket, the scheduler approves it when they pass.
     review: "always",
-    // The notice that tickets wait for another one is a blocked report to the manager.
+    // The notice that tickets wait for another one is a blocked report to the manager, which may be asked about it.
     report: "always",
     // Questions go to a person with scoped ids; default answers come back if there is no person.
     clarification: "always",

@@ -210,6 +210,8 @@ export interface SessionValue extends Holder {
   /** How many questions and approvals were asked for; their ids count up. */
   readonly asked: number;
   readonly notice?: boolean;
+  /** What the session's `report` turn is about: the ticket that others wait for, and the notice that says so. */
+  readonly long_wait?: { readonly ticket: string; readonly record: number };
   /** How it was closed, until a ticket moves again. A session that is reopened without effect is closed as before. */
   readonly ended?: { readonly outcome: Outcome; readonly reason?: string };
 }

@@ -9,7 +9,7 @@ import { BUDGET_TIMER, isExemptFromBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
-import { isForWorker, reasonOfError } from "./messages.ts";
+import { isAboutLongWait, isForWorker, reasonOfError } from "./messages.ts";
 import { notice } from "./notice.ts";
 import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
@@ -29,6 +29,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
   }
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
+  if (isAboutLongWait(id, turn)) return;
   if (id !== undefined && isForWorker(turn.message) && isRepeated(draft, id, why.code, refused)) {
     retriesSpent(draft, id, turn, why.code, [refused]);
     return;
@@ -41,6 +42,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
 export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
   const { code, refused } = fact.payload;
+  if (isAboutLongWait(id, turn)) return;
   if (id !== undefined && isForWorker(turn.message)) workerFailed(draft, fact, id, turn, code, refused);
   else if (NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
   else afterBackoff(draft, id, turn, refused, code);
@@ -225,7 +227,7 @@ function giveUp(draft: Draft, id: string, reason: string): void {
 export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
   const code = reasonOfError(fact.payload.code);
   if (!ticket) {
-    finish(draft, "failed", code);
+    if (!isAboutLongWait(fact.subject, turn)) finish(draft, "failed", code);
     return;
   }
   if (isForWorker(turn.message)) {
