@@ -9,6 +9,9 @@ import type { Instant } from "../protocol/timestamp.ts";
  * Stores sessions. `commit` is the only hot write. Callers must work with a store on this machine and with one that many machines
  * share, so every write is async, and every write of a session carries its lease.
  *
+ * A ticket or its history has no write of its own: both follow from the records, and a commit writes all three together. Written alone they
+ * would disagree with the log, which is what a replay proves.
+ *
  * Any call can fail with `storage` (the disk or the database cannot be used; the message names the path and the remedy) and
  * `storage_full`; other failures are listed with their calls. Reads that do not return a `Result` throw a `StorageError`.
  */

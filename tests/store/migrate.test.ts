@@ -3,6 +3,7 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
+import { getSession } from "../../src/store/get-session.ts";
 import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
 import { child, openFiles, temporaryDirectory } from "./rig.ts";
@@ -167,6 +168,8 @@ describe("a database of an older version", () => {
     const reader = value(openReader(home));
     onTestFinished(() => reader.close());
     expect(reader.sessions()).toMatchObject([{ session_id: "s1", last_sequence: 2 }]);
+    for (const from of [home, reader]) expect(value(getSession(from, "s1"))).toMatchObject({ state: "closed" });
+    expect(failureOf(getSession(home, "s2")).code).toBe("not_found");
     expect(versionOf(databasePath(home))).toBe(1);
     expect(existsSync(backup(home))).toBe(false);
   });
