@@ -27,14 +27,15 @@ describe("an exception in the scheduler", () => {
 
   it("ends the session before a record that breaks its schema, and names it", async () => {
     const rig = newRig();
-    // A notice of an in-process agent is not checked before.
+    // No reader of an agent's lines gives such a code: it stands for a bug in one.
+    const refusal = { payload_type: "report", code: "No Code", pointer: "", message: "no" };
     const script: Script = (_request, sink) => {
-      sink.emit({ kind: "envelope", payload_type: "report", payload: { status: "progress", summary: 7 } });
+      sink.emit({ kind: "refused", refusal, excerpt: "" });
       return report();
     };
     const session = await begin(rig, { agentFor: crew(TASKS, { instruction: script }) });
     const ended = session.run({ waitForPeople: false });
-    await expect(ended).rejects.toThrow(/^Record \d+, report, .* \/payload\/summary \[type\]$/);
+    await expect(ended).rejects.toThrow(/^Record \d+, error, .* \/payload\/code \[pattern\]$/);
     const records = logOf(rig, session.session_id);
     expect(records.at(-1)).toMatchObject({ payload_type: "turn_request" });
     expect(await run(await resume(rig, session.session_id, { agentFor: crew(TASKS) }))).toEqual(DONE);
