@@ -244,7 +244,7 @@ export class Crew {
     const usage = { input_tokens: 10, output_tokens: 5, cost_usd: 0.01 };
     if (isGood || random.chance(0.5)) return { payload_type: "plan", payload: { summary: "The plan", tasks, usage } };
     const wrong = random.pick([
-      [],
+      [...tasks, ...tasks],
       [...tasks, { task_id: "X", description: "Nobody's", dependencies: ["nowhere"] }],
       [...tasks, { task_id: "X", description: "Its own", dependencies: ["X"] }],
       [...tasks, { task_id: "X", description: "Whose?", assigned_to: { role_id: "stranger" } }],
