@@ -58,7 +58,8 @@ export function understood(name: PayloadType | "plan_file", value: Json): Unders
     return Object.fromEntries(
       members.map(([key, inner = null]) => {
         const shape = Object.hasOwn(fields, key) ? fields[key] : undefined;
-        return [key, read(inner, shape ?? "", pointerTo(pointer, key), pointerTo(place, key))];
+        // Without pointers for fields that nobody knows, of which a hostile payload may have a million.
+        return [key, shape ? read(inner, shape, pointerTo(pointer, key), pointerTo(place, key)) : inner];
       }),
     );
   }

@@ -2,13 +2,13 @@ import type { TurnAbout } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { safeJson } from "./display.ts";
 import type { Output } from "./terminal.ts";
-import { startHeartbeat } from "./heartbeat.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { localize } from "./words.ts";
 import type { Ending, Reporter } from "./reporter.ts";
 
 /** One JSON object a line, for programs, as SPEC.md promises: `hello`, then events, at last `result`. Nothing else is on that stream. */
 export function jsonReporter(out: Output): Reporter {
-  let heartbeat: NodeJS.Timeout | undefined;
+  let heartbeat: Heartbeat | undefined;
   const say = (value: object) => {
     out.line(safeJson(value));
     heartbeat?.refresh();
@@ -16,7 +16,7 @@ export function jsonReporter(out: Output): Reporter {
   return {
     begin: ({ session_id, version, requirement, workspace, resumed, now }) => {
       say({ type: "hello", bosun: version, session_id, requirement, workspace, resumed });
-      heartbeat = startHeartbeat(() => say({ type: "heartbeat", session_id, ...standing(now()) }));
+      heartbeat = new Heartbeat(() => say({ type: "heartbeat", session_id, ...standing(now()) }));
     },
     event(event) {
       const { kind } = event;
@@ -32,7 +32,7 @@ export function jsonReporter(out: Output): Reporter {
       for (const hold of holds) say({ type: "hold", session_id, ...hold });
     },
     end: (ending) => say(result(out, ending)),
-    close: () => clearInterval(heartbeat),
+    close: () => heartbeat?.stop(),
   };
 }
 

@@ -3,7 +3,7 @@ import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { clipped, hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
 import { endingLines } from "./ending.ts";
-import { startHeartbeat } from "./heartbeat.ts";
+import { FIRST_MS, Heartbeat } from "./heartbeat.ts";
 import { PROGRESS_MS, PendingProgress } from "./progress.ts";
 import type { Opening, Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
@@ -19,7 +19,7 @@ const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that
 /** A line for everything that happens: for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
   let opening: Opening | undefined;
-  let heartbeat: NodeJS.Timeout | undefined;
+  let heartbeat: Heartbeat | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
   const formatter = new RecordFormatter();
   const progress = new PendingProgress();
@@ -54,7 +54,9 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
 
   const tellRecord = (record: UnsealedRecord) => {
     progress.note(record);
-    const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
+    const isFinish = record.record.effects?.some(({ to }) => to === "done") === true;
+    const done = opening && isFinish ? doneWords(opening.counts()) : undefined;
+    const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output, done };
     for (const told of formatter.format(record, telling)) tell(new Date(record.record.received_at), told);
   };
 
@@ -82,7 +84,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
         head("dim", `${counted(skipped, "earlier record")}:`, `bosun log ${session_id}`);
         line(standing());
       }
-      heartbeat = startHeartbeat(() => line(`HEARTBEAT ${standing()}`));
+      heartbeat = new Heartbeat(() => line(`HEARTBEAT ${standing()}`), FIRST_MS);
       progressTimer = setInterval(() => {
         for (const { at, line: told } of progress.take()) tell(at, told);
       }, PROGRESS_MS).unref();
@@ -108,7 +110,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       for (const text of endingLines(out, ending, opening?.resumed)) out.line(text);
     },
     close() {
-      clearInterval(heartbeat);
+      heartbeat?.stop();
       clearInterval(progressTimer);
     },
   };
@@ -122,6 +124,12 @@ function whereWords({ session_id, workspace, elsewhere }: Opening): [words: stri
       ? "stops it, closing this terminal does not"
       : "detaches, and the session continues to run";
   return [[`in ${safeLine(workspace)}`], [`Ctrl-C ${ctrl_c}:`, `bosun attach ${session_id}`]];
+}
+
+/** `(7/20)`. */
+function doneWords(counts: Standing["counts"]): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return `(${counts.done ?? 0}/${all})`;
 }
 
 /** The standing in one line: which role works on what and for how long, what is checked, which roles are held, and the counts. */

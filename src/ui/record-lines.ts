@@ -21,6 +21,8 @@ type Told = Omit<RecordLine, "ticket">;
 export interface FormatOptions extends PrintedLimits {
   /** The role that took the record's turn, if it is known. */
   readonly role_id?: string | undefined;
+  /** How many tickets are done, for the line of one that is finished. */
+  readonly done?: string | undefined;
 }
 
 /** For following a session. */
@@ -58,7 +60,8 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
   return effects.map((effect): RecordLine => {
     const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
-    const text = `${effect.from ?? "new"} -> ${effect.to}${reason}${own}`;
+    const count = effect.to === "done" && options.done !== undefined ? `  ${options.done}` : "";
+    const text = `${effect.from ?? "new"} -> ${effect.to}${reason}${count}${own}`;
     return { ticket: effect.ticket_id, text, style: STATE_STYLE[effect.to] };
   });
 }

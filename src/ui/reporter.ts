@@ -41,6 +41,8 @@ export interface Opening {
   /** Set if another process runs the session: what Ctrl-C does here, and how many earlier records are not shown. */
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
   readonly now: () => Standing;
+  /** How many tickets are in each state. */
+  readonly counts: () => Readonly<Record<string, number>>;
 }
 
 /** How a command that ran a session leaves it. */

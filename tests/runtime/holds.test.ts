@@ -119,11 +119,7 @@ describe("a held role", () => {
         message: 'the role "hand" is held (trust): let its program trust the workspace, then resume the session',
       },
     });
-    expect(
-      logOf(rig, session.session_id)
-        .map(({ payload_type }) => payload_type)
-        .slice(-2),
-    ).toEqual(["timer_fired", "session_stopped"]);
+    expect(logOf(rig, session.session_id).at(-1)).toMatchObject({ payload_type: "session_stopped" });
     able = true;
     expect(await run(await resume(rig, session.session_id, { agentFor }))).toMatchObject({ outcome: "done" });
   });

@@ -37,7 +37,7 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
 }
 
 /** What the driver does not know of a session that it shows. */
-export type SessionOpening = Omit<Opening, "session_id" | "version" | "output" | "now">;
+export type SessionOpening = Omit<Opening, "session_id" | "version" | "output" | "now" | "counts">;
 
 /**
  * Shows a session and brings what it asks to an answer, whichever process runs it: `begin`, then events as the feed tells them, then `end`.
@@ -80,6 +80,7 @@ export class Driver {
       version: programVersion(),
       output: sessionPaths(home, session_id).output,
       now: () => feed.standing(),
+      counts: () => feed.counts(),
     });
     feed.subscribe((event) => this.#reporter.event(event));
     feed.subscribe((event) => this.interaction.event(event));

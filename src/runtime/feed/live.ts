@@ -2,6 +2,7 @@ import { Bus, type SessionEvent } from "../bus.ts";
 import type { ReadableSession } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
 import { TurnNotes, workload } from "./standing.ts";
+import { SubjectCounts } from "./subject-counts.ts";
 
 /** As much of a session of this process as its feed needs. */
 export interface LiveSession extends Pick<ReadableSession, "session_id" | "ledger" | "view"> {
@@ -17,6 +18,8 @@ export function liveFeed(session: LiveSession): SessionFeed {
   const bus = new Bus();
   const notes = new TurnNotes();
   const told = new Set<string>();
+  const subjects = new SubjectCounts();
+  for (const { id, status } of session.view().subjects) subjects.set(id, status);
   const tellAsks = (committed: number) => {
     for (const ask_id of told) if (!ledger.asks.has(ask_id)) told.delete(ask_id);
     for (const [ask_id, ask] of ledger.asks) {
@@ -28,8 +31,10 @@ export function liveFeed(session: LiveSession): SessionFeed {
   session.bus.subscribe((event: SessionEvent) => {
     // The session tells of an ask before the record that it is about. The feed tells of it afterwards.
     if (event.kind === "ask") return;
-    if (event.kind === "record") notes.add(event.record);
-    else if (event.kind === "turn_ended") notes.drop(event);
+    if (event.kind === "record") {
+      notes.add(event.record);
+      subjects.add(event.record);
+    } else if (event.kind === "turn_ended") notes.drop(event);
     bus.emit(event);
     if (event.kind === "record") tellAsks(event.sequence);
   });
@@ -48,6 +53,7 @@ export function liveFeed(session: LiveSession): SessionFeed {
         running: notes.of(found.running),
       };
     },
+    counts: () => subjects.counts,
     asks: () => [...ledger.asks.values()].filter(({ ask_id }) => told.has(ask_id)),
   };
 }

@@ -8,6 +8,7 @@ import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
+import { SubjectCounts } from "./subject-counts.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
 /** How often the store and the output files are looked at, in ms. A look at an unchanged store costs one pragma. */
@@ -43,8 +44,8 @@ interface Look {
 export class StoredFeed implements SessionFeed {
   readonly #parts: StoredFeedParts;
   readonly #bus = new Bus();
-  /** The status of each subject, from the effects of the records told so far. */
-  readonly #statuses = new Map<string, string>();
+  /** From the records told so far. */
+  readonly #subjects = new SubjectCounts();
   readonly #asks = new Map<string, { readonly ask: LedgerAsk; isTold: boolean }>();
   readonly #turns: StoredTurns;
   readonly #warnings = new Set<string>();
@@ -83,18 +84,20 @@ export class StoredFeed implements SessionFeed {
   }
 
   standing(): Standing {
-    const counts: Record<string, number> = {};
-    for (const status of this.#statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
     const { row, figures, asks, workload: found } = this.#look ?? {};
     return {
       state: row?.state ?? "",
-      counts,
+      counts: this.counts(),
       turns: figures?.turns ?? 0,
       waiting: asks?.length ?? 0,
       running: this.#notes.of(found?.running ?? []),
       checking: found?.checking ?? [],
       held: found?.held ?? [],
     };
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    return this.#subjects.counts;
   }
 
   asks(): readonly LedgerAsk[] {
@@ -146,7 +149,7 @@ export class StoredFeed implements SessionFeed {
     if (look === undefined) return;
     this.#past = joins ? look.row.last_sequence : first - 1;
     for (const record of recordsOf(store, session_id, 1, this.#past)) {
-      this.#count(record);
+      this.#subjects.add(record);
       if (record.integrity.sequence < first) this.#since = record.record.received_at;
     }
     if (!joins) return;
@@ -181,7 +184,7 @@ export class StoredFeed implements SessionFeed {
   #tell({ integrity, ...record }: LogRecord): void {
     const isNew = integrity.sequence > this.#past;
     if (isNew) {
-      this.#count(record);
+      this.#subjects.add(record);
       this.#notes.add(record);
       this.#turns.before(record);
     }
@@ -189,10 +192,6 @@ export class StoredFeed implements SessionFeed {
     if (!isNew) return;
     this.#turns.after(record);
     if (isStop(record)) this.stopping();
-  }
-
-  #count({ record }: UnsealedRecord): void {
-    for (const { ticket_id, to } of record.effects ?? []) this.#statuses.set(ticket_id, to);
   }
 
   /** Tells what the stored state has and no record says. */
