@@ -40,7 +40,7 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/mode.ts": ["review"],
   "kernel/references.ts": ["ticket_id"],
   "runtime/feed/stored-turns.ts": ["ticket_id"],
-  "runtime/feed/stored.ts": ["ticket_id"],
+  "runtime/feed/subject-counts.ts": ["ticket_id"],
   "runtime/turns/artifacts.ts": ["ticket_id"],
   "runtime/replay.ts": ["ticket_id"],
 };

@@ -43,7 +43,9 @@ describe("bosun run at a terminal", () => {
     await pane.shows(`closing this terminal does not: bosun attach ${session_id}`);
     letGo(here);
     expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).toMatch(/wait +in_progress -> awaiting_review[^]*wait +awaiting_review -> done {1,2}\(1\/1\)/);
+    expect(pane.screen()).toMatch(
+      /wait +in_progress -> awaiting_review[^]*wait +awaiting_review -> done {1,2}\(1\/1\)/,
+    );
     expect(pane.screen()).toContain(`${session_id} is done: 1 of 1 ticket done`);
     expect(readFileSync(join(here.home, "sessions", session_id, "scheduler.log"), "utf8")).toMatch(
       new RegExp(`^\\S+Z process ${owner} runs ${session_id}\n$`),

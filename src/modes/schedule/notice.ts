@@ -9,12 +9,17 @@ import type { Ticket } from "./state.ts";
 /** How many waiting tickets a notice names. */
 const NOTICE_LENGTH = 10;
 
-/** Asks the manager whether to wait on or to plan again. Only one such turn is open, beside the turns about tickets. */
-function askManager(draft: Draft, { id, turn }: Ticket, record: number): void {
-  const { phase, roles, turn: open, waits_for } = draft.session;
+/**
+ * Asks the manager whether to wait on or to plan again, at most `max_escalations` times about a ticket, or a manager that answers each time
+ * with a plan would never come to an end. Only one such turn is open, beside the turns about tickets.
+ */
+function askManager(draft: Draft, { id, turn, wait_asks = 0 }: Ticket, record: number): void {
+  const { phase, roles, turn: open, waits_for, settings } = draft.session;
+  if (wait_asks >= settings.max_escalations) return;
   const isAsked = open !== undefined || waits_for !== undefined || (turn && !isForWorker(turn.message));
   if (phase !== "running" || isAsked || !roles.some(({ type }) => type === "manager")) return;
   draft.patchSession({ long_wait: { ticket: id, record } });
+  draft.patchTicket(id, { wait_asks: wait_asks + 1 });
   offer(draft, undefined, "report");
 }
 

@@ -65,8 +65,8 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
     if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", "replanned");
     draft.move(ticket.id, "replanned");
   }
-  const { attempt, attempts_before, failed_as, history, notes, clarifications, since, escalations, allowance } =
-    draft.ticket(ticket.id) ?? ticket;
+  const before = draft.ticket(ticket.id) ?? ticket;
+  const { attempt, attempts_before, failed_as, history, notes, clarifications, since, escalations, allowance } = before;
   draft.putTicket({
     ...planned,
     ...(allowance ? carriedOver(planned, allowance) : {}),
@@ -76,6 +76,7 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
     ...(failed_as === undefined ? {} : { failed_as }),
     // Kept, or a manager that answers every escalation with a plan would never reach the limit.
     ...(escalations === undefined ? {} : { escalations }),
+    ...(before.wait_asks === undefined ? {} : { wait_asks: before.wait_asks }),
     ...(history ? { history } : {}),
     ...(notes ? { notes } : {}),
     ...(clarifications ? { clarifications } : {}),

@@ -107,6 +107,8 @@ export interface Ticket extends Holder {
   readonly delivered?: boolean;
   /** The record of the latest notice that other tickets wait for it. */
   readonly noticed?: number;
+  /** How often the manager was asked about the long wait for it. */
+  readonly wait_asks?: number;
   readonly reviews?: number;
   readonly failed_reviews?: number;
   readonly proposal?: number;

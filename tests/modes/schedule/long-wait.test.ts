@@ -67,6 +67,14 @@ describe("a long wait", () => {
     expect(session.open).toEqual(OPEN);
   });
 
+  it("is asked about max_escalations times at most, also after another plan", () => {
+    const session = waiting().replan(undefined, task("a", { description: "another way" }), ...PLAN.slice(1));
+    session.instruct("a").admit("a").fireTimer("notice").fireTimer("notice");
+    expect(session.open).toEqual(OPEN);
+    session.answer(undefined, "instruction", { summary: "Wait." }).fireTimer("notice");
+    expect(session.open).toEqual(AFTER);
+  });
+
   it("is not asked about while the manager has a turn about the ticket", () => {
     const session = schedule({ config: { dependency_notice_s: 60 } }).plan(...PLAN);
     session.instruct("a").deliver("a").fireTimer("notice").fireTimer("notice");
