@@ -18,8 +18,8 @@ export function liveFeed(session: LiveSession): SessionFeed {
   const bus = new Bus();
   const notes = new TurnNotes();
   const told = new Set<string>();
-  const subjects = new SubjectCounts();
-  for (const { id, status } of session.view().subjects) subjects.set(id, status);
+  // Counted when a viewer first asks, because a large session takes long.
+  let subjects: SubjectCounts | undefined;
   const tellAsks = (committed: number) => {
     for (const ask_id of told) if (!ledger.asks.has(ask_id)) told.delete(ask_id);
     for (const [ask_id, ask] of ledger.asks) {
@@ -33,7 +33,7 @@ export function liveFeed(session: LiveSession): SessionFeed {
     if (event.kind === "ask") return;
     if (event.kind === "record") {
       notes.add(event.record);
-      subjects.add(event.record);
+      subjects?.add(event.record);
     } else if (event.kind === "turn_ended") notes.drop(event);
     bus.emit(event);
     if (event.kind === "record") tellAsks(event.sequence);
@@ -53,7 +53,7 @@ export function liveFeed(session: LiveSession): SessionFeed {
         running: notes.of(found.running),
       };
     },
-    counts: () => subjects.counts,
+    counts: () => (subjects ??= new SubjectCounts(session.view().subjects)).counts,
     asks: () => [...ledger.asks.values()].filter(({ ask_id }) => told.has(ask_id)),
   };
 }

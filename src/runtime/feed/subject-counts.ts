@@ -1,3 +1,4 @@
+import type { SessionView } from "../../kernel/mode.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 
 /** How many subjects of a session are in each state, by the effects of its records. */
@@ -5,12 +6,16 @@ export class SubjectCounts {
   readonly #statuses = new Map<string, string>();
   readonly #counts: Record<string, number> = {};
 
+  constructor(subjects: SessionView["subjects"] = []) {
+    for (const { id, status } of subjects) this.#set(id, status);
+  }
+
   /** The states that are used, with their counts. */
   get counts(): Readonly<Record<string, number>> {
     return { ...this.#counts };
   }
 
-  set(id: string, status: string): void {
+  #set(id: string, status: string): void {
     const before = this.#statuses.get(id);
     if (before === status) return;
     this.#statuses.set(id, status);
@@ -22,6 +27,6 @@ export class SubjectCounts {
   }
 
   add({ record }: UnsealedRecord): void {
-    for (const { ticket_id, to } of record.effects ?? []) this.set(ticket_id, to);
+    for (const { ticket_id, to } of record.effects ?? []) this.#set(ticket_id, to);
   }
 }
