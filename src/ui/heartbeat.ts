@@ -12,7 +12,7 @@ export class Heartbeat {
   /** `first_ms`: how long until the first beat. */
   constructor(beat: () => void, first_ms: number = HEARTBEAT_MS) {
     this.#beat = beat;
-    this.#timer = setTimeout(() => this.#first(), first_ms).unref();
+    this.#timer = setInterval(() => this.#first(), first_ms).unref();
   }
 
   refresh(): void {
@@ -20,10 +20,11 @@ export class Heartbeat {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    clearInterval(this.#timer);
   }
 
   #first(): void {
+    clearInterval(this.#timer);
     this.#timer = setInterval(this.#beat, HEARTBEAT_MS).unref();
     this.#beat();
   }

@@ -111,6 +111,7 @@ describe("bosun run at a terminal", () => {
     const plan = here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]));
     const pane = open(here, ["run", "--plan", plan, "--yes", "--no-confirm", "--worker", `sh ${worker}`]);
     await taskIsWatched(here, pane);
+    await pane.shows("worker started");
     pane.type("C-c");
     await pane.shows("Stopping: asked 1 agent to end");
     pane.type("C-c");
