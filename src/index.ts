@@ -19,6 +19,5 @@ export { createSession, type NewSessionInput } from "./runtime/create.ts";
 export { resumeSession } from "./runtime/resume.ts";
 export { type Proof, verifySession } from "./runtime/proof.ts";
 export type { Session } from "./runtime/session.ts";
-export { getSession } from "./store/get-session.ts";
-export { openReader, openStore } from "./store/sqlite-store.ts";
+export { getSession, openReader, openStore } from "./store/sqlite-store.ts";
 export type { Store, StoreReader } from "./store/store.ts";

@@ -1,6 +1,5 @@
 import type { Change } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { objectOf } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import { seal } from "../log/chain.ts";
 import type { Head } from "../log/verify.ts";
@@ -9,12 +8,6 @@ import { recordFault } from "../protocol/record-check.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import type { ArtifactRow, SessionChanges } from "../store/store.ts";
 import type { SessionContext } from "./context.ts";
-
-/**
- * So many requests for each type of message are checked. Requests of one type are built alike, and checking all of them would take a
- * fifth of the time of a large session.
- */
-const CHECKED_REQUESTS = 100;
 
 interface Group {
   readonly expected: number;
@@ -32,8 +25,6 @@ interface Group {
 export class Journal {
   readonly #context: SessionContext;
   readonly #unkept = new Set<(durable: boolean) => void>();
-  /** How many requests were recorded, by the type of their message. */
-  readonly #requestsChecked = new Map<unknown, number>();
   #head: Head;
   #group: Group;
   #abandoned = false;
@@ -59,7 +50,8 @@ export class Journal {
    */
   record(record: UnsealedRecord): void {
     const sequence = this.#head.sequence + 1;
-    const fault = recordFault(record, this.#checksOf(record));
+    // Payloads of agents and people are checked when they are taken in.
+    const fault = recordFault(record, record.source === "scheduler" ? "all" : "header");
     if (fault !== undefined) {
       throw new Error(
         `Record ${sequence}, ${record.payload_type}, does not fit schemas/record.schema.json at ${fault}`,
@@ -69,16 +61,6 @@ export class Journal {
     this.#head = { sequence, hash: sealed.hash };
     this.#context.records.add(sequence, record, sealed.line);
     this.#group.records.push({ ...sealed, record });
-  }
-
-  /** Payloads of agents and people are checked when they are taken in. */
-  #checksOf({ source, payload_type, payload }: UnsealedRecord): "all" | "header" {
-    if (source !== "scheduler") return "header";
-    if (payload_type !== "turn_request") return "all";
-    const asked = objectOf(payload.message).payload_type;
-    const checked = this.#requestsChecked.get(asked) ?? 0;
-    this.#requestsChecked.set(asked, checked + 1);
-    return checked < CHECKED_REQUESTS ? "all" : "header";
   }
 
   changes(changes: readonly Change[]): void {

@@ -13,7 +13,7 @@ import { type Queries, queriesOn } from "./queries.ts";
 import { checkSessionId, unknownSession } from "./sessions.ts";
 import { readerOn } from "./sqlite-reader.ts";
 import { guarded } from "./storage-failure.ts";
-import type { Commit, Lease, Owner, Store, StoreReader } from "./store.ts";
+import type { Commit, Lease, Owner, SessionRow, Store, StoreReader } from "./store.ts";
 
 /** Whether a home on a file system that machines share is accepted; tests pass their own `statfs`. */
 export interface SharedHome {
@@ -61,6 +61,21 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   if (!made.ok) return made;
   made.value.close();
   return openReader(home, shared);
+}
+
+/**
+ * The row of a session, by its id or a prefix that only one session has; from a home, which is opened for this call, or from a reader that
+ * is open. Failures: `not_found`, `usage` for an ambiguous prefix, and those of `openReader`.
+ */
+export function getSession(from: string | StoreReader, session_id: string): Result<SessionRow, Failure> {
+  if (typeof from !== "string") return from.session(session_id);
+  const reader = openReader(from);
+  if (!reader.ok) return reader;
+  try {
+    return reader.value.session(session_id);
+  } finally {
+    reader.value.close();
+  }
 }
 
 /** `guarded` for the first statements on a connection, which fail if the tables are not those that the migrations make. */

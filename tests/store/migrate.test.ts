@@ -3,9 +3,8 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
-import { getSession } from "../../src/store/get-session.ts";
 import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
-import { openReader, openStore } from "../../src/store/sqlite-store.ts";
+import { getSession, openReader, openStore } from "../../src/store/sqlite-store.ts";
 import { child, openFiles, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
