@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { PayloadByType, PayloadType } from "../protocol/payload.ts";
-import type { Exit } from "../protocol/record.ts";
+import type { PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
+import type { Conversation, Exit } from "../protocol/record.ts";
 import type { Refusal } from "../protocol/refusal.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -30,6 +30,29 @@ export interface TurnRequest {
   readonly slot: number;
   /** The directory for the agent's raw output, beside the log. */
   readonly output_directory: string;
+  /** The program's own conversation that this turn goes on with. A new one if it is left out. */
+  readonly conversation?: GoneOn;
+}
+
+/** A conversation to go on with, itself or a copy of it (`fork`). */
+export interface GoneOn extends Conversation {
+  readonly how: "resume" | "fork";
+}
+
+/** A permission that a program asks for in the middle of a turn. */
+export interface PermissionRequest {
+  /** What it wants to do, in one line: `run: npm publish`, `write: /etc/hosts`. */
+  readonly action: string;
+  /** The whole command, patch or arguments. */
+  readonly details?: string;
+  /** The program's reason. */
+  readonly why?: string;
+}
+
+export interface Permission {
+  readonly granted: boolean;
+  /** What the person said, or why nobody was asked. */
+  readonly notes?: string;
 }
 
 export interface TurnContext {
@@ -39,6 +62,10 @@ export interface TurnContext {
   started(process: ProcessIdentity): Promise<void>;
   /** Reports what the agent sends before its answer, in order. */
   emit(event: TurnEvent): void;
+  /**
+   * Asks for a permission while the agent waits. Never rejects: when the turn ends, or where nobody may be asked, it is not granted.
+   */
+  permit(request: PermissionRequest): Promise<Permission>;
 }
 
 /** Identifies a process after its parent has died, even if the pid is used again. */
@@ -54,13 +81,15 @@ export interface ProcessIdentity {
  * - `duplicate`: a second answer, which is ignored.
  * - `late`: an answer after the turn has ended.
  * - `console`: text that is not meant for the scheduler.
+ * - `conversation`: the id of the program's conversation, as soon as it is known, so that a crash does not lose it.
  */
 export type TurnEvent =
   | { readonly kind: "envelope"; readonly payload_type: "artifact_ref" | "report"; readonly payload: JsonObject }
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly excerpt: string }
   | { readonly kind: "duplicate"; readonly payload_type: PayloadType }
   | { readonly kind: "late"; readonly payload_type: PayloadType; readonly payload: JsonObject }
-  | { readonly kind: "console"; readonly stream: "stdout" | "stderr"; readonly text: string };
+  | { readonly kind: "console"; readonly stream: "stdout" | "stderr"; readonly text: string }
+  | { readonly kind: "conversation"; readonly id: string };
 
 export interface Answer {
   readonly payload_type: PayloadType;
@@ -73,4 +102,7 @@ export interface TurnResult {
   readonly failure?: Failure;
   readonly exit?: Exit;
   readonly refused: readonly Refusal[];
+  /** What the program told of its use, whether or not there is an answer. */
+  readonly usage?: Usage;
+  readonly conversation?: Conversation;
 }

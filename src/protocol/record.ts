@@ -2,7 +2,14 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Integrity, RecordMeta } from "./generated/types.ts";
 import type { Instant } from "./timestamp.ts";
 
-export type { ActingPerson as Actor, Exit, Integrity, RecordedEffect, RecordMeta } from "./generated/types.ts";
+export type {
+  ActingPerson as Actor,
+  Conversation,
+  Exit,
+  Integrity,
+  RecordedEffect,
+  RecordMeta,
+} from "./generated/types.ts";
 
 /** The `version` of every envelope that this program writes. */
 export const WIRE_VERSION = "1.0";

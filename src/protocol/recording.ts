@@ -2,6 +2,7 @@ import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import type { PayloadType, Usage } from "./payload.ts";
 import {
   type Actor,
+  type Conversation,
   type Disposition,
   type Exit,
   type RecordedEffect,
@@ -34,13 +35,14 @@ export interface Recording {
   readonly turn?: { readonly turn_id: string; readonly attempt: number; readonly run: number } | undefined;
   readonly exit?: Exit | undefined;
   readonly usage?: Usage | undefined;
+  readonly conversation?: Conversation | undefined;
   readonly actor?: Actor | undefined;
   readonly effects?: readonly Effect[] | undefined;
 }
 
 /** The record of an envelope, before it has a place in the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
-  const { turn, subject, exit, usage, actor, effects } = recording;
+  const { turn, subject, exit, usage, conversation, actor, effects } = recording;
   const record: RecordMeta = {
     kind: recording.kind,
     received_at: recording.at,
@@ -49,6 +51,7 @@ export function recordOf(recording: Recording): UnsealedRecord {
     ...about(subject),
     ...(exit ? { exit } : {}),
     ...(usage ? { usage } : {}),
+    ...(conversation ? { conversation } : {}),
     ...(actor ? { actor } : {}),
     ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),
   };

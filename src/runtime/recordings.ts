@@ -18,6 +18,7 @@ export function factFrom(input: FactInput, sequence: number, at: Instant): Fact 
     ...(input.subject === undefined ? {} : { subject: input.subject }),
     ...(input.turn ? { turn: input.turn } : {}),
     ...(input.usage ? { usage: input.usage } : {}),
+    ...(input.conversation ? { conversation: input.conversation } : {}),
   } as unknown as Fact;
 }
 

@@ -172,12 +172,12 @@ class Replay {
 
 /** The fact of a record. */
 function factOf(sequence: number, record: LogRecord): Fact {
-  const { received_at, turn_id, ticket_id, attempt, run, usage } = record.record;
+  const { received_at, turn_id, ticket_id, attempt, run, usage, conversation } = record.record;
   const { source, payload } = record;
   const payload_type = record.payload_type as PayloadType;
   const subject = ticket_id === undefined ? {} : { subject: ticket_id };
   const turn = turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...subject };
-  return factFrom({ source, payload_type, payload, ...subject, turn, usage }, sequence, received_at);
+  return factFrom({ source, payload_type, payload, ...subject, turn, usage, conversation }, sequence, received_at);
 }
 
 /** Whether a record is a refused, repeated or late message, which moves nothing. */

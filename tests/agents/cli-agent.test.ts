@@ -20,6 +20,7 @@ function simply(request: TurnRequest, launcher: Launcher = embeddedLauncher(), s
     signal,
     started: async () => {},
     emit: () => {},
+    permit: async () => ({ granted: false }),
   });
 }
 

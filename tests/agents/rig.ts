@@ -155,6 +155,7 @@ export class AgentRig {
         events.push(event);
         emitted.emit("event");
       },
+      permit: async () => ({ granted: false }),
     });
     onTestFinished(async () => {
       abort.abort();

@@ -31,6 +31,7 @@ function turn(
     signal: more.signal ?? new AbortController().signal,
     started: () => Promise.reject(new Error("there is no process to record")),
     emit: (event) => more.events?.push(event),
+    permit: async () => ({ granted: false }),
   };
   return scriptedAgent(handler).turn({ ...REQUEST, timeout_ms: more.timeout_ms ?? REQUEST.timeout_ms }, context);
 }

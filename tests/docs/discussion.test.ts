@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { requestLine } from "../../src/agents/cli/envelope-dialect.ts";
+import { requestLine } from "../../src/agents/cli/dialects/envelope.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Answer, TurnRequest } from "../../src/kernel/agent.ts";

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import { requestLine } from "../../src/agents/cli/envelope-dialect.ts";
+import { requestLine } from "../../src/agents/cli/dialects/envelope.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Answer, TurnContext, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";

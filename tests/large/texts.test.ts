@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { requestLine } from "../../src/agents/cli/envelope-dialect.ts";
+import { requestLine } from "../../src/agents/cli/dialects/envelope.ts";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { validateEnvelope, validatePayload } from "../../src/protocol/envelope.ts";

@@ -1,19 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import type { Isolation, Launcher, SandboxPaths } from "../launcher.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
-import { ConsoleLog } from "./console-log.ts";
-import { EnvelopeReader, mayBeEnvelope, requestLine } from "./envelope-dialect.ts";
+import type { Repair } from "./dialects/dialect.ts";
+import { dialectFor } from "./dialects/index.ts";
 import { agentEnvironment, missedVariable } from "./environment.ts";
-import { cancelledTurn, turnResult } from "./outcome.ts";
-import { Throttle } from "./throttle.ts";
-import { type RunLimits, type RunListener, type Stream, SupervisedRun } from "./process.ts";
-import { StderrTail } from "./stderr-tail.ts";
-
-const CONSOLE_LINE_BYTES = 1_048_576;
-const MAX_CONSOLE_EVENTS = 1_000;
-const CONSOLE_EVENT_CHARACTERS = 8_192;
+import { cancelledTurn, turnResult, withUsageOf } from "./outcome.ts";
+import { type RunLimits, SupervisedRun } from "./process.ts";
+import { TurnOutput } from "./turn-output.ts";
 
 /** Settings of every command-line agent, whatever its role. */
 export interface CliSettings {
@@ -32,8 +29,9 @@ export interface CliSettings {
 }
 
 /**
- * Runs command-line programs that speak the envelope dialect (SPEC.md). Each turn is one process: started, recorded, and only then
- * given its request; its whole group is gone when the turn ends. A program that cannot be started gives an `environment` failure.
+ * Runs command-line programs, each in the dialect of its role. Each turn is one process: started, recorded, and only then given its
+ * request; its whole group is gone when the turn ends. An answer that cannot be read is asked for once more, by a second process that goes
+ * on with the conversation. A program that cannot be started gives an `environment` failure.
  */
 export function cliAgent({ launcher, settings }: { launcher: Launcher; settings: CliSettings }): Agent {
   return { turn: (request, context) => takeTurn(launcher, settings, request, context) };
@@ -48,40 +46,85 @@ async function takeTurn(
   if (context.signal.aborted) return cancelledTurn(request);
   const made = makeWorkDirectory(request.payload.artifacts_dir);
   if (!made.ok) return { failure: made.error, refused: [] };
-  const environment = agentEnvironment(settings.environment, request);
+  const output = new TurnOutput(request, context, settings);
+  try {
+    const first = await runProcess(launcher, settings, request, context, output);
+    const { repair } = first;
+    if (repair === undefined || context.signal.aborted) return first.result;
+    const second = await runProcess(launcher, settings, request, context, output, repair);
+    return withUsageOf(first.result, second.result);
+  } finally {
+    await output.close();
+  }
+}
+
+/** Runs one process of a turn. `repair` is what to ask for once more, if its answer could not be read. */
+async function runProcess(
+  launcher: Launcher,
+  settings: CliSettings,
+  request: TurnRequest,
+  context: TurnContext,
+  output: TurnOutput,
+  repaired?: Repair,
+): Promise<{ readonly result: TurnResult; readonly repair?: Repair }> {
+  const given = agentEnvironment(settings.environment, request);
+  const scratch = new Scratch();
+  const spoken = dialectFor(request.role)({
+    request,
+    environment: given,
+    scratch: () => scratch.path(),
+    emit: (event) => context.emit(event),
+    show: (text) => void output.show("stdout", text),
+    redact: settings.redact,
+    ...(repaired === undefined ? {} : { repair: repaired }),
+  });
+  const environment = { ...given, ...spoken.environment };
   const launched = await launcher.launch({
-    command: request.role.cli_command ?? [],
+    command: spoken.command,
     directory: request.payload.workspace,
     environment,
     ...isolationOf(request, settings),
   });
-  if (!launched.ok) return { failure: launched.error, refused: [] };
+  if (!launched.ok) {
+    scratch.remove();
+    return { result: { failure: launched.error, refused: [] } };
+  }
 
   const { timeout_ms, idle_timeout_ms } = request;
   const { kill_grace_ms, answer_grace_ms, max_output_bytes } = settings;
   const limits: RunLimits = { timeout_ms, idle_timeout_ms, kill_grace_ms, answer_grace_ms, max_output_bytes };
-  const reader = new EnvelopeReader(request, (event) => context.emit(event), settings.redact);
-  const listener = new TurnListener(request, context, settings, reader, () => run.answered());
+  const { reader, converses = false, keepsLines = false } = spoken;
+  const listener = output.listener(reader, keepsLines, () => run.answered());
   const run = new SupervisedRun(launched.value, limits, listener, context.signal);
+  reader.connect?.({
+    say: (text) => {
+      if (keepsLines) void output.keep(text.trimEnd());
+      run.say(text);
+    },
+    close: () => run.close(),
+    permit: (asked) => run.whileWaiting(context.permit(asked)),
+  });
 
   // A process that is not on record could not be found after a crash, so it MUST NOT get its request.
   const recorded = await context.started(launched.value.identity).then(
     () => true,
     () => false,
   );
-  if (recorded) run.give(requestLine(request));
+  if (keepsLines) void output.keep(spoken.input.trimEnd());
+  if (recorded) run.give(spoken.input, converses);
   else run.stop("not_recorded");
   crashPoint("turn_given");
 
   const end = await run.ended;
-  await listener.close();
-  const stderr_tail = listener.stderrTail();
-  return turnResult(request, limits, end, {
-    answer: reader.answer,
-    refused: reader.refused,
-    stderr_tail,
-    missed_variable: missedVariable(stderr_tail, settings.environment, environment),
-  });
+  listener.close();
+  scratch.remove();
+  const stderr_tail = output.stderrTail();
+  const heard = reader.end(end, stderr_tail);
+  const missed_variable = missedVariable(stderr_tail, settings.environment, environment);
+  const result = turnResult(request, limits, end, { ...heard, stderr_tail, missed_variable });
+  const { conversation } = heard;
+  if (end.cause !== "exited" || heard.repair === undefined || conversation === undefined || repaired) return { result };
+  return { result, repair: { conversation, prompt: heard.repair } };
 }
 
 /** The sandbox that the role requires. */
@@ -96,63 +139,16 @@ function isolationOf(
   return { isolation: { level, required: true, paths: { writable, hidden, readable } } };
 }
 
-/** Passes messages on to the reader, and other lines to the console logs, the events and the tail of stderr. */
-class TurnListener implements RunListener {
-  readonly #context: TurnContext;
-  readonly #settings: CliSettings;
-  readonly #reader: EnvelopeReader;
-  readonly #answered: () => void;
-  readonly #logs: Readonly<Record<Stream, ConsoleLog>>;
-  readonly #tail = new StderrTail();
-  readonly #throttle: Throttle | undefined;
-  #consoleEvents = 0;
+/** A directory of one process, made when it is first asked for. */
+class Scratch {
+  #path: string | undefined;
 
-  constructor(
-    request: TurnRequest,
-    context: TurnContext,
-    settings: CliSettings,
-    reader: EnvelopeReader,
-    answered: () => void,
-  ) {
-    this.#context = context;
-    this.#settings = settings;
-    this.#reader = reader;
-    this.#answered = answered;
-    const { messages_per_minute } = request.role.rate_limit ?? {};
-    this.#throttle = messages_per_minute === undefined ? undefined : new Throttle(messages_per_minute);
-    const { turn_id, run } = request.stamp;
-    const logOf = (stream: Stream) =>
-      new ConsoleLog(join(request.output_directory, `${turn_id}.${run}.${stream}.log`), settings.max_output_bytes);
-    this.#logs = { stdout: logOf("stdout"), stderr: logOf("stderr") };
+  path(): string {
+    this.#path ??= mkdtempSync(join(tmpdir(), "bosun-"));
+    return this.#path;
   }
 
-  capOf(stream: Stream, firstByte: number): number {
-    return stream === "stdout" && mayBeEnvelope(firstByte) ? this.#settings.max_line_bytes : CONSOLE_LINE_BYTES;
-  }
-
-  line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined {
-    if (stream === "stdout") {
-      const kind = this.#reader.read(bytes, cut);
-      if (kind === "answer") this.#answered();
-      if (kind !== "console") return this.#throttle?.taken();
-    }
-    const tooLong = cut || bytes.length > CONSOLE_LINE_BYTES;
-    const kept = bytes.toString("utf8", 0, Math.min(bytes.length, CONSOLE_LINE_BYTES));
-    const text = this.#settings.redact(tooLong ? `${kept} [cut]` : kept);
-    if (stream === "stderr") this.#tail.add(text);
-    this.#consoleEvents += 1;
-    if (this.#consoleEvents <= MAX_CONSOLE_EVENTS) {
-      this.#context.emit({ kind: "console", stream, text: text.slice(0, CONSOLE_EVENT_CHARACTERS) });
-    }
-    return this.#logs[stream].write(text);
-  }
-
-  stderrTail(): string {
-    return this.#tail.text();
-  }
-
-  async close(): Promise<void> {
-    this.#throttle?.close();
-    await Promise.all([this.#logs.stdout.close(), this.#logs.stderr.close()]);
+  remove(): void {
+    if (this.#path !== undefined) rmSync(this.#path, { recursive: true, force: true });
   }
 }

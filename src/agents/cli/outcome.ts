@@ -1,14 +1,14 @@
-import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import type { TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Failure, type FailureCode, failure } from "../../protocol/failure.ts";
+import type { Usage } from "../../protocol/payload.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
 import type { Exit } from "../../protocol/record.ts";
+import type { Heard } from "./dialects/dialect.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
-/** The messages and the stderr of a run. */
-export interface RunOutput {
-  readonly answer: Answer | undefined;
-  readonly refused: readonly Refusal[];
+/** What was heard in a run, and its stderr. */
+export interface RunOutput extends Heard {
   readonly stderr_tail: string;
   /** A variable that it names on stderr, which the scheduler has and it was not given. */
   readonly missed_variable?: string | undefined;
@@ -16,14 +16,38 @@ export interface RunOutput {
 
 /** A turn's result from its run's end and output. Each way to fail has its own code and message. */
 export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): TurnResult {
-  const { answer, refused } = output;
+  const { answer, refused, usage, conversation } = output;
   const failed = failureOf(request, limits, end, output);
   return {
     ...(answer === undefined ? {} : { answer }),
     ...(failed === undefined ? {} : { failure: failed }),
     ...(end.exit === undefined ? {} : { exit: end.exit }),
     refused,
+    ...(usage === undefined ? {} : { usage }),
+    ...(conversation === undefined ? {} : { conversation }),
   };
+}
+
+/** The result of the second process of a turn, with what the first used. */
+export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
+  const usage = sumOf(first.usage, second.usage);
+  const conversation = second.conversation ?? first.conversation;
+  return {
+    ...second,
+    ...(usage === undefined ? {} : { usage }),
+    ...(conversation === undefined ? {} : { conversation }),
+  };
+}
+
+/** A number that one of the two did not tell is unknown, not zero. */
+function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
+  if (first === undefined || second === undefined) return undefined;
+  const keys = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
+  const sums = keys.flatMap((key) => {
+    const [one, other] = [first[key], second[key]];
+    return one === undefined || other === undefined ? [] : [[key, one + other] as const];
+  });
+  return Object.fromEntries(sums);
 }
 
 /** The result of a turn that was cancelled before its program started. */
@@ -39,7 +63,7 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
   const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
   switch (end.cause) {
     case "exited":
-      return exitFailure(request, end, output);
+      return output.failure ?? exitFailure(request, end, output);
     case "answered":
       return undefined;
     case "output_limit":

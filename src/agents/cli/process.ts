@@ -66,6 +66,7 @@ export class SupervisedRun {
   readonly #time: TimeLimits;
   #bytes = 0;
   #pausedPipes = 0;
+  #waiting = 0;
   #waitFor: Promise<void> | undefined;
   #over = false;
 
@@ -84,11 +85,34 @@ export class SupervisedRun {
     this.ended = this.#run(promise, this.#read(), signal);
   }
 
-  /** Writes the input, then end of file. The time limits count from here. */
-  give(input: string): void {
+  /** Writes the input, then end of file unless more will be said. The time limits count from here. */
+  give(input: string, more = false): void {
     if (this.#over) return;
-    this.#launched.stdin.end(input);
+    this.#launched.stdin.write(input);
+    if (!more) this.#launched.stdin.end();
     this.#time.start();
+  }
+
+  /** Writes to a process that was given its input with `more`. */
+  say(text: string): void {
+    if (!this.#over) this.#launched.stdin.write(text);
+  }
+
+  /** Ends the input of a process that was given it with `more`. */
+  close(): void {
+    this.#launched.stdin.end();
+  }
+
+  /** Suspends the time limits while a person is waited for. */
+  async whileWaiting<T>(answer: Promise<T>): Promise<T> {
+    this.#waiting += 1;
+    this.#time.suspend();
+    try {
+      return await answer;
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#time.proceed();
+    }
   }
 
   /** The agent has answered: it has `answer_grace_ms` to exit, and no other limit. */

@@ -26,6 +26,7 @@ export class TimeLimits {
   #started = 0;
   #lastOutput = 0;
   #answered: number | undefined;
+  #suspended: number | undefined;
   #over = false;
 
   constructor(settings: TimeLimitSettings, isPaused: () => boolean, passed: (cause: TimeCause) => void) {
@@ -55,6 +56,19 @@ export class TimeLimits {
     this.#lastOutput = performance.now();
   }
 
+  /** The agent waits for a person: no limit runs until `proceed`. */
+  suspend(): void {
+    this.#suspended ??= performance.now();
+  }
+
+  proceed(): void {
+    if (this.#suspended === undefined) return;
+    this.#started += performance.now() - this.#suspended;
+    this.#suspended = undefined;
+    this.activity();
+    this.#check();
+  }
+
   end(): void {
     this.#over = true;
     clearTimeout(this.#timer);
@@ -74,7 +88,7 @@ export class TimeLimits {
 
   /** Reports a limit that has passed by the monotonic clock, or checks again later. */
   #check(): void {
-    if (this.#over) return;
+    if (this.#over || this.#suspended !== undefined) return;
     clearTimeout(this.#timer);
     // The machine slept or this process was stopped, so output could not be read: that time does not count as idle.
     const uptime = uptimeMs();

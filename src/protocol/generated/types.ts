@@ -1461,6 +1461,7 @@ export type RecordMeta = {
   readonly disposition: "applied" | "late" | "duplicate" | "refused";
   readonly exit?: Exit;
   readonly usage?: Usage;
+  readonly conversation?: Conversation;
   readonly actor?: ActingPerson;
   readonly effects?: readonly RecordedEffect[];
 };
@@ -1470,6 +1471,14 @@ export type RecordMeta = {
 export type Exit = {
   readonly code: number | null;
   readonly signal: string | null;
+};
+/**
+ * A program's own conversation, by its own id, as far as the program tells.
+ */
+export type Conversation = {
+  readonly id: string;
+  readonly tokens?: number;
+  readonly total?: Usage;
 };
 /**
  * A transition of a ticket.

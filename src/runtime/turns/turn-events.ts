@@ -47,6 +47,8 @@ export class TurnEventHandler {
           ...aboutOf(stamp),
         });
         return;
+      case "conversation":
+        return;
       case "refused": {
         const { code, message, pointer, payload_type } = event.refusal;
         this.#refused(stamp, {

@@ -12,9 +12,15 @@ import type { FactInput } from "../facts.ts";
 export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
   const { role, stamp, payload } = request;
   const result = checked(given);
-  const { answer, exit } = result;
-  const usage = answer?.payload.usage as Usage | undefined;
-  const base = { subject: stamp.subject, turn: stamp, ...(exit ? { exit } : {}), ...(usage ? { usage } : {}) };
+  const { answer, exit, conversation } = result;
+  const usage = result.usage ?? (answer?.payload.usage as Usage | undefined);
+  const base = {
+    subject: stamp.subject,
+    turn: stamp,
+    ...(exit ? { exit } : {}),
+    ...(usage ? { usage } : {}),
+    ...(conversation ? { conversation } : {}),
+  };
   const called = answer && result.failure?.code === "cancelled" ? undefined : result.failure;
   const wrong = called ?? answerTrouble(result, payload.expects);
   const failed = (why: Failure | undefined, refused = result.refused): FactInput => ({

@@ -110,6 +110,7 @@ export class Turns {
           .then(() => this.#events.handle(event, run))
           .catch((error: unknown) => this.#context.broken(error));
       },
+      permit: async () => ({ granted: false, notes: "Nobody can be asked." }),
     });
     await handled;
     if (result.failure && isOfStorage(result.failure)) return this.#context.fail(result.failure);

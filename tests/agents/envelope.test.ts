@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { EnvelopeReader, requestLine } from "../../src/agents/cli/envelope-dialect.ts";
+import { EnvelopeReader, requestLine } from "../../src/agents/cli/dialects/envelope.ts";
 import type { TurnEvent, TurnRequest } from "../../src/kernel/agent.ts";
 import { validateEnvelope } from "../../src/protocol/envelope.ts";
 import { envelope, REPORT } from "./rig.ts";
@@ -64,18 +64,18 @@ describe("the envelope reader", () => {
     );
     expect(kinds).toEqual(Array(7).fill("console"));
     expect(events).toEqual([]);
-    expect(reader.answer).toBeUndefined();
+    expect(reader.end().answer).toBeUndefined();
   });
 
   test("takes the first message that the turn expects as the answer", () => {
     const { reader, events } = hear(REPORT);
-    expect(reader.answer).toEqual({ payload_type: "report", payload: { status: "completed", summary: "Done." } });
+    expect(reader.end().answer).toEqual({ payload_type: "report", payload: { status: "completed", summary: "Done." } });
     expect(events).toEqual([]);
   });
 
   test("takes an error as the answer to any turn", () => {
     const { reader } = hear(envelope("error", { code: "conflict", message: "I cannot." }));
-    expect(reader.answer?.payload_type).toBe("error");
+    expect(reader.end().answer?.payload_type).toBe("error");
   });
 
   test("emits artifacts and progress before the answer", () => {
@@ -85,7 +85,7 @@ describe("the envelope reader", () => {
       REPORT,
     );
     expect(events.map((event) => event.kind)).toEqual(["envelope", "envelope"]);
-    expect(reader.answer?.payload).toMatchObject({ status: "completed" });
+    expect(reader.end().answer?.payload).toMatchObject({ status: "completed" });
   });
 
   test("distinguishes a repeated answer from a late one", () => {
@@ -94,7 +94,7 @@ describe("the envelope reader", () => {
       { kind: "duplicate", payload_type: "report" },
       { kind: "late", payload_type: "report", payload: { status: "error", summary: "No." } },
     ]);
-    expect(reader.answer?.payload).toMatchObject({ status: "completed" });
+    expect(reader.end().answer?.payload).toMatchObject({ status: "completed" });
   });
 
   test("takes the same payload of another type for late, not for a duplicate", () => {
@@ -117,8 +117,8 @@ describe("the envelope reader", () => {
   test("refuses a message with a reason and takes the answer after it", () => {
     const { reader, events } = hear(envelope("report", { status: "fine" }), REPORT);
     expect(events).toMatchObject([{ kind: "refused", refusal: { payload_type: "report", code: "validation_failed" } }]);
-    expect(reader.refused).toHaveLength(1);
-    expect(reader.answer).toBeDefined();
+    expect(reader.end().refused).toHaveLength(1);
+    expect(reader.end().answer).toBeDefined();
   });
 
   test.each([
@@ -129,13 +129,13 @@ describe("the envelope reader", () => {
   ])("refuses a message that claims %s", (_, claim) => {
     const { reader, events } = hear(envelope("report", { status: "completed" }, claim));
     expect(events).toMatchObject([{ kind: "refused", refusal: { code: "not_permitted" } }]);
-    expect(reader.answer).toBeUndefined();
+    expect(reader.end().answer).toBeUndefined();
   });
 
   test("refuses a type that does not answer the turn, and names those that do", () => {
     const { reader, events } = hear(envelope("review", { decision: "approved" }));
     expect(events).toMatchObject([{ refusal: { code: "not_permitted", pointer: "/payload_type" } }]);
-    expect(reader.refused[0]?.message).toContain("report, error");
+    expect(reader.end().refused[0]?.message).toContain("report, error");
   });
 
   test("refuses lines that look like broken messages; other lines are console text", () => {
@@ -147,7 +147,7 @@ describe("the envelope reader", () => {
     ]);
     const { kinds, reader } = hear(broken, badBytes, '{"half":');
     expect(kinds).toEqual(["message", "message", "console"]);
-    expect(reader.refused.map(({ code }) => code)).toEqual(["malformed_output", "malformed_output"]);
+    expect(reader.end().refused.map(({ code }) => code)).toEqual(["malformed_output", "malformed_output"]);
   });
 
   test("refuses a cut message with output_limit", () => {
@@ -167,12 +167,12 @@ describe("the envelope reader", () => {
   test("keeps 8 refusals and emits 1,000 events, then a note, and takes the answer", () => {
     const bad = Array.from({ length: 1_200 }, (_, index) => envelope("report", { status: `no-${index}` }));
     const { reader, events } = hear(...bad, REPORT);
-    expect(reader.refused).toHaveLength(8);
+    expect(reader.end().refused).toHaveLength(8);
     expect(events).toHaveLength(1_001);
     const said = { code: "output_limit", message: expect.stringContaining("later ones") as string };
     expect(events.at(-1)).toMatchObject({ kind: "refused", refusal: said });
-    expect(reader.refused).not.toContainEqual(expect.objectContaining({ code: "output_limit" }));
-    expect(reader.answer).toBeDefined();
+    expect(reader.end().refused).not.toContainEqual(expect.objectContaining({ code: "output_limit" }));
+    expect(reader.end().answer).toBeDefined();
   });
 
   test("redacts the excerpt of a refused line, even across its end", () => {

@@ -1,14 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Answer, TurnEvent, TurnRequest } from "../../kernel/agent.ts";
-import { canonicalJson } from "../../lib/canonical.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { acceptAnswer, type Channel } from "../../protocol/envelope.ts";
+import { isNotice, type PayloadType, type TypedPayload } from "../../protocol/payload.ts";
 import { WIRE_VERSION } from "../../protocol/record.ts";
-import { parseLine } from "../../protocol/limits.ts";
-import { isNotice, type TypedPayload } from "../../protocol/payload.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
 
-const OPENING_BRACE = 0x7b;
 const MAX_EVENTS = 1_000;
 const MAX_REFUSALS = 8;
 const EXCERPT_CHARACTERS = 2_048;
@@ -25,31 +22,12 @@ const TOO_MANY_EVENTS: TurnEvent = {
   excerpt: "",
 };
 
-/** The line that gives a turn to an agent: canonical, so that the log reproduces its bytes. */
-export function requestLine(request: TurnRequest): string {
-  const envelope = {
-    session_id: request.session_id,
-    timestamp: request.at,
-    source: "scheduler",
-    target: request.role.role_id,
-    payload_type: "turn_request",
-    version: WIRE_VERSION,
-    payload: request.payload,
-  };
-  return `${canonicalJson(envelope)}\n`;
-}
-
-/** Whether a line with this first byte can be an envelope, which may be longer than console text. */
-export function mayBeEnvelope(firstByte: number): boolean {
-  return firstByte === OPENING_BRACE;
-}
-
 /**
- * Reads one turn's stdout line by line and separates messages from console text. The first acceptable message of an expected type is
- * the answer; earlier messages are emitted, later ones are duplicates or late. A refused message is emitted with the reason and does
- * not end the turn. Emits at most 1,000 events and one that says so; keeps the latest 8 refusals.
+ * The messages of one process, in any dialect. The first acceptable message of an expected type is the answer; earlier messages are
+ * emitted, later ones are duplicates or late. A refused message is emitted with the reason and does not end the turn. Emits at most
+ * 1,000 events and one that says so; keeps the latest 8 refusals.
  */
-export class EnvelopeReader {
+export class Messages {
   readonly #channel: Channel;
   readonly #expects: ReadonlySet<string>;
   readonly #emit: (event: TurnEvent) => void;
@@ -79,39 +57,21 @@ export class EnvelopeReader {
     return this.#refused;
   }
 
-  /** Takes a line and tells what it is: console text, the turn's answer, or another message, accepted or refused. */
-  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
-    if (line.length === 0 || !mayBeEnvelope(line.readUInt8(0))) return "console";
-    // Only for lines that do not parse: decides whether they are a broken message or console text.
-    const looksLikeMessage = () => line.includes('"payload_type"');
-    if (cut) {
-      // With sorted keys the payload comes first, and the type is cut off.
-      if (!looksLikeMessage() && !line.includes('"payload"')) return "console";
-      this.#refuse(line, {
-        payload_type: "",
-        code: "output_limit",
-        pointer: "",
-        message: `The line is longer than the ${line.length} bytes a message may have. Put large texts into files and send artifact_ref.`,
-      });
-      return "message";
-    }
-    const parsed = parseLine(line);
-    if (!parsed.ok) {
-      if (!looksLikeMessage()) return "console";
-      this.#refuse(line, parsed.error);
-      return "message";
-    }
-    if (!Object.hasOwn(parsed.value, "payload_type")) return "console";
-    return this.#accept(line, parsed.value);
+  /** Takes what a program without envelopes said in its own way, as if it had sent this payload. */
+  take(payload_type: PayloadType, payload: JsonObject): "message" | "answer" {
+    const { session_id, role_id } = this.#channel;
+    const value = { session_id, source: role_id, target: "scheduler", payload_type, version: WIRE_VERSION, payload };
+    return this.accept(Buffer.from(JSON.stringify(payload)), value);
   }
 
-  #accept(line: Buffer, value: JsonObject): "message" | "answer" {
+  /** Takes a parsed envelope; `line` is what it was parsed from. */
+  accept(line: Buffer, value: JsonObject): "message" | "answer" {
     const accepted = acceptAnswer(value, this.#channel);
-    if (!accepted.ok) this.#refuse(line, accepted.error);
+    if (!accepted.ok) this.refuse(line, accepted.error);
     else if (this.#answer !== undefined) this.#afterAnswer(accepted.value, this.#answer);
     else if (isNotice(accepted.value)) this.#notice(accepted.value);
     else if (!this.#expects.has(accepted.value.payload_type))
-      this.#refuse(line, this.#unexpected(accepted.value.payload_type));
+      this.refuse(line, this.#unexpected(accepted.value.payload_type));
     else {
       this.#answer = answerOf(accepted.value);
       return "answer";
@@ -141,7 +101,8 @@ export class EnvelopeReader {
     };
   }
 
-  #refuse(line: Buffer, refusal: Refusal): void {
+  /** Refuses a line of this process. */
+  refuse(line: Buffer, refusal: Refusal): void {
     this.#refused = [...this.#refused, refusal].slice(-MAX_REFUSALS);
     // Redacts more than the excerpt, so that a secret across its end is found.
     const redacted = this.#redact(line.toString("utf8", 0, 4 * EXCERPT_CHARACTERS));

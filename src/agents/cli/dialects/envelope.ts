@@ -1,0 +1,73 @@
+import type { TurnEvent, TurnRequest } from "../../../kernel/agent.ts";
+import { canonicalJson } from "../../../lib/canonical.ts";
+import { WIRE_VERSION } from "../../../protocol/record.ts";
+import { parseLine } from "../../../protocol/limits.ts";
+import { Messages } from "../messages.ts";
+import type { Dialect, Heard, Reader } from "./dialect.ts";
+
+const OPENING_BRACE = 0x7b;
+
+/** The line that gives a turn to an agent: canonical, so that the log reproduces its bytes. */
+export function requestLine(request: TurnRequest): string {
+  const envelope = {
+    session_id: request.session_id,
+    timestamp: request.at,
+    source: "scheduler",
+    target: request.role.role_id,
+    payload_type: "turn_request",
+    version: WIRE_VERSION,
+    payload: request.payload,
+  };
+  return `${canonicalJson(envelope)}\n`;
+}
+
+/** The wire itself: one request line on stdin, envelopes among console text on stdout (SPEC.md). */
+export const envelope: Dialect = ({ request, emit, redact }) => ({
+  command: request.role.cli_command ?? [],
+  input: requestLine(request),
+  reader: new EnvelopeReader(request, emit, redact),
+});
+
+/** Reads one turn's stdout line by line and separates messages from console text. */
+export class EnvelopeReader implements Reader {
+  readonly #messages: Messages;
+
+  constructor(request: TurnRequest, emit: (event: TurnEvent) => void, redact: (text: string) => string) {
+    this.#messages = new Messages(request, emit, redact);
+  }
+
+  mayBeLong(firstByte: number): boolean {
+    return firstByte === OPENING_BRACE;
+  }
+
+  /** Takes a line and tells what it is: console text, the turn's answer, or another message, accepted or refused. */
+  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+    if (line.length === 0 || !this.mayBeLong(line.readUInt8(0))) return "console";
+    // Only for lines that do not parse: decides whether they are a broken message or console text.
+    const looksLikeMessage = () => line.includes('"payload_type"');
+    if (cut) {
+      // With sorted keys the payload comes first, and the type is cut off.
+      if (!looksLikeMessage() && !line.includes('"payload"')) return "console";
+      this.#messages.refuse(line, {
+        payload_type: "",
+        code: "output_limit",
+        pointer: "",
+        message: `The line is longer than the ${line.length} bytes a message may have. Put large texts into files and send artifact_ref.`,
+      });
+      return "message";
+    }
+    const parsed = parseLine(line);
+    if (!parsed.ok) {
+      if (!looksLikeMessage()) return "console";
+      this.#messages.refuse(line, parsed.error);
+      return "message";
+    }
+    if (!Object.hasOwn(parsed.value, "payload_type")) return "console";
+    return this.#messages.accept(line, parsed.value);
+  }
+
+  end(): Heard {
+    const { answer, refused } = this.#messages;
+    return { answer, refused };
+  }
+}

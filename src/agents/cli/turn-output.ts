@@ -1,0 +1,121 @@
+import { join } from "node:path";
+import type { TurnContext, TurnRequest } from "../../kernel/agent.ts";
+import { ConsoleLog } from "./console-log.ts";
+import type { Reader } from "./dialects/dialect.ts";
+import type { RunListener, Stream } from "./process.ts";
+import { StderrTail } from "./stderr-tail.ts";
+import { Throttle } from "./throttle.ts";
+
+const CONSOLE_LINE_BYTES = 1_048_576;
+const MAX_CONSOLE_EVENTS = 1_000;
+const CONSOLE_EVENT_CHARACTERS = 8_192;
+
+/** What `TurnOutput` needs of the settings of command-line agents. */
+interface OutputSettings {
+  readonly max_line_bytes: number;
+  readonly max_output_bytes: number;
+  readonly redact: (text: string) => string;
+}
+
+interface ListenerSettings {
+  readonly keepsLines: boolean;
+  readonly answered: () => void;
+  readonly max_line_bytes: number;
+  readonly messages_per_minute: number | undefined;
+}
+
+/** What a turn prints: kept in files beside the log, and shown as it comes. */
+export class TurnOutput {
+  readonly #request: TurnRequest;
+  readonly #context: TurnContext;
+  readonly #settings: OutputSettings;
+  readonly #logs: Readonly<Record<Stream | "events", ConsoleLog>>;
+  readonly #tail = new StderrTail();
+  #consoleEvents = 0;
+
+  constructor(request: TurnRequest, context: TurnContext, settings: OutputSettings) {
+    this.#request = request;
+    this.#context = context;
+    this.#settings = settings;
+    const logOf = (name: string) => new ConsoleLog(this.#path(name), settings.max_output_bytes);
+    this.#logs = { stdout: logOf("stdout.log"), stderr: logOf("stderr.log"), events: logOf("events.ndjson") };
+  }
+
+  /** Shows and keeps a line of text for people. */
+  show(stream: Stream, text: string): Promise<void> | undefined {
+    const redacted = this.#settings.redact(text);
+    if (stream === "stderr") this.#tail.add(redacted);
+    this.#consoleEvents += 1;
+    if (this.#consoleEvents <= MAX_CONSOLE_EVENTS) {
+      this.#context.emit({ kind: "console", stream, text: redacted.slice(0, CONSOLE_EVENT_CHARACTERS) });
+    }
+    return this.#logs[stream].write(redacted);
+  }
+
+  /** Shows and keeps a line as it came. */
+  line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined {
+    const tooLong = cut || bytes.length > CONSOLE_LINE_BYTES;
+    const kept = bytes.toString("utf8", 0, Math.min(bytes.length, CONSOLE_LINE_BYTES));
+    return this.show(stream, tooLong ? `${kept} [cut]` : kept);
+  }
+
+  /** Keeps a line of a program's own protocol, which is not shown. */
+  keep(line: string): Promise<void> | undefined {
+    return this.#logs.events.write(this.#settings.redact(line));
+  }
+
+  /** The listener that passes the lines of one process on to its reader. */
+  listener(reader: Reader, keepsLines: boolean, answered: () => void): TurnListener {
+    const { messages_per_minute } = this.#request.role.rate_limit ?? {};
+    const { max_line_bytes } = this.#settings;
+    return new TurnListener(this, reader, { keepsLines, answered, max_line_bytes, messages_per_minute });
+  }
+
+  stderrTail(): string {
+    return this.#tail.text();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#logs).map((log) => log.close()));
+  }
+
+  #path(name: string): string {
+    const { output_directory, stamp } = this.#request;
+    return join(output_directory, `${stamp.turn_id}.${stamp.run}.${name}`);
+  }
+}
+
+/** Passes messages on to the reader of a dialect, and other lines to the output. */
+class TurnListener implements RunListener {
+  readonly #output: TurnOutput;
+  readonly #reader: Reader;
+  readonly #settings: ListenerSettings;
+  readonly #throttle: Throttle | undefined;
+
+  constructor(output: TurnOutput, reader: Reader, settings: ListenerSettings) {
+    this.#output = output;
+    this.#reader = reader;
+    this.#settings = settings;
+    const { messages_per_minute } = settings;
+    this.#throttle = messages_per_minute === undefined ? undefined : new Throttle(messages_per_minute);
+  }
+
+  capOf(stream: Stream, firstByte: number): number {
+    const isLong = stream === "stdout" && this.#reader.mayBeLong(firstByte);
+    return isLong ? this.#settings.max_line_bytes : CONSOLE_LINE_BYTES;
+  }
+
+  line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined {
+    if (stream === "stdout") {
+      const kept = this.#settings.keepsLines ? this.#output.keep(bytes.toString("utf8")) : undefined;
+      const kind = this.#reader.read(bytes, cut);
+      if (kind === "answer") this.#settings.answered();
+      if (kind !== "console") return this.#throttle?.taken() ?? kept;
+    }
+    return this.#output.line(stream, bytes, cut);
+  }
+
+  close(): void {
+    this.#throttle?.close();
+  }
+}
