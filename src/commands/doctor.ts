@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { execa } from "execa";
 import { isSecretProxy } from "../agents/cli/environment.ts";
 import { programFile, programObstacle } from "../agents/program-file.ts";
+import { dialectOf } from "../config/role-defaults.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
@@ -168,9 +169,9 @@ async function roleFinding(
     const hint = "Set what its program needs before you run it.";
     return { name, state: "poor", what: `${what}; not set here: ${unset.join(", ")}`, hint };
   }
-  if (role.permissions === undefined) return { name, state: "ok", what };
+  if (role.permissions === undefined || dialectOf(role) !== "envelope") return { name, state: "ok", what };
   const hint = "A sandbox limits a program to the workspace (files), or also cuts off the network (offline).";
-  return { name, state: "poor", what: `${what}; permissions are not enforced yet`, hint };
+  return { name, state: "poor", what: `${what}; its permissions are told to no program of this dialect`, hint };
 }
 
 async function notifyFinding(

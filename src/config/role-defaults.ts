@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
-import type { Dialect, Role, Sandbox } from "../protocol/roles.ts";
+import { type CompletePermissions, type Dialect, permissionsOf, type Role, type Sandbox } from "../protocol/roles.ts";
 import { crewProgram } from "./installation.ts";
 
 /** The agent programs that have a dialect of their own; each is the name of both. */
@@ -19,7 +19,7 @@ export type CompleteRole = Role &
       | "idle_timeout_s"
       | "recovery"
     >
-  >;
+  > & { readonly permissions: CompletePermissions };
 
 /** Adds the defaults that a registry omits, some of them from the scheduler configuration. */
 export function completeRole(role: Role, settings: ResolvedConfiguration): CompleteRole {
@@ -35,6 +35,7 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
     timeout_s: role.timeout_s ?? settings.timeout_s,
     idle_timeout_s: role.idle_timeout_s ?? settings.idle_timeout_s,
     recovery: role.recovery ?? (keepsConversations(role) ? "resume" : "restart"),
+    permissions: permissionsOf(role),
   };
 }
 

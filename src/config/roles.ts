@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import type { SourceDocument } from "../protocol/document/document.ts";
 import type { Finding } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { Role, RoleRegistry, RoleType } from "../protocol/roles.ts";
+import { networkIn, type Role, type RoleRegistry, type RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import { crewProgram, shipped } from "./installation.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
@@ -96,6 +96,7 @@ async function checkRegistry(registry: Json, { position }: SourceDocument): Prom
       ...idFindings(role, `${pointer}/role_id`, line),
       ...instanceFindings(role, `${pointer}/max_instances`),
       ...processFindings(role, pointer),
+      ...networkFindings(role, `${pointer}/metadata/network`),
       ...budgetFindings(role.budget, `${pointer}/budget`, "a role"),
     ];
   });
@@ -114,6 +115,12 @@ function instanceFindings({ supports_multiple_instances, max_instances = 1 }: Ro
   if (supports_multiple_instances !== false || max_instances <= 1) return [];
   const what = `"max_instances" is ${max_instances}, but "supports_multiple_instances" is false`;
   return [{ pointer, what, expected: '1, or "supports_multiple_instances": true' }];
+}
+
+function networkFindings({ metadata }: Role, pointer: string): Finding[] {
+  if (metadata?.network === undefined || networkIn(metadata.network) !== undefined) return [];
+  const what = `"metadata.network" is ${JSON.stringify(metadata.network)}`;
+  return [{ pointer, what, expected: '"isolated" or "full"' }];
 }
 
 /** Arguments and variables that no system accepts. Unchecked, they would fail when the role is first asked, after others were paid. */

@@ -1,1 +1,41 @@
-export type { Backend, Dialect, RecoveryPolicy, Role, RoleRegistry, RoleType, Sandbox } from "./generated/types.ts";
+import type { Permissions, Role } from "./generated/types.ts";
+
+export type {
+  Backend,
+  Dialect,
+  Permissions,
+  RecoveryPolicy,
+  Role,
+  RoleRegistry,
+  RoleType,
+  Sandbox,
+} from "./generated/types.ts";
+
+/** A role's permissions with the defaults of its type. Without `network` its program does as it does by itself. */
+export type CompletePermissions = Permissions & Required<Omit<Permissions, "network">>;
+
+/** What a role's program may do. */
+export function permissionsOf(
+  role: Pick<Role, "type" | "capabilities" | "metadata" | "permissions">,
+): CompletePermissions {
+  const { permissions = {} } = role;
+  const works = role.type === "worker" && !isReviewer(role);
+  const network = permissions.network ?? networkIn(role.metadata?.network);
+  return {
+    write: permissions.write ?? (works ? "workspace" : "none"),
+    commands: permissions.commands ?? [],
+    ...(network === undefined ? {} : { network }),
+    ask: permissions.ask ?? (works ? "user" : "deny"),
+  };
+}
+
+/** What `metadata.network` says about the network; undefined if it says nothing that is known. */
+export function networkIn(said: unknown): boolean | undefined {
+  if (said === "isolated" || said === false) return false;
+  return said === "full" || said === "open" || said === true ? true : undefined;
+}
+
+/** Whether a role does nothing but review. */
+function isReviewer({ capabilities = [] }: Pick<Role, "capabilities">): boolean {
+  return capabilities.length > 0 && capabilities.every((capability) => capability === "review");
+}

@@ -103,9 +103,9 @@ describe("bosun roles and doctor", () => {
     );
   });
 
-  it("doctor warns that permissions are not enforced", async () => {
+  it("doctor warns that an envelope program is not told its permissions", async () => {
     const here = rig();
-    const shell = { role_id: "shell", type: "worker", permissions: { mode: "read" } };
+    const shell = { role_id: "shell", type: "worker", permissions: { write: "none" } };
     const roles = here.write("roles.json", JSON.stringify({ roles: [shell] }));
     const { code, of } = await doctor(here, ["--crew", "embedded", "--roles", roles]);
     expect([code, of("role shell")]).toMatchObject([0, { state: "poor", what: containing("permissions") }]);

@@ -63,6 +63,8 @@ describe("a wrong role registry", () => {
       "2:101",
       "3",
     ],
+    ["permissions of old", role("cli_command: [x], permissions: {allow: [a]}"), "2:64", '"allow"'],
+    ["a network that is not known", role("cli_command: [x], metadata: {network: isloated}"), "2:70", "isolated"],
     ["a budget in tokens", role("cli_command: [x], budget: {tokens: 5}"), "2:59", "budget.tokens"],
     ["a budget in money", role("cli_command: [x], budget: {wall_s: 60, usd: 2}"), "2:71", "budget.usd"],
     ["a budget of no turns", role("cli_command: [x], budget: {turns: 0}"), "2:66", "at least 1"],
@@ -149,7 +151,22 @@ describe("a default of a role", () => {
       timeout_s: 1800,
       idle_timeout_s: 600,
       recovery: "restart",
+      permissions: { write: "workspace", commands: [], ask: "user" },
     });
+  });
+  test.each<[of: string, role: Partial<Role>, permissions: object]>([
+    ["lets a manager write nothing and ask nobody", { type: "manager" }, { write: "none", ask: "deny" }],
+    ["lets a reviewer write nothing and ask nobody", { capabilities: ["review"] }, { write: "none", ask: "deny" }],
+    ["lets a worker that also reviews write", { capabilities: ["review", "coding"] }, { write: "workspace" }],
+    ["reads the network of the metadata", { metadata: { network: "isolated" } }, { network: false }],
+    ["reads an open network of the metadata", { metadata: { network: "full" } }, { network: true }],
+    [
+      "gives way to permissions",
+      { type: "manager", metadata: { network: "isolated" }, permissions: { commands: ["git *"], network: true } },
+      { write: "none", commands: ["git *"], network: true, ask: "deny" },
+    ],
+  ])("%s", (_, given, permissions) => {
+    expect(completeRole(worker(given), settings).permissions).toMatchObject(permissions);
   });
   test("gives a manager one turn at a time", () => {
     expect(completeRole(worker({ type: "manager" }), settings)).toMatchObject({

@@ -683,6 +683,15 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "budget"
   ]
  },
+ "roles.permissions": {
+  "fields": {
+   "write": "",
+   "commands": "",
+   "network": "",
+   "ask": ""
+  },
+  "required": []
+ },
  "roles.role": {
   "fields": {
    "role_id": "",
@@ -701,14 +710,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "idle_timeout_s": "",
    "max_instances": "",
    "recovery": "",
-   "permissions": {
-    "fields": {
-     "mode": "",
-     "allow": "",
-     "deny": ""
-    },
-    "required": []
-   },
+   "permissions": "roles.permissions",
    "sandbox": "",
    "rate_limit": {
     "fields": {

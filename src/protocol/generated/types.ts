@@ -326,12 +326,25 @@ export type Environment = {
   readonly [k: string]: string;
 };
 /**
- * What its program may do without asking.
+ * What its program may do without asking, as far as the program or the sandbox enforces it. If left out: managers and reviewers write nothing and are denied the rest; workers write in the workspace and ask for the rest.
  */
 export type Permissions = {
-  readonly mode?: "ask" | "read" | "write" | "full";
-  readonly allow?: readonly string[];
-  readonly deny?: readonly string[];
+  /**
+   * Where it may change files.
+   */
+  readonly write?: "none" | "workspace";
+  /**
+   * Commands that it may run beyond what its own sandbox allows: `npm test` is that command, `git *` every command that begins so.
+   */
+  readonly commands?: readonly string[];
+  /**
+   * Whether its tools may use the network. If left out, as `metadata.network` says, or as the program does by itself.
+   */
+  readonly network?: boolean;
+  /**
+   * What happens to a request for more: a person is asked, or it is denied.
+   */
+  readonly ask?: "user" | "deny";
 };
 export type RateLimit = {
   readonly turns_per_minute?: number;
