@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { Conversation, Exit } from "../protocol/record.ts";
+import type { Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
 import type { Refusal } from "../protocol/refusal.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -105,4 +105,6 @@ export interface TurnResult {
   /** What the program told of its use, whether or not there is an answer. */
   readonly usage?: Usage;
   readonly conversation?: Conversation;
+  /** The windows of its account, as the program told them last. */
+  readonly quota?: readonly QuotaWindow[];
 }

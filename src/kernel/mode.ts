@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { Conversation } from "../protocol/record.ts";
+import type { Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Role, RoleType } from "../protocol/roles.ts";
@@ -75,6 +75,8 @@ export interface FactHeader {
   readonly usage?: Usage;
   /** The program's own conversation in which the turn was taken. */
   readonly conversation?: Conversation;
+  /** What the program told of its account's windows. */
+  readonly quota?: readonly QuotaWindow[];
 }
 
 /** The turn that a fact belongs to. It is known from the channel, and never read from an agent's text. */

@@ -7,6 +7,7 @@ export type {
   Conversation,
   Exit,
   Integrity,
+  QuotaWindow,
   RecordedEffect,
   RecordMeta,
 } from "./generated/types.ts";

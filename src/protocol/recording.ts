@@ -5,6 +5,7 @@ import {
   type Conversation,
   type Disposition,
   type Exit,
+  type QuotaWindow,
   type RecordedEffect,
   type RecordMeta,
   type UnsealedRecord,
@@ -36,13 +37,14 @@ export interface Recording {
   readonly exit?: Exit | undefined;
   readonly usage?: Usage | undefined;
   readonly conversation?: Conversation | undefined;
+  readonly quota?: readonly QuotaWindow[] | undefined;
   readonly actor?: Actor | undefined;
   readonly effects?: readonly Effect[] | undefined;
 }
 
 /** The record of an envelope, before it has a place in the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
-  const { turn, subject, exit, usage, conversation, actor, effects } = recording;
+  const { turn, subject, exit, usage, conversation, quota, actor, effects } = recording;
   const record: RecordMeta = {
     kind: recording.kind,
     received_at: recording.at,
@@ -52,6 +54,7 @@ export function recordOf(recording: Recording): UnsealedRecord {
     ...(exit ? { exit } : {}),
     ...(usage ? { usage } : {}),
     ...(conversation ? { conversation } : {}),
+    ...(quota?.length ? { quota: [...quota] } : {}),
     ...(actor ? { actor } : {}),
     ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),
   };

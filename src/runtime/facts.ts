@@ -3,7 +3,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { validateWord } from "../protocol/envelope.ts";
 import { isPayloadType, type PayloadType, type Usage } from "../protocol/payload.ts";
-import type { Actor, Conversation, Exit } from "../protocol/record.ts";
+import type { Actor, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -24,6 +24,7 @@ export interface FactInput {
   readonly exit?: Exit | undefined;
   readonly usage?: Usage | undefined;
   readonly conversation?: Conversation | undefined;
+  readonly quota?: readonly QuotaWindow[] | undefined;
   readonly actor?: Actor | undefined;
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
   /** The inbox row that it came from. */

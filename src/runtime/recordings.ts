@@ -19,6 +19,7 @@ export function factFrom(input: FactInput, sequence: number, at: Instant): Fact 
     ...(input.turn ? { turn: input.turn } : {}),
     ...(input.usage ? { usage: input.usage } : {}),
     ...(input.conversation ? { conversation: input.conversation } : {}),
+    ...(input.quota ? { quota: input.quota } : {}),
   } as unknown as Fact;
 }
 

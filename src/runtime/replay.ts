@@ -110,9 +110,9 @@ class Replay {
   }
 
   #decide(sequence: number, record: LogRecord): string | undefined {
-    const { disposition, effects, usage } = record.record;
-    // A late end of a turn moves nothing, but its usage counts.
-    if (isNote(record) && !(disposition === "late" && usage))
+    const { disposition, effects, usage, quota } = record.record;
+    // A late end of a turn moves nothing, but what it tells of its use counts.
+    if (isNote(record) && !(disposition === "late" && (usage || quota)))
       return moves(record) ? "a message that moves nothing is recorded as moving something" : undefined;
     if (this.awaited > 0) {
       const missing = this.#awaited[0]?.payload_type ?? "final_report";
@@ -172,12 +172,16 @@ class Replay {
 
 /** The fact of a record. */
 function factOf(sequence: number, record: LogRecord): Fact {
-  const { received_at, turn_id, ticket_id, attempt, run, usage, conversation } = record.record;
+  const { received_at, turn_id, ticket_id, attempt, run, usage, conversation, quota } = record.record;
   const { source, payload } = record;
   const payload_type = record.payload_type as PayloadType;
   const subject = ticket_id === undefined ? {} : { subject: ticket_id };
   const turn = turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...subject };
-  return factFrom({ source, payload_type, payload, ...subject, turn, usage, conversation }, sequence, received_at);
+  return factFrom(
+    { source, payload_type, payload, ...subject, turn, usage, conversation, quota },
+    sequence,
+    received_at,
+  );
 }
 
 /** Whether a record is a refused, repeated or late message, which moves nothing. */

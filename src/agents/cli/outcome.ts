@@ -16,7 +16,7 @@ export interface RunOutput extends Heard {
 
 /** A turn's result from its run's end and output. Each way to fail has its own code and message. */
 export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): TurnResult {
-  const { answer, refused, usage, conversation } = output;
+  const { answer, refused, usage, conversation, quota } = output;
   const failed = failureOf(request, limits, end, output);
   return {
     ...(answer === undefined ? {} : { answer }),
@@ -25,6 +25,7 @@ export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd,
     refused,
     ...(usage === undefined ? {} : { usage }),
     ...(conversation === undefined ? {} : { conversation }),
+    ...(quota === undefined ? {} : { quota }),
   };
 }
 
@@ -32,10 +33,12 @@ export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd,
 export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
   const usage = sumOf(first.usage, second.usage);
   const conversation = second.conversation ?? first.conversation;
+  const quota = second.quota ?? first.quota;
   return {
     ...second,
     ...(usage === undefined ? {} : { usage }),
     ...(conversation === undefined ? {} : { conversation }),
+    ...(quota === undefined ? {} : { quota }),
   };
 }
 

@@ -1475,6 +1475,7 @@ export type RecordMeta = {
   readonly exit?: Exit;
   readonly usage?: Usage;
   readonly conversation?: Conversation;
+  readonly quota?: readonly QuotaWindow[];
   readonly actor?: ActingPerson;
   readonly effects?: readonly RecordedEffect[];
 };
@@ -1492,6 +1493,20 @@ export type Conversation = {
   readonly id: string;
   readonly tokens?: number;
   readonly total?: Usage;
+};
+/**
+ * How much of one window of an account's subscription is used, as its program tells.
+ */
+export type QuotaWindow = {
+  /**
+   * Its length, and after a space what it limits: `5h`, `week`, `week opus`.
+   */
+  readonly name: string;
+  readonly used_percent: number;
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly resets_at: string;
 };
 /**
  * A transition of a ticket.

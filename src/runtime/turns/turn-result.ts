@@ -12,7 +12,7 @@ import type { FactInput } from "../facts.ts";
 export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
   const { role, stamp, payload } = request;
   const result = checked(given);
-  const { answer, exit, conversation } = result;
+  const { answer, exit, conversation, quota } = result;
   const usage = result.usage ?? (answer?.payload.usage as Usage | undefined);
   const base = {
     subject: stamp.subject,
@@ -20,6 +20,7 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
     ...(exit ? { exit } : {}),
     ...(usage ? { usage } : {}),
     ...(conversation ? { conversation } : {}),
+    ...(quota ? { quota } : {}),
   };
   const called = answer && result.failure?.code === "cancelled" ? undefined : result.failure;
   const wrong = called ?? answerTrouble(result, payload.expects);

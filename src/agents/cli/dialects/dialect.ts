@@ -1,7 +1,7 @@
 import type { Answer, Permission, PermissionRequest, TurnEvent, TurnRequest } from "../../../kernel/agent.ts";
 import type { Failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
-import type { Conversation } from "../../../protocol/record.ts";
+import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
 import type { Refusal } from "../../../protocol/refusal.ts";
 import type { RunEnd } from "../process.ts";
 
@@ -76,8 +76,11 @@ export interface Heard {
   readonly refused: readonly Refusal[];
   /** Why there is no answer that counts. Only for a process that exited by itself: other ends have reasons of their own. */
   readonly failure?: Failure | undefined;
+  /** Of this process alone. `input_tokens` includes `cached_tokens`; a number that the program does not tell is left out. */
   readonly usage?: Usage | undefined;
   readonly conversation?: Conversation | undefined;
+  /** The latest state of each window of the account that the program told. One without a percentage or a reset is left out. */
+  readonly quota?: readonly QuotaWindow[] | undefined;
   /** Asks once more with this prompt, if the conversation is known. */
   readonly repair?: string | undefined;
 }
