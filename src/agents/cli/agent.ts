@@ -31,7 +31,8 @@ export interface CliSettings {
 /**
  * Runs command-line programs, each in the dialect of its role. Each turn is one process: started, recorded, and only then given its
  * request; its whole group is gone when the turn ends. An answer that cannot be read is asked for once more, by a second process that goes
- * on with the conversation. A program that cannot be started gives an `environment` failure.
+ * on with the conversation. A turn whose conversation no longer exists begins once more in a new one. A program that cannot be started
+ * gives an `environment` failure.
  */
 export function cliAgent({ launcher, settings }: { launcher: Launcher; settings: CliSettings }): Agent {
   return { turn: (request, context) => takeTurn(launcher, settings, request, context) };
@@ -48,14 +49,28 @@ async function takeTurn(
   if (!made.ok) return { failure: made.error, refused: [] };
   const output = new TurnOutput(request, context, settings);
   try {
-    const first = await runProcess(launcher, settings, request, context, output);
-    const { repair } = first;
-    if (repair === undefined || context.signal.aborted) return first.result;
-    const second = await runProcess(launcher, settings, request, context, output, repair);
+    const run = (asked: TurnRequest, repair?: Repair) => runProcess(launcher, settings, asked, context, output, repair);
+    let asked = request;
+    let first = await run(asked);
+    if (first.gone !== undefined && !context.signal.aborted) {
+      void output.show("stdout", `${first.gone} A new conversation begins.`);
+      asked = inNewConversation(request);
+      const again = await run(asked);
+      first = { ...again, result: withUsageOf(first.result, again.result) };
+    }
+    if (first.repair === undefined || context.signal.aborted) return first.result;
+    const second = await run(asked, first.repair);
     return withUsageOf(first.result, second.result);
   } finally {
     await output.close();
   }
+}
+
+interface ProcessOutcome {
+  readonly result: TurnResult;
+  readonly repair?: Repair;
+  /** Why the conversation cannot be gone on with. */
+  readonly gone?: string;
 }
 
 /** Runs one process of a turn. `repair` is what to ask for once more, if its answer could not be read. */
@@ -66,7 +81,7 @@ async function runProcess(
   context: TurnContext,
   output: TurnOutput,
   repaired?: Repair,
-): Promise<{ readonly result: TurnResult; readonly repair?: Repair }> {
+): Promise<ProcessOutcome> {
   const given = agentEnvironment(settings.environment, request);
   const scratch = new Scratch();
   const spoken = dialectFor(request.role)({
@@ -122,9 +137,14 @@ async function runProcess(
   const heard = reader.end(end, stderr_tail);
   const missed_variable = missedVariable(stderr_tail, settings.environment, environment);
   const result = turnResult(request, limits, end, { ...heard, stderr_tail, missed_variable });
-  const { conversation } = heard;
+  const { conversation, gone } = heard;
+  if (end.cause === "exited" && gone !== undefined && request.conversation && !repaired) return { result, gone };
   if (end.cause !== "exited" || heard.repair === undefined || conversation === undefined || repaired) return { result };
   return { result, repair: { conversation, prompt: heard.repair } };
+}
+
+function inNewConversation({ conversation: _gone, ...request }: TurnRequest): TurnRequest {
+  return request;
 }
 
 /** The sandbox that the role requires. */

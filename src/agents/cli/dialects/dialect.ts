@@ -83,4 +83,6 @@ export interface Heard {
   readonly quota?: readonly QuotaWindow[] | undefined;
   /** Asks once more with this prompt, if the conversation is known. */
   readonly repair?: string | undefined;
+  /** Why the conversation cannot be gone on with. The turn begins once more, in a new one. */
+  readonly gone?: string | undefined;
 }
