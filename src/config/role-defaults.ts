@@ -1,10 +1,8 @@
 import { basename } from "node:path";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { type CompletePermissions, type Dialect, permissionsOf, type Role, type Sandbox } from "../protocol/roles.ts";
+import { AGENT_PROGRAMS, agentProgramOf, isDialectProgram, plainCommand } from "./agent-programs.ts";
 import { crewProgram } from "./installation.ts";
-
-/** The agent programs that have a dialect of their own; each is the name of both. */
-export const AGENT_PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const satisfies readonly Dialect[];
 
 /** A role with all its defaults. Only a `cli` role has a dialect. */
 export type CompleteRole = Role &
@@ -24,9 +22,13 @@ export type CompleteRole = Role &
 /** Adds the defaults that a registry omits, some of them from the scheduler configuration. */
 export function completeRole(role: Role, settings: ResolvedConfiguration): CompleteRole {
   const dialect = dialectOf(role);
+  const command = plainCommand(role);
+  const pass_env = variablesOf(role);
   const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "worker" ? 2 : 1)) > 1;
   return {
     ...role,
+    ...(command !== undefined && { cli_command: [...command] }),
+    ...(pass_env !== undefined && { pass_env: [...pass_env] }),
     backend: role.backend ?? "cli",
     ...(dialect !== undefined && { dialect }),
     capabilities: role.capabilities ?? [],
@@ -39,11 +41,17 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
   };
 }
 
+/** The variables that a role sees: those it names, else those of its agent program, which finds its key and its server by them. */
+export function variablesOf(role: Pick<Role, "cli_command" | "pass_env">): readonly string[] | undefined {
+  const program = agentProgramOf(role);
+  return role.pass_env ?? (program && AGENT_PROGRAMS[program].pass_env);
+}
+
 /** The dialect of a `cli` role: its own, else by the program's name, else `envelope`; undefined for other backends. */
 export function dialectOf(role: Role): Dialect | undefined {
   if ((role.backend ?? "cli") !== "cli") return undefined;
   const program = basename(role.cli_command?.[0] ?? "");
-  return role.dialect ?? (isAgentProgram(program) ? program : "envelope");
+  return role.dialect ?? (isDialectProgram(program) ? program : "envelope");
 }
 
 /**
@@ -72,11 +80,6 @@ export function isShell({ cli_command }: Pick<Role, "cli_command">): boolean {
 /** Whether a role belongs to the embedded crew. */
 export function isEmbedded(role: Pick<Role, "cli_command">): boolean {
   return isPlaybook(role) || isShell(role);
-}
-
-/** Whether a name is that of an agent program with a dialect of its own. */
-export function isAgentProgram(name: string): name is (typeof AGENT_PROGRAMS)[number] {
-  return (AGENT_PROGRAMS as readonly string[]).includes(name);
 }
 
 /** Whether the role's agent keeps its conversations and can resume one, as the big agent programs do. */

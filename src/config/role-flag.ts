@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { splitCommand } from "./command-line.ts";
-import { AGENT_PROGRAMS, isAgentProgram } from "./role-defaults.ts";
+import { DIALECT_PROGRAMS, isDialectProgram } from "./agent-programs.ts";
 
 /**
  * The role that `--manager` or `--worker` describes: `claude`, `codex:gpt-5` (a known program, with a model if one is named) or
@@ -20,7 +20,7 @@ export function roleFromFlag(type: "manager" | "worker", text: string): Result<R
   }
   const [name = "", ...model] = program.split(":");
   if (rest.length > 0 || program === name) return ok(seat(type, { cli_command: split.value }));
-  if (isAgentProgram(name)) {
+  if (isDialectProgram(name)) {
     if (model.join(":") !== "") return ok(seat(type, { cli_command: [name], model: model.join(":") }));
     const hint = `Write ${flag} ${name} for its usual model.`;
     return err(failure("usage", `${flag} ${program}: the model after the colon is empty.`, { hint }));
@@ -38,9 +38,9 @@ function seat(type: "manager" | "worker", rest: Pick<Role, "cli_command" | "mode
 }
 
 function unknownProgram(flag: string, program: string, name: string): Result<never, Failure> {
-  const meant = nearest(name, AGENT_PROGRAMS);
+  const meant = nearest(name, DIALECT_PROGRAMS);
   const question = meant === undefined ? "" : ` Did you mean ${program.replace(name, meant)}?`;
-  const hint = `A model can be named for ${AGENT_PROGRAMS.join(", ")}, none of which this version can speak to yet; a path with a colon in it must have a / too: ${flag} ./${program}`;
+  const hint = `A model can be named for ${DIALECT_PROGRAMS.join(", ")}; a path with a colon in it must have a / too: ${flag} ./${program}`;
   return err(
     failure("usage", `${flag} ${program}: no known agent program is called ${JSON.stringify(name)}.${question}`, {
       hint,

@@ -1,3 +1,4 @@
+import { isSpoken } from "../../agents/cli/dialects/index.ts";
 import { directoryObstacle, programFile, programObstacle } from "../../agents/program-file.ts";
 import { dialectOf } from "../../config/role-defaults.ts";
 import { mayEnter } from "../../lib/directory.ts";
@@ -19,7 +20,7 @@ export function roleProblem(role: Role, directory: string, path: string | undefi
 function unsupported(role: Role): Failure | undefined {
   const backend = role.backend ?? "cli";
   const dialect = dialectOf(role);
-  if (backend === "cli" && dialect === "envelope") return undefined;
+  if (backend === "cli" && dialect !== undefined && isSpoken(dialect)) return undefined;
   const what = backend === "cli" ? `the dialect ${dialect}` : `the backend ${backend}`;
   return failure("configuration", `The role ${role.role_id} uses ${what}, which this version does not support yet.`, {
     hint: 'Use a program that speaks the envelope dialect: --manager "CMD", --worker "CMD", or --crew embedded with --plan FILE.',

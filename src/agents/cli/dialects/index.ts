@@ -8,3 +8,8 @@ const DIALECTS: Partial<Record<DialectName, Dialect>> = { envelope };
 export function dialectFor({ dialect = "envelope" }: Pick<Role, "dialect">): Dialect {
   return DIALECTS[dialect] ?? envelope;
 }
+
+/** Whether this version speaks a dialect. */
+export function isSpoken(dialect: DialectName): boolean {
+  return Object.hasOwn(DIALECTS, dialect);
+}

@@ -1,0 +1,128 @@
+import { basename } from "node:path";
+import type { Role } from "../protocol/roles.ts";
+
+/** An agent program that Bosun knows. */
+export interface AgentProgram {
+  readonly title: string;
+  /** The newest version that Bosun was tested with. */
+  readonly tested: string;
+  /** The oldest version that takes all the flags it is given. */
+  readonly needs: string;
+  /** The command that installs it, and its newest version over an older one. */
+  readonly install: string;
+  /** How a person logs in. */
+  readonly login: string;
+  /** The arguments that make it say whether it is logged in, without a request to a model: it exits with 0 if it is, with 1 if not. */
+  readonly login_status?: readonly string[];
+  /** Each of these variables is a login by itself. */
+  readonly keys: readonly string[];
+  /** What its roles see of the environment if their registry does not say: its keys, its base URL, where its configuration is. */
+  readonly pass_env: readonly string[];
+  /** Words after the program's name that only make its name longer: `codex cli`, `claude code cli`. */
+  readonly other_names?: readonly (readonly string[])[];
+}
+
+const CLAUDE_KEYS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+const CODEX_KEYS = ["CODEX_API_KEY", "CODEX_ACCESS_TOKEN"];
+const OPENCODE_KEYS = [
+  "OPENCODE_API_KEY",
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "OPENROUTER_API_KEY",
+  "GOOGLE_GENERATIVE_AI_API_KEY",
+];
+const GEMINI_KEYS = ["GEMINI_API_KEY", "GOOGLE_API_KEY"];
+
+/** The agent programs by name. */
+export const AGENT_PROGRAMS = {
+  claude: {
+    title: "Claude Code",
+    tested: "2.1.331",
+    needs: "2.1.197",
+    install: "npm install -g @anthropic-ai/claude-code@latest",
+    login: "Run claude and log in, or set ANTHROPIC_API_KEY",
+    login_status: ["auth", "status"],
+    keys: CLAUDE_KEYS,
+    pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
+    other_names: [["code", "cli"], ["code"], ["cli"]],
+  },
+  codex: {
+    title: "Codex",
+    tested: "0.169.0",
+    needs: "0.150.0",
+    install: "npm install -g @openai/codex@latest",
+    login: "Run codex login, or set CODEX_API_KEY",
+    login_status: ["login", "status"],
+    keys: CODEX_KEYS,
+    pass_env: [...CODEX_KEYS, "CODEX_HOME"],
+    other_names: [["cli"]],
+  },
+  opencode: {
+    title: "opencode",
+    tested: "1.18.33",
+    needs: "1.4.0",
+    install: "npm install -g opencode-ai@latest",
+    login: "Run opencode auth login, or write a provider into its configuration",
+    keys: OPENCODE_KEYS,
+    pass_env: [...OPENCODE_KEYS, "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT"],
+    other_names: [["cli"]],
+  },
+  gemini: {
+    title: "Gemini CLI",
+    tested: "0.61.0",
+    needs: "0.50.0",
+    install: "npm install -g @google/gemini-cli@latest",
+    login: "Run gemini and log in, or set GEMINI_API_KEY",
+    keys: GEMINI_KEYS,
+    pass_env: [
+      ...GEMINI_KEYS,
+      "GOOGLE_GEMINI_BASE_URL",
+      "GOOGLE_GENAI_USE_VERTEXAI",
+      "GOOGLE_GENAI_USE_GCA",
+      "GOOGLE_CLOUD_PROJECT",
+      "GOOGLE_CLOUD_LOCATION",
+      "GEMINI_CLI_HOME",
+    ],
+    other_names: [["cli"]],
+  },
+  "claude-agent-acp": {
+    title: "Claude Code by ACP",
+    tested: "0.101.0",
+    needs: "0.101.0",
+    install: "npm install -g @agentclientprotocol/claude-agent-acp@latest",
+    login: "Run claude and log in, or set ANTHROPIC_API_KEY",
+    keys: CLAUDE_KEYS,
+    pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
+  },
+} as const satisfies Readonly<Record<string, AgentProgram>>;
+
+export type AgentProgramName = keyof typeof AGENT_PROGRAMS;
+
+/** Those with a dialect, which has the program's name. */
+export const DIALECT_PROGRAMS = [
+  "claude",
+  "codex",
+  "gemini",
+  "opencode",
+] as const satisfies readonly AgentProgramName[];
+
+/** Whether a name is that of an agent program with a dialect of its own. */
+export function isDialectProgram(name: string): name is (typeof DIALECT_PROGRAMS)[number] {
+  return (DIALECT_PROGRAMS as readonly string[]).includes(name);
+}
+
+/** The name of the agent program that a role runs; undefined for any other program. */
+export function agentProgramOf({ cli_command }: Pick<Role, "cli_command">): AgentProgramName | undefined {
+  const name = basename(cli_command?.[0] ?? "");
+  return Object.hasOwn(AGENT_PROGRAMS, name) ? (name as AgentProgramName) : undefined;
+}
+
+/** A role's command without words that only make the program's name longer: `claude code cli` is `claude`. */
+export function plainCommand(role: Pick<Role, "cli_command">): readonly string[] | undefined {
+  const { cli_command: command } = role;
+  const name = agentProgramOf(role);
+  if (command === undefined || name === undefined) return command;
+  const { other_names = [] }: AgentProgram = AGENT_PROGRAMS[name];
+  const longer = other_names.find((words) => words.every((word, index) => command[index + 1] === word));
+  return longer === undefined ? command : command.toSpliced(1, longer.length);
+}

@@ -1,0 +1,128 @@
+import { readFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
+import { AGENT_PROGRAMS, type AgentProgram, type AgentProgramName } from "./agent-programs.ts";
+import { baseDirectory, type Environment } from "./found.ts";
+
+/** Whether an agent program is logged in, as far as that shows without a request to a model. */
+export type Login =
+  | { readonly state: "in"; readonly by: string }
+  | { readonly state: "out" | "unknown"; readonly why: string };
+
+/**
+ * A program's login by its environment, the arguments of its command and its files. Undefined where only the program itself can tell
+ * (`login_status`): a keychain, for example.
+ */
+export function loginByFiles(
+  name: AgentProgramName,
+  environment: Environment,
+  parameters: readonly string[] = [],
+): Login | undefined {
+  const { keys }: AgentProgram = AGENT_PROGRAMS[name];
+  const key = keys.find((variable) => isSet(environment[variable]));
+  if (key !== undefined && name !== "codex") return { state: "in", by: key };
+  switch (name) {
+    case "codex":
+      return codexLogin(environment, parameters, key);
+    case "opencode":
+      return opencodeLogin(environment);
+    case "gemini":
+      return geminiLogin(environment);
+    default:
+      return claudeLogin(environment);
+  }
+}
+
+function claudeLogin(environment: Environment): Login | undefined {
+  const folder = environment.CLAUDE_CONFIG_DIR ?? home(environment, ".claude");
+  const cloud = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
+  const used = cloud.find((variable) => isSet(environment[variable]));
+  if (used !== undefined) return { state: "in", by: used };
+  if (jsonIn(join(folder, ".credentials.json"))?.claudeAiOauth !== undefined) return { state: "in", by: "its login" };
+  if (jsonIn(join(folder, "settings.json"))?.apiKeyHelper !== undefined) return { state: "in", by: "apiKeyHelper" };
+  return undefined;
+}
+
+/** A provider of one's own needs no login at OpenAI; its key is in the variable that `env_key` names. */
+function codexLogin(environment: Environment, parameters: readonly string[], key: string | undefined) {
+  const folder = environment.CODEX_HOME ?? home(environment, ".codex");
+  const text = textOf(join(folder, "config.toml")) ?? "";
+  const flags = parameters.filter((_, index) => parameters[index - 1] === "-c" || parameters[index - 1] === "--config");
+  const given = [...flags, text.split(/^\s*\[/m, 1)[0] ?? ""].join("\n");
+  const provider = tomlText(given, "model_provider");
+  if (provider === undefined || provider === "openai") {
+    if (key !== undefined) return { state: "in", by: key } as const;
+    return jsonIn(join(folder, "auth.json")) ? ({ state: "in", by: "its login" } as const) : undefined;
+  }
+  const table = `${tableOf(text, `model_providers.${provider}`)}\n${flags.join("\n")}`;
+  const variable = tomlText(table, "env_key");
+  if (variable === undefined || isSet(environment[variable])) {
+    return { state: "in", by: `its provider ${provider}${variable === undefined ? "" : ` with ${variable}`}` } as const;
+  }
+  return { state: "out", why: `its provider ${provider} needs ${variable}, which its role does not see` } as const;
+}
+
+function opencodeLogin(environment: Environment): Login {
+  const data = join(baseDirectory(environment, "XDG_DATA_HOME", join(".local", "share")), "opencode", "auth.json");
+  if (Object.keys(jsonIn(data) ?? {}).length > 0) return { state: "in", by: "its login" };
+  const folder = join(baseDirectory(environment, "XDG_CONFIG_HOME", ".config"), "opencode");
+  const files = [environment.OPENCODE_CONFIG, ...["opencode.json", "opencode.jsonc"].map((file) => join(folder, file))];
+  const configured = [environment.OPENCODE_CONFIG_CONTENT, ...files.map((file) => file && textOf(file))];
+  if (configured.some((text) => text?.includes('"provider"')))
+    return { state: "in", by: "a provider of its configuration" };
+  return { state: "unknown", why: "no login and no provider found; only models without a key can answer" };
+}
+
+function geminiLogin(environment: Environment): Login {
+  const folder = join(environment.GEMINI_CLI_HOME ?? home(environment), ".gemini");
+  const cloud = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"].find((name) => isSet(environment[name]));
+  if (cloud !== undefined) return { state: "in", by: cloud };
+  if (jsonIn(join(folder, "oauth_creds.json"))) return { state: "in", by: "its login" };
+  if (/^\s*(?:export\s+)?G(?:EMINI|OOGLE)_API_KEY=./m.test(textOf(join(folder, ".env")) ?? "")) {
+    return { state: "in", by: `the key in ${join(folder, ".env")}` };
+  }
+  const { selectedType } = objectOf(objectOf(jsonIn(join(folder, "settings.json"))?.security).auth);
+  if (selectedType === undefined || selectedType === "gemini-api-key") {
+    return { state: "out", why: "it has no key and no login" };
+  }
+  return { state: "unknown", why: `it is set to ${JSON.stringify(selectedType)}` };
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== "";
+}
+
+function home(environment: Environment, ...segments: string[]): string {
+  return join(environment.HOME !== undefined && isAbsolute(environment.HOME) ? environment.HOME : "/", ...segments);
+}
+
+/** The value of a key in lines of TOML: `key = "value"`, also within an inline table. */
+function tomlText(text: string, key: string): string | undefined {
+  return new RegExp(`(?:^|[{,\\s.])${key}\\s*=\\s*["']?([^"',}\\s]+)`, "m").exec(text)?.[1];
+}
+
+/** The lines of a table of TOML. */
+function tableOf(text: string, name: string): string {
+  const lines = text.split("\n");
+  const start = lines.findIndex((line) => line.trim().replaceAll(/["']/g, "") === `[${name}]`);
+  if (start === -1) return "";
+  const end = lines.findIndex((line, index) => index > start && line.trim().startsWith("["));
+  return lines.slice(start + 1, end === -1 ? undefined : end).join("\n");
+}
+
+function jsonIn(file: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(textOf(file) ?? "");
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
