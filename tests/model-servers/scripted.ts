@@ -1,0 +1,21 @@
+import type { Model, Step } from "./conversation.ts";
+
+/** A model that takes the steps in order, one for each request, and repeats the last. */
+export function scripted(...steps: readonly Step[]): Model {
+  let taken = 0;
+  return () => {
+    const step = steps[Math.min(taken, steps.length - 1)];
+    taken += 1;
+    return step ?? { text: "There is nothing to do." };
+  };
+}
+
+/** Goes through `steps`, then leaves the conversation to another model. */
+export function first(steps: readonly Step[], then: Model): Model {
+  let taken = 0;
+  return (conversation) => {
+    const step = steps[taken];
+    taken += 1;
+    return step ?? then(conversation);
+  };
+}
