@@ -4,6 +4,9 @@ import { type CompletePermissions, type Dialect, permissionsOf, type Role, type 
 import { AGENT_PROGRAMS, agentProgramOf, isDialectProgram, plainCommand } from "./agent-programs.ts";
 import { crewProgram } from "./installation.ts";
 
+/** A longer conversation costs more a turn than a new one that is told what it needs. */
+const MAX_CONVERSATION_TOKENS = 100_000;
+
 /** A role with all its defaults. Only a `cli` role has a dialect. */
 export type CompleteRole = Role &
   Required<
@@ -38,6 +41,10 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
     idle_timeout_s: role.idle_timeout_s ?? settings.idle_timeout_s,
     recovery: role.recovery ?? (keepsConversations(role) ? "resume" : "restart"),
     permissions: permissionsOf(role),
+    ...(keepsConversations(role) && {
+      conversation: role.conversation ?? "resume",
+      max_conversation_tokens: role.max_conversation_tokens ?? MAX_CONVERSATION_TOKENS,
+    }),
   };
 }
 

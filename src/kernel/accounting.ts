@@ -1,4 +1,5 @@
 import { askForChild, isLateOfChild, onChild } from "./children.ts";
+import { keepConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
 import { cutShort, endsTurn, figuresAfter, figuresLate, withUnpriced } from "./figures.ts";
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
@@ -51,16 +52,20 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
   else if (failedOfSleep(ledger, fact)) repeatAfterSleep(ledger, fact, changes);
-  else if (endsTurn(fact) && fact.turn) changes.push({ drop: "turn", id: fact.turn.turn_id });
+  else if (endsTurn(fact) && fact.turn) {
+    keepConversation(ledger, fact, changes);
+    changes.push({ drop: "turn", id: fact.turn.turn_id });
+  }
   if (fact.payload_type === "timer_fired") changes.push({ drop: "timer", id: fact.payload.timer_id });
   if (fact.payload_type === "check_result") changes.push({ drop: "check", id: fact.payload.check_id });
   onChild(ledger, fact, changes);
   if (fact.payload_type === "session_recovered") {
-    for (const { turn_id, run } of fact.payload.turns) {
+    for (const { turn_id, run, conversation } of fact.payload.turns) {
       const turn = ledger.turns.get(turn_id);
       if (!turn) continue;
       const recoveries = (turn.recoveries ?? 0) + (fact.payload.graceful ? 0 : 1);
-      changes.push(put("turn", turn_id, { ...turn, run, status: "offered", interrupted: true, recoveries }));
+      const begun = conversation === undefined ? {} : { conversation };
+      changes.push(put("turn", turn_id, { ...turn, run, status: "offered", interrupted: true, recoveries, ...begun }));
     }
     for (const turn_id of fact.payload.asked ?? []) {
       const turn = ledger.turns.get(turn_id);
@@ -156,9 +161,10 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
   const turn = ledger.turns.get(stamp.turn_id);
   if (!turn || fact.payload_type !== "turn_request") return;
   const { role_id } = fact.payload;
-  const { begun: _, slept: __, ...rest } = turn;
+  const { begun: _, slept: __, alone: ___, ...rest } = turn;
   const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
-  changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun }));
+  const alone = fact.payload.conversation?.how === "alone" || turn.alone ? { alone: true } : {};
+  changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun, ...alone }));
   // A role that is given a turn is no longer held.
   if (ledger.holds.has(role_id)) lift(ledger, role_id, changes);
 }

@@ -1,4 +1,5 @@
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
+import { withConversation } from "./conversations.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, put } from "./ledger.ts";
 import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, FactOf } from "./mode.ts";
@@ -46,7 +47,7 @@ export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   if (!turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return;
   const heldBefore = turn.held ?? 0;
   const again: LedgerTurn = {
-    ...turn,
+    ...withConversation(turn, fact),
     status: "offered",
     run: turn.run + 1,
     interrupted: true,

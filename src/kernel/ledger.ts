@@ -1,5 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Budget } from "../protocol/payload.ts";
+import type { Conversation } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Change, CriterionReference, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
@@ -21,6 +22,10 @@ export interface LedgerTurn {
   readonly role_id?: string;
   /** A run of it was cut short. The agent of the next run is told. */
   readonly interrupted?: boolean;
+  /** The program's conversation in the run that was cut short. */
+  readonly conversation?: Conversation;
+  /** Its conversation is of no use to later turns. */
+  readonly alone?: boolean;
   /** The machine slept while it ran. */
   readonly slept?: boolean;
   /** How many schedulers died while it was open. */
@@ -158,6 +163,8 @@ export interface Ledger {
   readonly uses: Map<string, RoleUse>;
   /** When the latest turns were given to roles with a rate limit, by the first of the roles that share it. */
   readonly admissions: Map<string, readonly Instant[]>;
+  /** The latest conversation of each role about each subject, and about the session (`conversations.ts`). */
+  readonly conversations: Map<string, Conversation>;
   terms: LedgerTerms;
   figures: LedgerFigures;
 }
@@ -172,6 +179,7 @@ export interface LedgerValues {
   readonly hold: LedgerHold;
   readonly role_use: RoleUse;
   readonly admissions: readonly Instant[];
+  readonly conversation: Conversation;
   readonly terms: LedgerTerms;
   readonly figures: LedgerFigures;
 }
@@ -186,16 +194,17 @@ const MAP_OF = {
   hold: "holds",
   role_use: "uses",
   admissions: "admissions",
+  conversation: "conversations",
 } as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, keyof Ledger>;
 
 /** The collections of the engine. A mode MUST NOT use these names. */
 export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(MAP_OF), "terms", "figures"]);
 
 /**
- * The collections of the runtime: the processes that it started, and the notifications that it sent. It needs them after a crash.
- * They follow from no fact, so a replay does not make them.
+ * The collections of the runtime: the processes that it started, the conversations that they began, and the notifications that it
+ * sent. It needs them after a crash. They follow from no fact, so a replay does not make them.
  */
-export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "told"]);
+export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "conversing", "told"]);
 
 export function emptyLedger(): Ledger {
   return {
@@ -207,6 +216,7 @@ export function emptyLedger(): Ledger {
     holds: new Map(),
     uses: new Map(),
     admissions: new Map(),
+    conversations: new Map(),
     terms: { accounts: [] },
     figures: {
       turns: 0,

@@ -246,6 +246,8 @@ export interface TurnDraft {
   readonly message: { readonly payload_type: PayloadType; readonly payload: Json };
   readonly context: JsonObject;
   readonly discuss?: boolean;
+  /** It must be answered without what its role said before, and what is said in it is of no use later: a review. */
+  readonly alone?: boolean;
   /** How many turns about the same subject may follow this one, if the mode limits them. */
   readonly remaining_turns?: number;
 }

@@ -1,3 +1,4 @@
+import { withConversation } from "./conversations.ts";
 import { type Ledger, type LedgerTurn, put } from "./ledger.ts";
 import { later } from "../protocol/timestamp.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
@@ -25,7 +26,7 @@ export function failedOfSleep(ledger: Ledger, fact: Fact): boolean {
 export function repeatAfterSleep(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
   if (!turn) return;
-  const { slept: _, ...rest } = turn;
+  const { slept: _, ...rest } = withConversation(turn, fact);
   const again: LedgerTurn = { ...rest, status: "offered", run: turn.run + 1, interrupted: true };
   changes.push(put("turn", turn.turn_id, again));
 }

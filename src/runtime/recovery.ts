@@ -1,7 +1,8 @@
-import { type Ledger, stampOf } from "../kernel/ledger.ts";
+import { type Ledger, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
 import { howOften } from "../lib/how-often.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
+import type { Conversation } from "../protocol/record.ts";
 import type { FactInput } from "./facts.ts";
 
 /** Records the resume: which turns are repeated, which a person is asked about, which were repeated too often. */
@@ -10,7 +11,11 @@ export function recover(
   ledger: Ledger,
   { config, roles }: Pick<PayloadByType["session_opened"], "config" | "roles">,
   epoch: number,
-  change: { readonly limits?: JsonObject; readonly reopen?: string },
+  change: {
+    readonly limits?: JsonObject;
+    readonly reopen?: string;
+    readonly conversing: ReadonlyMap<string, Conversation>;
+  },
 ): void {
   if (change.reopen !== undefined) {
     submit({ source: "user", payload_type: "session_reopened", payload: { reason: change.reopen } });
@@ -41,7 +46,11 @@ export function recover(
   }
   const turns = others
     .filter((turn) => !spent.includes(turn))
-    .map((turn) => ({ turn_id: turn.turn_id, run: turn.run + 1 }));
+    .map((turn) => ({
+      turn_id: turn.turn_id,
+      run: turn.run + 1,
+      ...conversationOf(change.conversing.get(turn.turn_id), turn),
+    }));
   submit({
     source: "scheduler",
     payload_type: "session_recovered",
@@ -53,4 +62,10 @@ export function recover(
       ...(change.limits ? { limits: change.limits } : {}),
     },
   });
+}
+
+/** The conversation that the turn's program had begun, with what was known of it before if it was resumed. */
+function conversationOf(begun: Conversation | undefined, { conversation }: LedgerTurn): { conversation?: JsonObject } {
+  if (begun === undefined) return {};
+  return { conversation: { ...(conversation?.id === begun.id ? conversation : begun) } };
 }

@@ -140,9 +140,9 @@ class Replay {
   #compareRequest(fact: FactOf<"turn_request">, record: LogRecord): string | undefined {
     const turn = fact.turn && this.engine.ledger.turns.get(fact.turn.turn_id);
     if (!fact.turn || !turn) return "this turn was never offered";
-    // The number of remaining turns also depends on limits of the session and the role.
-    const { remaining_turns: _, ...draft } = this.engine.mode.request(this.engine.state, fact.turn);
-    const { discuss: __, ...given } = record.payload;
+    // The number of remaining turns also depends on limits of the session and the role, and the conversation on the role's policy.
+    const { remaining_turns: _, alone: __, ...draft } = this.engine.mode.request(this.engine.state, fact.turn);
+    const { discuss: ___, ...given } = record.payload;
     const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
     const asked = { ...given, ...draft, context };
     // Older versions cut less: cut only what the recorded request cuts.

@@ -9,6 +9,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { neverBegun } from "../store/failures.ts";
 import { keptRecord, lastReport } from "../store/kept-record.ts";
+import type { Conversation } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { SessionRow, Store } from "../store/store.ts";
@@ -91,7 +92,11 @@ async function takeUp<S>(
   );
   if (!session.ok) return session;
   for (const { id } of left.programs) void session.value.keep({ drop: "process", id });
-  recover((input) => session.value.submit(input), ledger, opened, lease.epoch, change);
+  recover((input) => session.value.submit(input), ledger, opened, lease.epoch, {
+    ...change,
+    conversing: left.conversing,
+  });
+  for (const id of left.conversing.keys()) void session.value.keep({ drop: "conversing", id });
   crashPoint("recovery_decided");
   return session;
 }
@@ -105,6 +110,8 @@ interface Left<S> {
   readonly ledger: Ledger;
   /** The processes that it had started and not seen end. */
   readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
+  /** By turn: the conversation that its program had begun. */
+  readonly conversing: ReadonlyMap<string, Conversation>;
   readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
@@ -125,6 +132,9 @@ async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Pro
       ...(value as unknown as ProcessIdentity),
       id,
     })),
+    conversing: new Map(
+      Array.from(loaded.value.rows("conversing"), ({ id, value }) => [id, value as unknown as Conversation]),
+    ),
     sent: new Map(
       Array.from(loaded.value.rows(NOTIFIED), ({ id, value }) => [id, value as unknown as SentNotification]),
     ),

@@ -321,7 +321,7 @@ export class ModeSession<S> {
 
   #admit(turn: LedgerTurn, role_id: string): PayloadByType["turn_request"] {
     const stamp = stampOf(turn);
-    const { remaining_turns: _, ...asked } = this.engine.mode.request(this.state, stamp);
+    const { remaining_turns: _, alone: __, ...asked } = this.engine.mode.request(this.state, stamp);
     const payload = {
       ...asked,
       turn_id: turn.turn_id,

@@ -24,7 +24,7 @@ function recorded(recoveries: number, left: "by a crash" | "by a stop" | "by a c
   applyToLedger(ledger, put("figures", "figures", { ...ledger.figures, ...(left === "by a crash" ? {} : stop) }));
   const said: FactInput[] = [];
   const config = { ...CONFIGURATION_DEFAULTS, workspace: "/", plan_approval: "never" as const, max_recoveries: 3 };
-  recover((input) => said.push(input), ledger, { config, roles: [WORKER] }, 2, {});
+  recover((input) => said.push(input), ledger, { config, roles: [WORKER] }, 2, { conversing: new Map() });
   return said.map(({ payload_type, payload }) =>
     payload_type === "session_recovered" ? `recovered ${JSON.stringify(payload["turns"])}` : payload_type,
   );

@@ -36,6 +36,7 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
     message: { payload_type: turn.message, payload: message(state, session, turn, ticket) },
     context: context(state, session, turn, ticket),
     ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),
+    ...(turn.message === "review_request" ? { alone: true } : {}),
     ...remainingTurns(ticket?.allowance),
   };
 }

@@ -711,6 +711,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "max_instances": "",
    "recovery": "",
    "permissions": "roles.permissions",
+   "conversation": "",
+   "max_conversation_tokens": "",
    "sandbox": "",
    "rate_limit": {
     "fields": {
@@ -782,6 +784,16 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "workspace"
   ]
  },
+ "common.conversation": {
+  "fields": {
+   "id": "",
+   "tokens": "",
+   "total": "common.usage"
+  },
+  "required": [
+   "id"
+  ]
+ },
  "session_recovered": {
   "fields": {
    "graceful": "",
@@ -790,7 +802,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
     "list": {
      "fields": {
       "turn_id": "",
-      "run": ""
+      "run": "",
+      "conversation": "common.conversation"
      },
      "required": [
       "turn_id",
@@ -1017,6 +1030,17 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
     "required": []
    },
    "discuss": "",
+   "conversation": {
+    "fields": {
+     "how": "",
+     "id": "",
+     "tokens": "",
+     "total": "common.usage"
+    },
+    "required": [
+     "how"
+    ]
+   },
    "workspace": "",
    "artifacts_dir": "",
    "home": "",

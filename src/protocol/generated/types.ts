@@ -52,6 +52,10 @@ export type Dialect = "envelope" | "claude" | "codex" | "gemini" | "opencode";
  */
 export type RecoveryPolicy = "resume" | "restart" | "ask";
 /**
+ * Which conversation of its program a turn goes on with: a new one each time, the one about the same ticket, or for the first turn about a ticket a copy of the one about the session.
+ */
+export type ConversationPolicy = "fresh" | "resume" | "fork";
+/**
  * What its program is kept from. `none`: nothing. `processes`: leaving processes behind. `files`: also reading or changing files outside its folders. `offline`: also the network. If left out: `processes` for the dialect `envelope` if the machine supports it, otherwise `none`.
  */
 export type Sandbox = "none" | "processes" | "files" | "offline";
@@ -310,6 +314,11 @@ export type Role = {
   readonly max_instances?: number;
   readonly recovery?: RecoveryPolicy;
   readonly permissions?: Permissions;
+  readonly conversation?: ConversationPolicy;
+  /**
+   * A conversation that holds more is not gone on with.
+   */
+  readonly max_conversation_tokens?: number;
   readonly sandbox?: Sandbox;
   readonly rate_limit?: RateLimit;
   readonly budget?: Budget;
@@ -1120,6 +1129,15 @@ export type RecoveredTurn = {
    */
   readonly turn_id: string;
   readonly run: number;
+  readonly conversation?: Conversation;
+};
+/**
+ * A program's own conversation, by its own id, as far as the program tells.
+ */
+export type Conversation = {
+  readonly id: string;
+  readonly tokens?: number;
+  readonly total?: Usage;
 };
 /**
  * A closed session goes on.
@@ -1277,6 +1295,7 @@ export type TurnRequest = {
    * The approach should be discussed before the work.
    */
   readonly discuss?: boolean;
+  readonly conversation?: ChosenConversation;
   readonly workspace: string;
   readonly artifacts_dir: string;
   readonly home?: string;
@@ -1351,6 +1370,15 @@ export type TurnLimits = {
   readonly remaining_turns?: number;
   readonly remaining_tokens?: number;
   readonly remaining_usd?: number;
+};
+/**
+ * The program's conversation that the turn goes on with (`resume`), or begins with a copy of (`fork`). `alone`: a new one that no later turn goes on with. If left out: a new one.
+ */
+export type ChosenConversation = {
+  readonly how: "alone" | "resume" | "fork";
+  readonly id?: string;
+  readonly tokens?: number;
+  readonly total?: Usage;
 };
 /**
  * What a person tells a session to do.
@@ -1485,14 +1513,6 @@ export type RecordMeta = {
 export type Exit = {
   readonly code: number | null;
   readonly signal: string | null;
-};
-/**
- * A program's own conversation, by its own id, as far as the program tells.
- */
-export type Conversation = {
-  readonly id: string;
-  readonly tokens?: number;
-  readonly total?: Usage;
 };
 /**
  * How much of one window of an account's subscription is used, as its program tells.

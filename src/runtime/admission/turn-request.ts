@@ -1,3 +1,4 @@
+import { conversationFor } from "../../kernel/conversations.ts";
 import { sizeOf } from "../../kernel/cut.ts";
 import { fittingDraft, type Quoting, withNote } from "../../kernel/fitting.ts";
 import type { TurnDraft } from "../../kernel/mode.ts";
@@ -51,6 +52,7 @@ export function requestPayload(
 ): JsonObject {
   const { turns, tokens, usd } = leftOf(ledger, config);
   const remaining_turns = turnsAfter(turns, turnsLeft(ledger, role.role_id), draft.remaining_turns);
+  const conversation = conversationFor(ledger, turn, role, draft.alone === true);
   const payload = {
     turn_id: turn.turn_id,
     role_id: role.role_id,
@@ -65,6 +67,7 @@ export function requestPayload(
       ...(usd === undefined ? {} : { remaining_usd: usd }),
     },
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
+    ...(conversation === undefined ? {} : { conversation: { ...conversation } }),
     workspace,
     artifacts_dir: paths.work(turn.subject),
     home: paths.home,

@@ -15,6 +15,8 @@ export interface ListenedRun {
   readonly quota: ArtifactQuota;
   /** A file of it was not copied, because nothing waited for it any more. */
   missed: boolean;
+  /** The id of its program's conversation is stored until the turn has ended. */
+  conversing: boolean;
 }
 
 /** Handles what agents send before their answer: console lines, refused messages, progress reports, files. */
@@ -28,7 +30,7 @@ export class TurnEventHandler {
   }
 
   begin(request: TurnRequest, signal: AbortSignal): ListenedRun {
-    return { request, signal, quota: runQuota(), missed: false };
+    return { request, signal, quota: runQuota(), missed: false, conversing: false };
   }
 
   /** Resolves when everything that follows is in the journal; a file is copied first. */
@@ -48,6 +50,8 @@ export class TurnEventHandler {
         });
         return;
       case "conversation":
+        run.conversing = true;
+        await this.#context.keep({ put: "conversing", id: stamp.turn_id, value: { id: event.id } });
         return;
       case "refused": {
         const { code, message, pointer, payload_type } = event.refusal;

@@ -90,6 +90,7 @@ export class Turns {
       idle_timeout_ms: (role.idle_timeout_s ?? config.idle_timeout_s) * 1000,
       slot,
       output_directory: paths.output,
+      ...goneOn(payload.conversation),
     };
     const tooLong = isCut(recorded["message"]) ? longerThanALine(payload) : undefined;
     if (tooLong) {
@@ -119,7 +120,10 @@ export class Turns {
     // it: without them the turn stays open and runs again.
     const isLess = run.missed && this.#context.ledger.turns.has(stamp.turn_id);
     if (!hasProcess) this.#emitStarted(request);
-    if (result.answer ? !isLess : !signal.aborted) this.#context.submit(factOf(result, request, this.#context.mode));
+    if (result.answer ? !isLess : !signal.aborted) {
+      this.#context.submit(factOf(result, request, this.#context.mode));
+      if (run.conversing) void this.#context.keep({ drop: "conversing", id: stamp.turn_id });
+    }
     this.#ended(request, hasProcess);
   }
 
@@ -148,6 +152,12 @@ export class Turns {
       .then(() => this.#context.bus.emit({ kind: "turn_ended", ...eventAbout(request) }))
       .catch((error: unknown) => this.#context.broken(error));
   }
+}
+
+function goneOn(chosen: PayloadByType["turn_request"]["conversation"]): Pick<TurnRequest, "conversation"> {
+  if (chosen?.id === undefined || chosen.how === "alone") return {};
+  const { how, id, tokens, total } = chosen;
+  return { conversation: { how, id, ...(tokens === undefined ? {} : { tokens }), ...(total ? { total } : {}) } };
 }
 
 function eventAbout({ role, stamp }: TurnRequest): TurnAbout {

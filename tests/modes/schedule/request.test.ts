@@ -108,6 +108,7 @@ describe("the request for", () => {
       .deliver("a")
       .finishChecks("a", true);
     expect(made.draft("a")).toEqual({
+      alone: true,
       expects: ["clarification", "error", "review"],
       message: {
         payload_type: "review_request",
