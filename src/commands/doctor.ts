@@ -4,9 +4,12 @@ import type { Command } from "commander";
 import { execa } from "execa";
 import { isSecretProxy } from "../agents/cli/environment.ts";
 import { programFile, programObstacle } from "../agents/program-file.ts";
-import { dialectOf } from "../config/role-defaults.ts";
+import { withAuthProfile } from "../config/auth-profiles.ts";
+import { unheldPermission } from "../config/role-defaults.ts";
+import type { Settings } from "../config/settings.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { AuthProfiles } from "../protocol/payload.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf, unwritable } from "../store/file-system.ts";
@@ -144,17 +147,24 @@ async function crewFindings(
   roles: Result<readonly Role[], Failure>,
 ): Promise<Finding[]> {
   if (!roles.ok) return [because(roles.error, "roles", "missing")];
-  const findings = await Promise.all(roles.value.map((role) => roleFinding(context, role, roles.value)));
-  return found.ok ? [...findings, await notifyFinding(context, options, found.value, roles.value)] : findings;
+  if (!found.ok) return [];
+  const settings = await settingsFrom(context, options, found.value, [], roles.value);
+  const profiles = settings.ok ? settings.value.auth_profiles : {};
+  const findings = await Promise.all(roles.value.map((role) => roleFinding(context, role, roles.value, profiles)));
+  return [...findings, notifyFinding(context, settings)];
 }
 
 async function roleFinding(
   { directory, environment }: CommandContext,
-  role: Role,
+  given: Role,
   roles: readonly Role[],
+  profiles: AuthProfiles,
 ): Promise<Finding> {
-  const name = `role ${role.role_id}`;
+  const name = `role ${given.role_id}`;
   const { PATH } = environment;
+  const profiled = withAuthProfile(given, profiles);
+  if (!profiled.ok) return because(profiled.error, name, "missing");
+  const role = profiled.value;
   const wrong = roleProblem(role, directory, PATH) ?? (await missingSandbox(role, PATH));
   if (wrong) return because(wrong, name, "missing");
   const sandbox = await sandboxOf(role, PATH);
@@ -169,19 +179,14 @@ async function roleFinding(
     const hint = "Set what its program needs before you run it.";
     return { name, state: "poor", what: `${what}; not set here: ${unset.join(", ")}`, hint };
   }
-  if (role.permissions === undefined || dialectOf(role) !== "envelope") return { name, state: "ok", what };
+  const unheld = unheldPermission(role, sandbox);
+  if (unheld === undefined) return { name, state: "ok", what };
   const hint = "A sandbox limits a program to the workspace (files), or also cuts off the network (offline).";
-  return { name, state: "poor", what: `${what}; its permissions are told to no program of this dialect`, hint };
+  return { name, state: "poor", what: `${what}; ${unheld}`, hint };
 }
 
-async function notifyFinding(
-  context: CommandContext,
-  options: DoctorOptions,
-  found: Found,
-  roles: readonly Role[],
-): Promise<Finding> {
+function notifyFinding(context: CommandContext, settings: Result<Settings, Failure>): Finding {
   const name = "notify";
-  const settings = await settingsFrom(context, options, found, [], roles);
   if (!settings.ok) return { name: "settings", state: "missing", what: settings.error.message };
   const { notify, workspace: place } = settings.value.values;
   if (!notify) return { name, state: "off", what: "no command is set for notifications" };

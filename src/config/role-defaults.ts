@@ -62,11 +62,26 @@ export function dialectOf(role: Role): Dialect | undefined {
 }
 
 /**
- * The default sandbox of a role: no process it starts outlives it. The big agent programs keep conversations and locks by pid, so
+ * The default sandbox of a role: no process it starts outlives it, and no network where its permissions forbid that. The big agent programs keep conversations and locks by pid, so
  * they run without a sandbox until they are known to work in one.
  */
 export function defaultSandbox(role: Role): Sandbox {
-  return dialectOf(role) === "envelope" ? "processes" : "none";
+  if (dialectOf(role) !== "envelope") return "none";
+  return permissionsOf(role).network === false ? "offline" : "processes";
+}
+
+/**
+ * What a role can do against its permissions, because its program is not told them and its sandbox does not hold it to them; undefined if
+ * nothing. Other dialects than `envelope` tell their programs. Nothing is said of managers that only by default write nothing.
+ */
+export function unheldPermission(role: Role, sandbox: Sandbox): string | undefined {
+  if (dialectOf(role) !== "envelope") return undefined;
+  const { write, network } = permissionsOf(role);
+  const unheld = [
+    ...(role.type === "worker" && write === "none" ? ["change files"] : []),
+    ...(network === false && sandbox !== "offline" ? ["use the network"] : []),
+  ];
+  return unheld.length === 0 ? undefined : `against its permissions, it can ${unheld.join(" and ")}`;
 }
 
 /** Whether a turn of this role presumably costs money. */

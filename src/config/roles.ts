@@ -96,7 +96,7 @@ async function checkRegistry(registry: Json, { position }: SourceDocument): Prom
       ...idFindings(role, `${pointer}/role_id`, line),
       ...instanceFindings(role, `${pointer}/max_instances`),
       ...processFindings(role, pointer),
-      ...networkFindings(role, `${pointer}/metadata/network`),
+      ...metadataFindings(role, `${pointer}/metadata`),
       ...budgetFindings(role.budget, `${pointer}/budget`, "a role"),
     ];
   });
@@ -117,10 +117,19 @@ function instanceFindings({ supports_multiple_instances, max_instances = 1 }: Ro
   return [{ pointer, what, expected: '1, or "supports_multiple_instances": true' }];
 }
 
-function networkFindings({ metadata }: Role, pointer: string): Finding[] {
-  if (metadata?.network === undefined || networkIn(metadata.network) !== undefined) return [];
-  const what = `"metadata.network" is ${JSON.stringify(metadata.network)}`;
-  return [{ pointer, what, expected: '"isolated" or "full"' }];
+/** The keys of the metadata that Bosun reads. */
+function metadataFindings({ metadata }: Role, pointer: string): Finding[] {
+  const findings: Finding[] = [];
+  const { network, auth_profile } = metadata ?? {};
+  if (network !== undefined && networkIn(network) === undefined) {
+    const what = `"metadata.network" is ${JSON.stringify(network)}`;
+    findings.push({ pointer: `${pointer}/network`, what, expected: '"isolated" or "full"' });
+  }
+  if (auth_profile !== undefined && typeof auth_profile !== "string") {
+    const what = `"metadata.auth_profile" is ${JSON.stringify(auth_profile)}`;
+    findings.push({ pointer: `${pointer}/auth_profile`, what, expected: "the name of an auth profile" });
+  }
+  return findings;
 }
 
 /** Arguments and variables that no system accepts. Unchecked, they would fail when the role is first asked, after others were paid. */

@@ -3,9 +3,15 @@ import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { explain, type Finding, type Problem } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
+import {
+  type AuthProfiles,
+  CONFIGURATION_DEFAULTS,
+  type ResolvedConfiguration,
+  type SchedulerConfiguration,
+} from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure, problemsIn } from "./document.ts";
+import { profileFindings } from "./auth-profiles.ts";
 import type { Environment } from "./found.ts";
 import { shipped } from "./installation.ts";
 import { costsMoney, isEmbedded } from "./role-defaults.ts";
@@ -33,6 +39,8 @@ export interface SettingSources {
 /** A session's settings. */
 export interface Settings {
   readonly values: ResolvedConfiguration;
+  /** Applied to the roles when a session begins, and not recorded. */
+  readonly auth_profiles: AuthProfiles;
   /** The source of each value by its dotted key, `budget.turns`: a flag, a variable, or `file:line`. A default by circumstance has none. */
   readonly origins: ReadonlyMap<string, string>;
 }
@@ -80,13 +88,14 @@ export async function resolveSettings(sources: SettingSources): Promise<Result<S
 
 /** Settings that fit the schema and would limit or check nothing. */
 function uselessSettings(value: JsonObject): Finding[] {
-  const { budget, checks } = value as Partial<ResolvedConfiguration>;
+  const { budget, checks, auth_profiles = {} } = value as SchedulerConfiguration;
   const expected = "a text and a command: {text: the tests pass, command: [npm, test]}";
   const withoutCommand = (checks?.ticket ?? []).flatMap((check, index) =>
     typeof check === "object" && check.command !== undefined ? [] : `/checks/ticket/${index}`,
   );
   return [
     ...budgetFindings(budget?.ticket, "/budget/ticket", "a ticket"),
+    ...profileFindings(auth_profiles),
     ...withoutCommand.map((pointer) => ({ pointer, what: "this check has no command", expected })),
   ];
 }
@@ -151,7 +160,12 @@ function merge(layers: readonly Layer[], sources: SettingSources): Settings {
       origins.set(key, layer.origin(keyPointer(key)));
     }
   }
-  return { values: values as unknown as ResolvedConfiguration, origins };
+  const { auth_profiles = {}, ...resolved } = values;
+  return {
+    values: resolved as unknown as ResolvedConfiguration,
+    auth_profiles: auth_profiles as unknown as AuthProfiles,
+    origins,
+  };
 }
 
 /** The settings of a mapping by dotted key; inner mappings are opened, except `metadata`, whose content Bosun does not read. */

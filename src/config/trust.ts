@@ -97,7 +97,9 @@ function rolePowers(value: Json): Finding[] {
     const env = typeof role.env === "object" ? " with variables of its own" : "";
     const passed = listOf(role.pass_env).filter((one) => typeof one === "string");
     const yours = passed.length === 0 ? "" : ` and sees ${passed.join(", ")} of your environment`;
-    return { pointer: `/roles/${index}`, what: `the role ${name} ${runs}${env}${yours}` };
+    const { auth_profile } = objectOf(role.metadata);
+    const profile = typeof auth_profile === "string" ? ` with the auth profile ${auth_profile}` : "";
+    return { pointer: `/roles/${index}`, what: `the role ${name} ${runs}${env}${profile}${yours}` };
   });
 }
 
@@ -122,6 +124,11 @@ function settingPowers(value: Json, usual: JsonObject): Finding[] {
     if (own !== undefined && replaced !== undefined && canonicalJson(own) !== canonicalJson(replaced)) {
       claim(`/checks/${kind}`, `your own checks of each ${kind} are replaced`);
     }
+  }
+  for (const [name, profile] of Object.entries(objectOf(settings.auth_profiles))) {
+    const { env, pass_env } = objectOf(profile);
+    const seen = [...Object.keys(objectOf(env)), ...listOf(pass_env).filter((one) => typeof one === "string")];
+    claim(`/auth_profiles/${name}`, `agents with the auth profile ${name} see ${seen.join(", ")}`);
   }
   const { command } = objectOf(notify);
   if (command !== undefined) claim("/notify/command", `a notification runs ${JSON.stringify(command)}`);

@@ -3,6 +3,7 @@ import { PAYLOAD_TYPES, type PayloadByType } from "./generated/types.ts";
 export { CONFIGURATION_DEFAULTS, PAYLOAD_TYPES } from "./generated/types.ts";
 export type {
   ArtifactReference,
+  AuthProfiles,
   Budget,
   Check,
   Criterion,

@@ -35,6 +35,11 @@ export function networkIn(said: unknown): boolean | undefined {
   return said === "full" || said === "open" || said === true ? true : undefined;
 }
 
+/** Whether the name of a variable suggests that its value is secret. */
+export function isSecretName(name: string): boolean {
+  return /key|token|secret|password|passwd|credential/i.test(name);
+}
+
 /** Whether a role does nothing but review. */
 function isReviewer({ capabilities = [] }: Pick<Role, "capabilities">): boolean {
   return capabilities.length > 0 && capabilities.every((capability) => capability === "review");

@@ -1,15 +1,14 @@
 import { isSecretProxy } from "../agents/cli/environment.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
+import { isSecretName, type Role } from "../protocol/roles.ts";
 
-const SECRET_NAME = /key|token|secret|password|passwd|credential/i;
 const WITHHELD = "[withheld]";
 
 /** A role as it is recorded: without the values of variables whose names look secret, and without proxy passwords. */
 export function withoutSecrets(role: Role): Role {
   if (!role.env) return role;
-  const isSecret = (name: string, value: string) => SECRET_NAME.test(name) || isSecretProxy(name, value);
+  const isSecret = (name: string, value: string) => isSecretName(name) || isSecretProxy(name, value);
   const env = Object.entries(role.env).map(([name, value]) => [name, isSecret(name, value) ? WITHHELD : value]);
   return { ...role, env: Object.fromEntries(env) as Record<string, string> };
 }

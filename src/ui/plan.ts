@@ -14,6 +14,8 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly review: ResolvedConfiguration["review"];
   /** The checks of every task, from the configuration. */
   readonly checks: readonly Criterion[];
+  /** Permissions of roles to which nothing holds their programs. */
+  readonly unheld?: readonly string[];
 }
 
 /** The ids of the tasks that a revised plan adds, changes and removes. */
@@ -28,7 +30,7 @@ export interface RevisedTasks {
  * Of a revised plan only the new and the changed tasks are written out.
  */
 export function planLines(plan: ShownPlan, output: Output): string[] {
-  const { summary, tasks, checks, added, changed = [], left_out = [] } = plan;
+  const { summary, tasks, checks, unheld = [], added, changed = [], left_out = [] } = plan;
   const { width } = output;
   const isRevised = added !== undefined;
   const news = new Set([...(added ?? []), ...changed]);
@@ -44,6 +46,8 @@ export function planLines(plan: ShownPlan, output: Output): string[] {
     ...shown.flatMap((task) => ["", ...taskLines(task, plan, output)]),
     ...(checks.length === 0 ? [] : ["", output.style("bold", "Checks of every task, from the configuration")]),
     ...checks.flatMap((check) => criterionLines(check, output)),
+    ...(unheld.length === 0 ? [] : [""]),
+    ...unheld.flatMap((one) => wrapped(one, width, 0).map((line) => output.style("yellow", line))),
   ];
 }
 

@@ -111,6 +111,18 @@ describe("bosun roles and doctor", () => {
     expect([code, of("role shell")]).toMatchObject([0, { state: "poor", what: containing("permissions") }]);
   });
 
+  it("doctor shows what an auth profile passes, and names the known ones for an unknown", async () => {
+    const here = rig();
+    const config = here.write("c.json", JSON.stringify({ auth_profiles: { work: { pass_env: ["WORK_KEY"] } } }));
+    const look = async (auth_profile: string) => {
+      const hand = { role_id: "hand", type: "worker", cli_command: ["true"], metadata: { auth_profile } };
+      const roles = here.write("roles.json", JSON.stringify({ roles: [hand] }));
+      return (await doctor(here, ["--roles", roles, "--config", config], { WORK_KEY: "hunter2" })).of("role hand");
+    };
+    expect(await look("work")).toMatchObject({ state: "ok", what: containing("sees WORK_KEY") });
+    expect(await look("wrok")).toMatchObject({ state: "missing", what: containing("work") });
+  });
+
   it("doctor names the proxies that agents do not get, but not their values", async () => {
     const here = rig();
     const proxies = { HTTPS_PROXY: "http://ada:hunter2@proxy", http_proxy: "ada@proxy", ALL_PROXY: "http://proxy" };

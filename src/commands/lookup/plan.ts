@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadPlanFile } from "../../config/plan-file.ts";
+import { unheldPermission } from "../../config/role-defaults.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { isUnsafe } from "../../lib/terminal-text.ts";
@@ -32,9 +33,14 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
   if (record === undefined || plan === undefined) return undefined;
   const tasks = (plan.tasks ?? []) as unknown as Task[];
-  const checks = openedWith(reader, session_id)?.config.checks.ticket ?? [];
+  const { config, roles = [] } = openedWith(reader, session_id) ?? {};
+  const checks = config?.checks.ticket ?? [];
+  const unheld = roles.flatMap((role) => {
+    const what = unheldPermission(role, role.sandbox ?? "none");
+    return what === undefined ? [] : [`${role.role_id}: ${what}`];
+  });
   const { review } = session.settings;
-  return { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, ...changes };
+  return { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld, ...changes };
 }
 
 /**

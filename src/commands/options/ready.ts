@@ -1,3 +1,4 @@
+import { withAuthProfile } from "../../config/auth-profiles.ts";
 import { type CompleteRole, completeRole } from "../../config/role-defaults.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -42,10 +43,13 @@ export async function readyToBegin(
   const { PATH } = context.environment;
   const unusable = notYet(config) ?? nothingToUse(config) ?? unusableWorkspace(config.workspace);
   if (unusable) return err(unusable);
-  const complete = roles.map((role) => completeRole(role, config));
-  for (const role of complete) {
-    const wrong = roleProblem(role, config.workspace, PATH);
+  const complete: CompleteRole[] = [];
+  for (const given of roles) {
+    const role = withAuthProfile(completeRole(given, config), settings.value.auth_profiles);
+    if (!role.ok) return role;
+    const wrong = roleProblem(role.value, config.workspace, PATH);
     if (wrong) return err(wrong);
+    complete.push(role.value);
   }
   const sandboxed = await withSandboxes(complete, PATH);
   return sandboxed.ok ? ok({ roles: sandboxed.value, settings: settings.value }) : sandboxed;

@@ -19,11 +19,12 @@ export async function withSandboxes<R extends Role>(
   return ok(sandboxed);
 }
 
-/** A role's sandbox: the one its registry requires, else the default if this machine supports it. */
+/** A role's sandbox: the one its registry requires, else the default, or what this machine supports of it. */
 export async function sandboxOf(role: Role, path: string | undefined): Promise<Sandbox> {
   const level = role.sandbox ?? defaultSandbox(role);
   if (level === "none" || role.sandbox !== undefined) return level;
-  return (await sandboxMechanism(level, path)).ok ? level : "none";
+  for (const one of new Set([level, "processes"] as const)) if ((await sandboxMechanism(one, path)).ok) return one;
+  return "none";
 }
 
 /** The weakest sandbox that a role has on this machine. */

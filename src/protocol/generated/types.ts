@@ -48,6 +48,10 @@ export type Backend = "cli" | "acp" | "model" | "human" | "scripted";
  */
 export type Dialect = "envelope" | "claude" | "codex" | "gemini" | "opencode";
 /**
+ * Names of variables of the scheduler's own environment that its process gets too. One that is not set is left out.
+ */
+export type PassEnv = readonly string[];
+/**
  * What happens to its open turn after the scheduler has died: resume its conversation, instruct it again, or ask a person.
  */
 export type RecoveryPolicy = "resume" | "restart" | "ask";
@@ -296,10 +300,7 @@ export type Role = {
   readonly dialect?: Dialect;
   readonly model?: string;
   readonly env?: Environment;
-  /**
-   * Names of variables of the scheduler's own environment that its process gets too. One that is not set is left out.
-   */
-  readonly pass_env?: readonly string[];
+  readonly pass_env?: PassEnv;
   /**
    * Seconds that a turn may take.
    */
@@ -442,6 +443,7 @@ export type SchedulerConfiguration = {
   readonly budget?: SessionBudget;
   readonly notify?: Notification;
   readonly retention?: Retention;
+  readonly auth_profiles?: AuthProfiles;
   readonly metadata?: Metadata;
 };
 /**
@@ -504,6 +506,16 @@ export type Retention = {
    */
   readonly sessions?: number;
   readonly days?: number;
+};
+/**
+ * Named environments: a role with `metadata.auth_profile` gets the variables of that name.
+ */
+export type AuthProfiles = {
+  readonly [k: string]: AuthProfile;
+};
+export type AuthProfile = {
+  readonly env?: Environment;
+  readonly pass_env?: PassEnv;
 };
 /**
  * A person's decision on an approval request.

@@ -1,0 +1,55 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import type { Finding } from "../protocol/document/problem.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { AuthProfiles } from "../protocol/payload.ts";
+import { isSecretName, type Role } from "../protocol/roles.ts";
+
+/**
+ * The role with the variables of the auth profile that its metadata names; its own variables come first. A profile that does not exist is a
+ * failure `configuration`, but `default` and names like `default_worker` need none: they mean the program's own login.
+ */
+export function withAuthProfile<R extends Role>(role: R, profiles: AuthProfiles): Result<R, Failure> {
+  const name = role.metadata?.auth_profile;
+  if (typeof name !== "string") return ok(role);
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile === undefined) return isDefault(name) ? ok(role) : unknownProfile(role, name, profiles);
+  const pass_env = [...new Set([...(profile.pass_env ?? []), ...(role.pass_env ?? [])])];
+  return ok({
+    ...role,
+    ...(profile.env && { env: { ...profile.env, ...role.env } }),
+    ...(pass_env.length > 0 && { pass_env }),
+  });
+}
+
+function isDefault(name: string): boolean {
+  return /^default([_.-]|$)/.test(name);
+}
+
+function unknownProfile({ role_id }: Role, name: string, profiles: AuthProfiles): Result<never, Failure> {
+  const known = Object.keys(profiles);
+  const there = known.length === 0 ? "the settings have none" : `the settings have ${known.join(", ")}`;
+  return err(
+    failure("configuration", `The role ${role_id} has the auth profile ${JSON.stringify(name)}: ${there}.`, {
+      hint: `Add it to the settings, auth_profiles: {${name}: {pass_env: [NAME]}}, or correct metadata.auth_profile of the role.`,
+    }),
+  );
+}
+
+/** Profiles that no role could name, and values in them that belong into the environment. */
+export function profileFindings(profiles: AuthProfiles): Finding[] {
+  return Object.entries(profiles).flatMap(([name, { env = {} }]) => {
+    const pointer = `/auth_profiles/${name}`;
+    if (!/^[A-Za-z0-9_-]+$/.test(name)) {
+      const what = `${JSON.stringify(name)} is no name of an auth profile`;
+      return [{ pointer: "/auth_profiles", what, expected: "letters, digits, _ and -" }];
+    }
+    return Object.keys(env).flatMap((variable): Finding[] => {
+      const at = `${pointer}/env`;
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
+        return [{ pointer: at, what: `${JSON.stringify(variable)} is not a valid variable name`, expected: "a name" }];
+      if (!isSecretName(variable)) return [];
+      const what = `${variable} looks like a secret, and this file and the log would hold it`;
+      return [{ pointer: `${at}/${variable}`, at: "key", what, expected: `pass_env: [${variable}]` }];
+    });
+  });
+}
