@@ -1,6 +1,6 @@
 /**
- * Generates `src/protocol/generated/` from the schemas: TypeScript types, validators that run without ajv and the schema files, and the
- * shapes by which messages are read leniently.
+ * Generates `src/protocol/generated/` from the schemas: TypeScript types, validators that run without ajv and the schema files, the shapes
+ * by which messages are read leniently, and the schemas by which models answer.
  * Compiling with ajv at each start would take a hundred times as long as loading them.
  *
  *     node schemas/generate.ts            write the files
@@ -13,6 +13,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { compile, type JSONSchema } from "json-schema-to-typescript";
 import { minifySync } from "rolldown/utils";
+import { answersFile } from "./answers.ts";
 import { beforeSealing, recordSchema } from "./record.ts";
 import { shapesFile } from "./shapes.ts";
 
@@ -57,6 +58,7 @@ const outputs = new Map([
   ["record-validators.d.ts", header + recordDeclarations()],
   ["validators.d.ts", header + declarationsFile()],
   ["shapes.ts", header + shapesFile(files, [...payloadTypes, "plan_file"])],
+  ["answers.ts", header + answersFile(files)],
   ["digest.ts", header + digestFile()],
 ]);
 

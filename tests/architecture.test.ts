@@ -68,6 +68,7 @@ const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 
 /** The only files that read the wall clock, randomness or the environment. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
+  "agents/prompts/quoting.ts": ["random"],
   "commands/lookup/id.ts": ["random"],
   "commands/log.ts": ["new Date()"],
   "commands/status.ts": ["Date.now"],

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import type { Isolation, Launcher, SandboxPaths } from "../launcher.ts";
+import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
 import type { Repair } from "./dialects/dialect.ts";
 import { dialectFor } from "./dialects/index.ts";
@@ -24,6 +25,8 @@ export interface CliSettings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Removes secrets from console text and excerpts. Messages are redacted when they are recorded. */
   readonly redact: (text: string) => string;
+  /** How turns are put to programs that speak no envelopes: by the built-in templates if left out. */
+  readonly prompts?: Prompts;
   /** The paths of the home that a sandboxed agent may not see, and the parts of them that it may read. */
   readonly home?: (session_id: string) => Pick<SandboxPaths, "hidden" | "readable">;
 }
@@ -86,6 +89,7 @@ async function runProcess(
   const scratch = new Scratch();
   const spoken = dialectFor(request.role)({
     request,
+    prompts: settings.prompts ?? standardPrompts,
     environment: given,
     scratch: () => scratch.path(),
     emit: (event) => context.emit(event),

@@ -3,6 +3,7 @@ import type { Failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
 import type { Refusal } from "../../../protocol/refusal.ts";
+import type { Prompts } from "../../prompts/prompts.ts";
 import type { RunEnd } from "../process.ts";
 
 /**
@@ -14,6 +15,8 @@ export type Dialect = (turn: DialectTurn) => Spoken;
 /** What a dialect gets for each process of a turn. */
 export interface DialectTurn {
   readonly request: TurnRequest;
+  /** The request as text, for a program that speaks no envelopes. */
+  readonly prompts: Prompts;
   /** The environment that the process gets. */
   readonly environment: Readonly<Record<string, string>>;
   /** A directory of this process alone, removed when it has ended: for its TMPDIR, and for files that its flags name. */

@@ -1,0 +1,116 @@
+import type { TurnRequest } from "../../kernel/agent.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { ANSWER_SCHEMAS } from "../../protocol/generated/answers.ts";
+import { type Shape, SHAPES } from "../../protocol/generated/shapes.ts";
+import { answerSchema, answersTo } from "./answers.ts";
+import { outline, quotation } from "./quoting.ts";
+
+/** The words of others, which are quoted as data. A report is data as a whole. */
+const DATA: readonly string[] = [
+  "context.plan",
+  "context.history",
+  "context.dependencies",
+  "context.transcript",
+  "message.report",
+  "message.checks",
+  "message.artifacts",
+  "message.diff_stat",
+  "message.details",
+  "failed_checks",
+];
+
+/** The values of one request by name. */
+export type Values = (name: string) => string;
+
+type Maker = (request: TurnRequest, nonce: string) => Json | undefined;
+
+/** The placeholders beside the fields of the message and of its context. */
+const MAKERS: Readonly<Record<string, Maker>> = {
+  nonce: (_, nonce) => nonce,
+  message: ({ payload }) => payload.message.payload,
+  "role.id": ({ role }) => role.role_id,
+  "role.name": ({ role }) => role.display_name ?? role.role_id,
+  "role.system_prompt": ({ role }) => role.system_prompt,
+  "role.manager": ({ role }) => yes(role.type === "manager"),
+  "role.worker": ({ role }) => yes(role.type === "worker"),
+  "role.participant": ({ role }) => yes(role.type === "participant"),
+  session: ({ session_id }) => session_id,
+  turn: ({ payload }) => payload.turn_id,
+  ticket: ({ payload }) => payload.context.ticket?.ticket_id,
+  task: ({ payload }) => payload.context.ticket?.task,
+  discuss: ({ payload }) => yes(payload.discuss === true),
+  no_more_questions: ({ payload: { message } }) =>
+    yes(message.payload_type === "clarification_response" && message.payload["status"] === "complete"),
+  workspace: ({ payload }) => payload.workspace,
+  artifacts_dir: ({ payload }) => payload.artifacts_dir,
+  home: ({ payload }) => payload.home,
+  remaining_turns: ({ payload }) => payload.limits?.remaining_turns,
+  changes: ({ payload }) => latest(payload.context.history, "review", isSentBack),
+  failed_checks: ({ payload }) => listOf(latest(payload.context.history, "check_result")["results"]).filter(hasFailed),
+  "answer.types": ({ payload }) => answersTo(payload.expects).join(", "),
+};
+
+const ANSWERS = Object.keys(ANSWER_SCHEMAS).map((type) => `answer.${type}`);
+
+/** The names that the template of this message may use. The frame, which has no message of its own, may use those of no message. */
+export function placeholdersFor(message?: string): string[] {
+  const context = fieldsOf(fieldsOf(SHAPES["turn_request"])["context"]);
+  const names = [...Object.keys(MAKERS), ...ANSWERS, "answer.schema"];
+  const ofMessage = message === undefined ? [] : Object.keys(fieldsOf(SHAPES[message]));
+  return [
+    ...names,
+    ...Object.keys(context).map((name) => `context.${name}`),
+    ...ofMessage.map((name) => `message.${name}`),
+  ];
+}
+
+/** The values of a request. `withSchema` if the program has no other way to learn the form of the answer. */
+export function valuesOf(request: TurnRequest, nonce: string, withSchema: boolean): Values {
+  const { message, context, expects } = request.payload;
+  const types = answersTo(expects).map((type) => `answer.${type}`);
+  return (name) => {
+    if (name === "answer.schema") return withSchema ? JSON.stringify(answerSchema(expects)) : "";
+    if (ANSWERS.includes(name)) return types.includes(name) ? "yes" : "";
+    const value = found(name);
+    const isReport = message.payload_type === "report" && name.startsWith("message");
+    return isReport || DATA.includes(name) ? quotation(value, nonce) : outline(value);
+  };
+
+  function found(name: string): Json | undefined {
+    const make = MAKERS[name];
+    if (make !== undefined) return make(request, nonce);
+    const [place, field = ""] = name.split(".");
+    const fields: JsonObject = place === "message" ? message.payload : context;
+    return fields[field];
+  }
+}
+
+function yes(is: boolean): string {
+  return is ? "yes" : "";
+}
+
+/** The payload of the latest entry of a history with this type; empty if there is none, or if it does not fit. */
+function latest(
+  history: Json | undefined,
+  type: string,
+  fits: (payload: JsonObject) => boolean = () => true,
+): JsonObject {
+  const entry = listOf(history)
+    .map(objectOf)
+    .findLast(({ payload_type }) => payload_type === type);
+  const payload = objectOf(entry?.["payload"]);
+  return fits(payload) ? payload : {};
+}
+
+function isSentBack({ decision }: JsonObject): boolean {
+  return decision === "changes_requested";
+}
+
+function hasFailed(check: Json): boolean {
+  return objectOf(check)["passed"] === false;
+}
+
+function fieldsOf(shape: Shape | string | undefined): Readonly<Record<string, Shape | string>> {
+  if (typeof shape === "string" && shape !== "") return fieldsOf(SHAPES[shape]);
+  return typeof shape === "object" && "fields" in shape ? shape.fields : {};
+}
