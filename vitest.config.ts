@@ -4,6 +4,9 @@ import { defineConfig, type Plugin } from "vitest/config";
 /** Suites that take minutes: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs. */
 const SURVIVAL = ["tests/{crash,simulation,failures,large}/**/*.test.ts"];
 
+/** Whole sessions with the real agent programs, which it installs first (tests/real-agents/install.ts). */
+const REAL_AGENTS = "tests/real-agents/**/*.test.ts";
+
 const SOURCES = join(import.meta.dirname, "src") + sep;
 
 /**
@@ -31,8 +34,20 @@ export default defineConfig({
     // Twice the processors of CI: tests mostly wait for other processes.
     maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: "main", isolate: false, include: ["tests/**/*.test.ts"], exclude: SURVIVAL } },
+      {
+        extends: true,
+        test: { name: "main", isolate: false, include: ["tests/**/*.test.ts"], exclude: [...SURVIVAL, REAL_AGENTS] },
+      },
       { extends: true, test: { name: "survival", include: SURVIVAL } },
+      {
+        extends: true,
+        test: {
+          name: "agents",
+          include: [REAL_AGENTS],
+          globalSetup: "tests/real-agents/install.ts",
+          testTimeout: 180_000,
+        },
+      },
     ],
   },
 });

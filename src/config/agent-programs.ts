@@ -8,6 +8,8 @@ export interface AgentProgram {
   readonly tested: string;
   /** The oldest version that takes all the flags it is given. */
   readonly needs: string;
+  /** Its package on the npm registry. */
+  readonly package: string;
   /** The command that installs it, and its newest version over an older one. */
   readonly install: string;
   /** How a person logs in. */
@@ -33,13 +35,17 @@ const OPENCODE_KEYS = [
 ];
 const GEMINI_KEYS = ["GEMINI_API_KEY", "GOOGLE_API_KEY"];
 
+function fromNpm(name: string): Pick<AgentProgram, "package" | "install"> {
+  return { package: name, install: `npm install -g ${name}@latest` };
+}
+
 /** The agent programs by name. */
 export const AGENT_PROGRAMS = {
   claude: {
     title: "Claude Code",
     tested: "2.1.331",
     needs: "2.1.197",
-    install: "npm install -g @anthropic-ai/claude-code@latest",
+    ...fromNpm("@anthropic-ai/claude-code"),
     login: "Run claude and log in, or set ANTHROPIC_API_KEY",
     login_status: ["auth", "status"],
     keys: CLAUDE_KEYS,
@@ -50,7 +56,7 @@ export const AGENT_PROGRAMS = {
     title: "Codex",
     tested: "0.169.0",
     needs: "0.150.0",
-    install: "npm install -g @openai/codex@latest",
+    ...fromNpm("@openai/codex"),
     login: "Run codex login, or set CODEX_API_KEY",
     login_status: ["login", "status"],
     keys: CODEX_KEYS,
@@ -61,7 +67,7 @@ export const AGENT_PROGRAMS = {
     title: "opencode",
     tested: "1.18.33",
     needs: "1.4.0",
-    install: "npm install -g opencode-ai@latest",
+    ...fromNpm("opencode-ai"),
     login: "Run opencode auth login, or write a provider into its configuration",
     keys: OPENCODE_KEYS,
     pass_env: [...OPENCODE_KEYS, "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT"],
@@ -71,7 +77,7 @@ export const AGENT_PROGRAMS = {
     title: "Gemini CLI",
     tested: "0.61.0",
     needs: "0.50.0",
-    install: "npm install -g @google/gemini-cli@latest",
+    ...fromNpm("@google/gemini-cli"),
     login: "Run gemini and log in, or set GEMINI_API_KEY",
     keys: GEMINI_KEYS,
     pass_env: [
@@ -89,7 +95,7 @@ export const AGENT_PROGRAMS = {
     title: "Claude Code by ACP",
     tested: "0.101.0",
     needs: "0.101.0",
-    install: "npm install -g @agentclientprotocol/claude-agent-acp@latest",
+    ...fromNpm("@agentclientprotocol/claude-agent-acp"),
     login: "Run claude and log in, or set ANTHROPIC_API_KEY",
     keys: CLAUDE_KEYS,
     pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],

@@ -7,7 +7,7 @@ export function digest(text: string): string {
 }
 
 /** The value of a JSON text, or nothing if it is none. */
-export function parsed(text: string): Json | undefined {
+function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
   } catch {

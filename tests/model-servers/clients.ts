@@ -26,7 +26,7 @@ const CLAUDE = {
 };
 
 function codex(home: string): Record<string, string> {
-  return { CODEX_HOME: join(home, ".codex"), STUB_KEY: KEY };
+  return { CODEX_HOME: join(home, ".codex"), CODEX_API_KEY: KEY };
 }
 
 function codexConfig(url: string): string {
@@ -37,7 +37,7 @@ model_provider = "stub"
 name = "stub"
 base_url = "${url}/v1"
 wire_api = "responses"
-env_key = "STUB_KEY"
+env_key = "CODEX_API_KEY"
 request_max_retries = 0
 stream_max_retries = 0
 

@@ -107,14 +107,3 @@ export interface Protocol {
   /** The events of an error in the middle of a stream. */
   streamError(message: string): readonly Chunk[];
 }
-
-/** The newest message of the user, without what followed it. */
-export function prompt(conversation: Conversation): string {
-  return conversation.messages.findLast(({ from }) => from === "user")?.text ?? "";
-}
-
-/** What has been done since the newest message of the user. */
-export function sincePrompt(conversation: Conversation): readonly Message[] {
-  const { messages } = conversation;
-  return messages.slice(messages.findLastIndex(({ from }) => from === "user") + 1);
-}
