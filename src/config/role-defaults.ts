@@ -27,7 +27,7 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
   const dialect = dialectOf(role);
   const command = plainCommand(role);
   const pass_env = variablesOf(role);
-  const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "worker" ? 2 : 1)) > 1;
+  const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "manager" ? 1 : 2)) > 1;
   return {
     ...role,
     ...(command !== undefined && { cli_command: [...command] }),

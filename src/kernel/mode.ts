@@ -129,6 +129,8 @@ export interface Seat {
   readonly capability?: string;
   /** The role that takes the turn only if no other role suits the seat. */
   readonly rather_not?: string;
+  /** A role of another program than this role's takes the turn first. */
+  readonly unlike?: string;
 }
 
 /** Whether a role may take the turns of a seat, whether or not it is free. */

@@ -13,7 +13,7 @@ const answers: { [message in PayloadType]?: { [sender in Sender]?: PayloadType[]
   instruction_proposal: { worker: ["report"] },
   report: { manager: ["clarification", "instruction", "plan"] },
   instruction: { worker: ["report"] },
-  review_request: { manager: ["clarification", "review"] },
+  review_request: { manager: ["clarification", "review"], participant: ["clarification", "review"] },
   error: { manager: ["clarification", "instruction", "plan", "review"] },
   clarification: { user: ["clarification_response"], scheduler: ["clarification_response"] },
   approval_request: { user: ["approval"] },

@@ -55,6 +55,27 @@ describe("the dispatcher", () => {
     expect(admitAll(dispatcher)).toEqual(["t2 boss", "t4 solo"]);
   });
 
+  it("prefers a reviewer of another program or account than the worker's", () => {
+    const reviewer = (role_id: string, program: string, more: Partial<Role> = {}) =>
+      role(role_id, {
+        type: "participant",
+        capabilities: ["review"],
+        cli_command: [program],
+        max_instances: 1,
+        ...more,
+      });
+    const roles = [
+      role("hand", { cli_command: ["/usr/bin/claude", "-x"], account: "acme" }),
+      reviewer("alike", "claude"),
+      reviewer("paid", "codex", { account: "acme" }),
+      reviewer("other", "codex"),
+    ];
+    const dispatcher = desk(roles, 9);
+    const seat: Seat = { type: "participant", capability: "review", unlike: "hand" };
+    for (const id of ["t1", "t2", "t3"]) dispatcher.offer(turn(id, seat));
+    expect(admitAll(dispatcher)).toEqual(["t1 other", "t2 alike", "t3 paid"]);
+  });
+
   it("prefers other roles to the one that failed last", () => {
     const again: Seat = { ...WORKER, rather_not: "a" };
     const dispatcher = desk([role("a"), role("b", { max_instances: 1 })], 9);

@@ -19,6 +19,17 @@ export function markInterrupted(tickets: readonly TicketLine[], { turns, checks 
   return tickets.map((ticket) => (cut.has(ticket.ticket_id) ? { ...ticket, interrupted: true } : ticket));
 }
 
+/** The same tickets; those whose review no reviewer has begun say so. */
+export function markUnreviewed(tickets: readonly TicketLine[], { turns }: Ledger): TicketLine[] {
+  const offered = [...turns.values()].filter(({ status, seat }) => status === "offered" && seat.type === "participant");
+  const waiting = new Set(offered.map(({ subject }) => subject));
+  return tickets.map((ticket) =>
+    ticket.status === "awaiting_review" && waiting.has(ticket.ticket_id)
+      ? { ...ticket, reason: "waiting_for_reviewer" }
+      : ticket,
+  );
+}
+
 /** The recorded final report of a closed session; undefined if it is not closed. */
 export function finalReport(reader: StoreReader, session_id: string, last_sequence: number): JsonObject | undefined {
   // The report is the record before the closing one, in the same commit.

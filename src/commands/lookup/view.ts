@@ -14,7 +14,7 @@ import type { TicketLine } from "../../ui/reporter.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
-import { finalReport, reportedTickets, ticketLines } from "./tickets.ts";
+import { finalReport, reportedTickets, markUnreviewed, ticketLines } from "./tickets.ts";
 
 /** A session as stored, all read at one moment. */
 export interface StoredView {
@@ -65,7 +65,7 @@ async function readAs(
     presentation: mode.presentation,
     view,
     ledger,
-    tickets: ticketLines(view, resolved, report),
+    tickets: markUnreviewed(ticketLines(view, resolved, report), ledger),
     report,
     waiting: openAsks(reader, session_id, ledger),
     resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, results.get(ticket_id)),

@@ -3,6 +3,7 @@ import { attemptsLeft } from "./attempts.ts";
 import { BUDGET_TIMER, endOf, isExemptFromBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { isForWorker, PRIORITY } from "./messages.ts";
+import { hasReviewers, REVIEW } from "./reviewers.ts";
 import type { MessageType, OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { endWaiting } from "./waiting.ts";
 
@@ -34,7 +35,7 @@ export function offer(draft: Draft, id: string | undefined, message: MessageType
   draft.command({
     do: "offer_turn",
     turn_id,
-    seat: ticket && isForWorker(message) ? seatOf(ticket, tries) : { type: "manager" },
+    seat: seatFor(draft, ticket, message, tries),
     ...(ticket && message === "ticket" ? { reserve: ticket.seat } : {}),
     ...(ticket ? { subject: ticket.id } : {}),
     priority: PRIORITY[message],
@@ -47,9 +48,20 @@ function hasNothingLeft(draft: Draft, ticket: Ticket): boolean {
   return isSpent(ticket, draft.fact.received_at) || attemptsLeft(draft.session.settings, ticket) === 0;
 }
 
+function seatFor({ session }: Draft, ticket: Ticket | undefined, message: MessageType, tries: Tries): Seat {
+  if (ticket && isForWorker(message)) return seatOf(ticket, tries);
+  if (ticket && message === "review_request" && hasReviewers(session)) return reviewSeat(ticket);
+  return { type: "manager" };
+}
+
 /** After a failure, preferably another worker tries. After a refused answer, the same worker corrects it. */
 function seatOf({ seat, owner }: Ticket, { retries = 0, refused }: Tries): Seat {
   return retries > 0 && !refused?.length && owner !== undefined ? { ...seat, rather_not: owner } : seat;
+}
+
+/** An independent reviewer's, preferably of another program than the worker's. */
+function reviewSeat({ owner }: Ticket): Seat {
+  return { type: "participant", capability: REVIEW, ...(owner === undefined ? {} : { unlike: owner }) };
 }
 
 /** Begins every ticket that is ready, after the plan has changed. A ticket that is done begins only its dependents. */

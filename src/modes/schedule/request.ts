@@ -19,6 +19,7 @@ import {
   type SessionValue,
   type Ticket,
 } from "./state.ts";
+import { hasReviewers } from "./reviewers.ts";
 import { isReviewable } from "./reviewing.ts";
 
 /**
@@ -32,7 +33,7 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
   if (!session || turn?.turn_id !== stamp.turn_id) throw new Error(`nobody holds turn ${stamp.turn_id}`);
   if (isAboutLongWait(stamp.subject, turn)) return longWaitRequest(state, session, turn);
   return {
-    expects: expects(turn, ticket),
+    expects: expects(session, turn, ticket),
     message: { payload_type: turn.message, payload: message(state, session, turn, ticket) },
     context: context(state, session, turn, ticket),
     ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),
@@ -45,7 +46,7 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
 function longWaitRequest(state: ReadonlyState<ScheduleState>, session: SessionValue, turn: OpenTurn): TurnDraft {
   const { ticket: id = "", record } = session.long_wait ?? {};
   return {
-    expects: expects(turn, undefined),
+    expects: expects(session, turn, undefined),
     message: { payload_type: turn.message, payload: payloadOf(record) },
     context: context(state, session, turn, state.tickets.get(id)),
   };
@@ -57,8 +58,9 @@ function remainingTurns(allowance: Allowance | undefined): { remaining_turns?: n
   return { remaining_turns: Math.max(0, allowance.turns - allowance.used) };
 }
 
-function expects({ message: asked }: OpenTurn, ticket: Ticket | undefined): PayloadType[] {
-  const types = expectedAnswers(SCHEDULE_RIGHTS, isForWorker(asked) ? "worker" : "manager", asked);
+function expects(session: SessionValue, { message: asked }: OpenTurn, ticket: Ticket | undefined): PayloadType[] {
+  const reviewer = asked === "review_request" && hasReviewers(session) ? "participant" : "manager";
+  const types = expectedAnswers(SCHEDULE_RIGHTS, isForWorker(asked) ? "worker" : reviewer, asked);
   if (!ticket) return types;
   if (asked === "report") return types.filter((type) => type !== "plan");
   return asked === "error" && !isReviewable(ticket) ? types.filter((type) => type !== "review") : types;
@@ -156,7 +158,7 @@ function context(
 ): JsonObject {
   const notes = [...session.notes, ...(ticket?.notes ?? [])];
   // A manager that may plan again is shown its latest revision, even if it is not approved. Otherwise it would drop it unknowingly.
-  const proposed = expects(turn, ticket).includes("plan") ? session.gate?.revision?.plan : undefined;
+  const proposed = expects(session, turn, ticket).includes("plan") ? session.gate?.revision?.plan : undefined;
   const plan = proposed ?? session.plan;
   return {
     requirement: session.requirement ? valueAt([session.requirement[0], "/text"]) : "",

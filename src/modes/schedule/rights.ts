@@ -21,7 +21,10 @@ export const SCHEDULE_RIGHTS: Rights = {
     error: "any_turn",
     artifact_ref: "always",
   },
+  // An independent reviewer.
   participant: {
+    clarification: ["review_request"],
+    review: ["review_request"],
     error: "any_turn",
     artifact_ref: "always",
   },

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { type Seat, suits } from "../../kernel/mode.ts";
 import type { Role, RoleType } from "../../protocol/roles.ts";
 
@@ -18,15 +19,17 @@ export class Seats {
     this.isHeld = isHeld;
   }
 
-  /** The suitable role with the fewest running turns; the one in `rather_not` comes last. */
+  /** The suitable role with the fewest running turns. Those of the program in `unlike` come after others, and the one in `rather_not` last. */
   pick(seat: Seat): Role | undefined {
+    const unlike = this.roles.find(({ role_id }) => role_id === seat.unlike);
     let best: { readonly role: Role; readonly rank: number } | undefined;
     if ((this.#takenByType.get(seat.type) ?? 0) >= this.#capacity[seat.type]) return undefined;
     for (const role of this.roles) {
       if (!suits(role, seat) || this.isHeld(role.role_id)) continue;
       const taken = this.#takenByRole.get(role.role_id) ?? 0;
       if (taken >= instances(role)) continue;
-      const rank = role.role_id === seat.rather_not ? Number.POSITIVE_INFINITY : taken;
+      const rank =
+        role.role_id === seat.rather_not ? Number.POSITIVE_INFINITY : taken + (isLike(role, unlike) ? ALIKE : 0);
       if (!best || rank < best.rank) best = { role, rank };
     }
     return best?.role;
@@ -41,6 +44,16 @@ export class Seats {
     this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) - 1);
     this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) - 1);
   }
+}
+
+/** More than any role has turns. */
+const ALIKE = 1_000_000;
+
+/** Whether two roles are filled by the same program, or belong to the same account. */
+function isLike(role: Role, other: Role | undefined): boolean {
+  if (other === undefined) return false;
+  if (role.account !== undefined && role.account === other.account) return true;
+  return basename(role.cli_command?.[0] ?? role.role_id) === basename(other.cli_command?.[0] ?? other.role_id);
 }
 
 /** A manager runs one turn at a time unless it says otherwise; other roles run as many as the capacity allows. */

@@ -57,6 +57,8 @@ function compare(a: Waiting, b: Waiting): number {
 
 function seatsOf({ seat, reserve }: LedgerTurn): string {
   return [seat, reserve]
-    .map((one) => (one ? `${one.type}/${one.role_id ?? ""}/${one.capability ?? ""}/${one.rather_not ?? ""}` : ""))
+    .map((one) =>
+      one ? `${one.type}/${one.role_id ?? ""}/${one.capability ?? ""}/${one.rather_not ?? ""}/${one.unlike ?? ""}` : "",
+    )
     .join("|");
 }

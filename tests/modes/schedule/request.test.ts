@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
-import { COMPLETED, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
+import { COMPLETED, CREW, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 /**
  * A session with known record numbers: 1 opening, 2 requirement, 3 its turn, 4 plan, 5 turn about `base`, 6 its instruction, 7 its turn,
@@ -100,6 +100,19 @@ describe("the request for", () => {
       payload_type: "instruction",
       payload: { $from: [4, "/tasks/1/instruction"] },
     });
+  });
+
+  it("review_request to a reviewer, if the crew has one", () => {
+    const reviewer = { role_id: "critic", type: "participant", backend: "scripted", capabilities: ["review"] } as const;
+    const reviewed = schedule({ roles: [...CREW, reviewer] })
+      .plan(task("a"))
+      .instruct("a")
+      .deliver("a");
+    expect([...reviewed.engine.ledger.turns.values()]).toMatchObject([
+      { seat: { type: "participant", capability: "review", unlike: "hand" } },
+    ]);
+    expect(reviewed.draft("a").expects).toEqual(["clarification", "error", "review"]);
+    expect(reviewed.answer("a", "review", { decision: "approved" }).ended?.outcome).toBe("done");
   });
 
   it("review_request", () => {
