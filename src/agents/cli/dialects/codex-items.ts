@@ -1,0 +1,82 @@
+import { relative } from "node:path";
+import { type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
+import { cut } from "../../../protocol/refusal.ts";
+
+const LINE_CHARACTERS = 200;
+
+/** One line for people that says what an item is. Undefined for what says nothing to them. Both of codex's protocols are understood. */
+export function itemLine(item: JsonObject, workspace: string): string | undefined {
+  switch (item["type"]) {
+    case "command_execution":
+    case "commandExecution":
+      return oneLine(`$ ${plainCommand(textOf(item["command"]))}`);
+    case "file_change":
+    case "fileChange":
+      return oneLine(
+        changesOf(item, workspace)
+          .map(({ verb, path }) => `${verb} ${path}`)
+          .join(", "),
+      );
+    case "reasoning":
+      return oneLine(textOf(item["text"]) || listOf(item["summary"]).map(textOf).join(" "));
+    case "agent_message":
+    case "agentMessage":
+      return oneLine(withoutJson(textOf(item["text"])));
+    case "mcp_tool_call":
+    case "mcpToolCall":
+      return oneLine(`${textOf(item["server"])}.${textOf(item["tool"])}`);
+    case "web_search":
+    case "webSearch":
+      return oneLine(`search ${textOf(item["query"])}`);
+    default:
+      return undefined;
+  }
+}
+
+/** Whether an item is a command. */
+export function isCommand({ type }: JsonObject): boolean {
+  return type === "command_execution" || type === "commandExecution";
+}
+
+/** Whether an item is a call of a tool, after which the model is asked again. */
+export function isCall({ type }: JsonObject): boolean {
+  return /^(?:command_?execution|file_?change|mcp_?tool_?call|web_?search)$/i.test(textOf(type));
+}
+
+/** The files that an item changes, relative to the workspace where they are in it. */
+export function changesOf(item: JsonObject, workspace: string): { verb: string; path: string; diff: string }[] {
+  return listOf(item["changes"]).map((change) => {
+    const { path, kind, diff } = objectOf(change);
+    const type = textOf(objectOf(kind)["type"]) || textOf(kind);
+    const absolute = textOf(path);
+    const inside = relative(workspace, absolute);
+    const verb = type === "add" || type === "delete" ? type : "edit";
+    return { verb, path: inside === "" || inside.startsWith("..") ? absolute : inside, diff: textOf(diff) };
+  });
+}
+
+/** A command without the shell that codex wraps it in. */
+export function plainCommand(command: string): string {
+  const inner = /^(?:\S*\/)?(?:ba|z|da|)sh -l?c ([\s\S]+)$/.exec(command)?.[1];
+  if (inner === undefined) return command;
+  if (/^'[^']*'$/.test(inner)) return inner.slice(1, -1);
+  if (/^"(?:[^"\\]|\\.)*"$/s.test(inner)) return inner.slice(1, -1).replace(/\\(["\\$`])/g, "$1");
+  return inner.replaceAll(
+    /'((?:[^'])*)'|"([^"]*)"/g,
+    (_, single: string | undefined, double: string) => single ?? double,
+  );
+}
+
+/** An answer in JSON is not for people. */
+function withoutJson(text: string): string {
+  return /^\s*(?:```\w*\s*)?\{/.test(text) ? "" : text;
+}
+
+function oneLine(text: string): string | undefined {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line === "" ? undefined : cut(line, LINE_CHARACTERS);
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

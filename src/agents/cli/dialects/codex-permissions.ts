@@ -1,0 +1,76 @@
+import type { PermissionRequest } from "../../../kernel/agent.ts";
+import { type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
+import { changesOf, plainCommand, textOf } from "./codex-items.ts";
+
+/** A permission that codex asks for, and what it is answered. */
+export interface WantedPermission {
+  readonly request: PermissionRequest;
+  readonly reply: (granted: boolean) => JsonObject;
+}
+
+/** The permission that a request of codex is about. Undefined for requests of another kind. `item` is the one that it names. */
+export function permissionIn(
+  method: string,
+  params: JsonObject,
+  item: JsonObject,
+  workspace: string,
+): WantedPermission | undefined {
+  switch (method) {
+    case "item/commandExecution/requestApproval":
+      return { request: commandRequest(params), reply: decision };
+    case "item/fileChange/requestApproval":
+      return { request: changeRequest(params, item, workspace), reply: decision };
+    case "item/permissions/requestApproval": {
+      const permissions = withoutNulls(objectOf(params["permissions"]));
+      const reply = (granted: boolean) => ({ permissions: granted ? permissions : {}, scope: "turn" });
+      return { request: accessRequest(params, permissions), reply };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Never for the whole session of codex: Bosun keeps the grants. */
+function decision(granted: boolean): JsonObject {
+  return { decision: granted ? "accept" : "decline" };
+}
+
+function commandRequest(params: JsonObject): PermissionRequest {
+  const host = textOf(objectOf(params["networkApprovalContext"])["host"]);
+  const command = plainCommand(textOf(params["command"]));
+  if (host !== "") return asked(`network: ${host}`, params, command);
+  return asked(`run: ${command}`, params, command);
+}
+
+function changeRequest(params: JsonObject, item: JsonObject, workspace: string): PermissionRequest {
+  const changes = changesOf(item, workspace);
+  const root = textOf(params["grantRoot"]);
+  const paths = changes.length === 0 ? root : changes.map(({ path }) => path).join(", ");
+  const details = changes.map(({ verb, path, diff }) => `${verb} ${path}\n${diff}`).join("\n");
+  return asked(`write: ${paths}`, params, details);
+}
+
+function accessRequest(params: JsonObject, { network, fileSystem }: JsonObject): PermissionRequest {
+  const paths = (access: string) => listOf(objectOf(fileSystem)[access]).map(textOf).join(", ");
+  const written = paths("write");
+  const wants = [
+    ...(network === undefined ? [] : ["network"]),
+    ...(written === "" ? [] : [`write: ${written}`]),
+    ...(paths("read") === "" ? [] : [`read: ${paths("read")}`]),
+  ];
+  return asked(wants.join("; ") || "more access", params, JSON.stringify({ network, fileSystem }));
+}
+
+function asked(action: string, params: JsonObject, details: string): PermissionRequest {
+  const why = textOf(params["reason"]);
+  return {
+    // A line end separates commands, as a semicolon does.
+    action: action.trim().replaceAll(/\s*\n\s*/g, "; "),
+    ...(details === "" ? {} : { details }),
+    ...(why === "" ? {} : { why }),
+  };
+}
+
+function withoutNulls(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null));
+}

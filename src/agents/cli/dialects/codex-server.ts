@@ -1,0 +1,199 @@
+import { type Json, type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
+import { parseLine } from "../../../protocol/limits.ts";
+import { permissionsOf } from "../../../protocol/roles.ts";
+import { answerSchema } from "../../prompts/answers.ts";
+import type { RunEnd } from "../process.ts";
+import { permissionIn } from "./codex-permissions.ts";
+import { askingAnswer } from "./codex-questions.ts";
+import { textOf } from "./codex-items.ts";
+import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
+import type { DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
+
+const OPENING_BRACE = 0x7b;
+
+/** The ids of our own requests; those of codex are counted apart. */
+const INITIALIZE = 1;
+const THREAD = 2;
+const TURN = 3;
+const INTERRUPT = 4;
+
+/** Lets the model ask, and says nothing about it. An older codex ignores both. */
+const SETTINGS = ["features.default_mode_request_user_input=true", "suppress_unstable_features_warning=true"];
+
+/** The answer to a question in a turn whose answer cannot be one. */
+const NOBODY = "Nobody can be asked now. Decide by yourself, and say so in your answer.";
+
+/** One turn of `codex app-server`, which can ask for permissions and put questions: JSON-RPC, a line each. */
+export function server(turn: DialectTurn): Spoken {
+  const { program, settings } = codexCommand(turn);
+  const own = SETTINGS.flatMap((setting) => ["-c", setting]);
+  const before = turn.repair?.conversation ?? turn.request.conversation;
+  const forks = turn.repair === undefined && turn.request.conversation?.how === "fork";
+  const opening = [
+    {
+      id: INITIALIZE,
+      method: "initialize",
+      params: {
+        clientInfo: { name: "bosun", title: "Bosun", version: "1" },
+        capabilities: { experimentalApi: true },
+      },
+    },
+    { method: "initialized" },
+    before === undefined
+      ? { id: THREAD, method: "thread/start", params: threadParams(turn) }
+      : {
+          id: THREAD,
+          method: forks ? "thread/fork" : "thread/resume",
+          params: { threadId: before.id, ...threadParams(turn) },
+        },
+  ];
+  return {
+    command: [...program, "app-server", ...settings, ...own],
+    environment: codexEnvironment(turn),
+    input: opening.map(lineOf).join(""),
+    converses: true,
+    keepsLines: true,
+    reader: new ServerReader(turn),
+  };
+}
+
+function threadParams(turn: DialectTurn): JsonObject {
+  const { request } = turn;
+  const { model } = request.role;
+  const { sandbox } = codexCommand(turn);
+  return {
+    cwd: request.payload.workspace,
+    sandbox,
+    approvalPolicy: permissionsOf(request.role).write === "none" ? "never" : "on-request",
+    approvalsReviewer: "user",
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+function lineOf(message: JsonObject): string {
+  return `${JSON.stringify(message)}\n`;
+}
+
+/** Speaks with `codex app-server` for one turn. What it does not know, of a newer codex, it ignores. */
+class ServerReader implements Reader {
+  readonly #turn: DialectTurn;
+  readonly #heard: CodexTurn;
+  #port: Port | undefined;
+  #thread = "";
+  #turnId = "";
+  /** The items at work, by id: a request for a file change names only its item. */
+  readonly #items = new Map<string, JsonObject>();
+
+  constructor(turn: DialectTurn) {
+    this.#turn = turn;
+    this.#heard = new CodexTurn(turn);
+  }
+
+  connect(port: Port): void {
+    this.#port = port;
+  }
+
+  mayBeLong(firstByte: number): boolean {
+    return firstByte === OPENING_BRACE;
+  }
+
+  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+    if (cut) return "message";
+    const parsed = parseLine(line);
+    if (!parsed.ok) return "console";
+    const { id, method, params, result, error } = parsed.value;
+    if (typeof method !== "string") return this.#answered(id, objectOf(result), error);
+    if (id === undefined) return this.#notified(method, objectOf(params));
+    return this.#asked(id, method, objectOf(params));
+  }
+
+  end(end: RunEnd, stderr: string): Heard {
+    return this.#heard.heard(end, stderr);
+  }
+
+  #say(message: JsonObject): void {
+    this.#port?.say(lineOf(message));
+  }
+
+  #answered(id: Json | undefined, result: JsonObject, error: Json | undefined): "message" {
+    const wrong = error === undefined ? undefined : textOf(objectOf(error)["message"]);
+    if (wrong !== undefined) this.#fail(wrong);
+    else if (id === THREAD) this.#begin(textOf(objectOf(result["thread"])["id"]));
+    else if (id === TURN) this.#turnId = textOf(objectOf(result["turn"])["id"]);
+    return "message";
+  }
+
+  #begin(thread: string): void {
+    const { request, repair, prompts } = this.#turn;
+    this.#thread = thread;
+    this.#heard.began(thread);
+    const input = [{ type: "text", text: repair?.prompt ?? prompts.render(request) }];
+    const outputSchema = answerSchema(request.payload.expects);
+    this.#say({ id: TURN, method: "turn/start", params: { threadId: thread, input, outputSchema } });
+  }
+
+  #fail(words: string): void {
+    this.#heard.failed(words);
+    this.#port?.close();
+  }
+
+  #notified(method: string, params: JsonObject): "message" | "answer" {
+    // The threads of codex's own helpers are told, too.
+    if (params["threadId"] !== this.#thread) return "message";
+    switch (method) {
+      case "item/started":
+      case "item/completed": {
+        const item = objectOf(params["item"]);
+        if (item["type"] === "agentMessage") this.#heard.said(textOf(item["text"]));
+        this.#items.set(textOf(item["id"]), item);
+        this.#heard.item(item, method === "item/completed");
+        break;
+      }
+      case "thread/tokenUsage/updated":
+        if (params["turnId"] === this.#turnId) this.#used(objectOf(params["tokenUsage"]));
+        break;
+      case "turn/completed":
+        return this.#completed(objectOf(params["turn"]));
+    }
+    return "message";
+  }
+
+  /** The running total of the thread, and what the last request held. */
+  #used({ total, last }: JsonObject): void {
+    const { input_tokens = 0, output_tokens = 0 } = usageIn(objectOf(last));
+    this.#heard.used(usageIn(objectOf(total)), input_tokens + output_tokens);
+  }
+
+  #completed({ status, error }: JsonObject): "message" | "answer" {
+    if (status === "failed") this.#heard.failed(textOf(objectOf(error)["message"]));
+    const kind = this.#heard.finished();
+    this.#port?.close();
+    return kind;
+  }
+
+  /** Requests of codex, whose ids begin with 0. */
+  #asked(id: Json, method: string, params: JsonObject): "message" | "answer" {
+    if (method === "item/tool/requestUserInput") return this.#question(id, params);
+    const item = this.#items.get(textOf(params["itemId"])) ?? {};
+    const wanted = permissionIn(method, params, item, this.#turn.request.payload.workspace);
+    if (wanted === undefined) {
+      this.#say({ id, error: { code: -32_601, message: `${method} is not supported.` } });
+      return "message";
+    }
+    void this.#port?.permit(wanted.request).then(({ granted }) => this.#say({ id, result: wanted.reply(granted) }));
+    return "message";
+  }
+
+  /** A question ends the turn: no process waits for a person. */
+  #question(id: Json, { questions, turnId }: JsonObject): "message" | "answer" {
+    const answer = askingAnswer(listOf(questions), this.#turn.request.payload.expects);
+    if (answer === undefined) {
+      const texts = listOf(questions).map((question) => [textOf(objectOf(question)["id"]), { answers: [NOBODY] }]);
+      this.#say({ id, result: { answers: Object.fromEntries(texts) as JsonObject } });
+      return "message";
+    }
+    const kind = this.#heard.take(answer);
+    this.#say({ id: INTERRUPT, method: "turn/interrupt", params: { threadId: this.#thread, turnId: turnId ?? "" } });
+    return kind;
+  }
+}

@@ -1,0 +1,195 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Answer } from "../../../kernel/agent.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { type Failure, failure } from "../../../protocol/failure.ts";
+import type { Usage } from "../../../protocol/payload.ts";
+import type { Conversation } from "../../../protocol/record.ts";
+import { permissionsOf } from "../../../protocol/roles.ts";
+import { milliseconds } from "../../../protocol/timestamp.ts";
+import { answerIn } from "../../prompts/answers.ts";
+import { Messages } from "../messages.ts";
+import type { RunEnd } from "../process.ts";
+import { codexFailure, isLost } from "./codex-failures.ts";
+import { isCall, isCommand, itemLine } from "./codex-items.ts";
+import type { DialectTurn, Heard } from "./dialect.ts";
+
+const NOTHING: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
+
+/** What one codex process is heard to say, in either of its protocols. */
+export class CodexTurn {
+  readonly #turn: DialectTurn;
+  readonly #messages: Messages;
+  readonly #began = performance.now();
+  #id: string | undefined;
+  /** The last message of the model: its answer, when the turn is over. */
+  #text = "";
+  #failure: Failure | undefined;
+  #gone: string | undefined;
+  #calls = 0;
+  #total: Usage | undefined;
+  #tokens: number | undefined;
+  #repair: string | undefined;
+
+  constructor(turn: DialectTurn) {
+    this.#turn = turn;
+    this.#messages = new Messages(turn.request, turn.emit, turn.redact);
+  }
+
+  /** The conversation that this process goes on with. */
+  get before(): Conversation | undefined {
+    return this.#turn.repair?.conversation ?? this.#turn.request.conversation;
+  }
+
+  began(id: string): void {
+    this.#id = id;
+    this.#turn.emit({ kind: "conversation", id });
+  }
+
+  /** An item: its line is shown once, commands when they start and the rest when it is complete. */
+  item(item: JsonObject, isComplete: boolean): void {
+    if (isComplete && isCall(item)) this.#calls += 1;
+    if (isCommand(item) === isComplete) return;
+    const line = itemLine(item, this.#turn.request.payload.workspace);
+    if (line !== undefined) this.#turn.show(line);
+  }
+
+  /** A message of the model. The last one is its answer. */
+  said(text: string): void {
+    this.#text = text;
+  }
+
+  failed(words: string): void {
+    const { role, at } = this.#turn.request;
+    const now = milliseconds(at) + performance.now() - this.#began;
+    this.#failure ??= codexFailure(words, role.role_id, now);
+    if (isLost(words)) this.#gone = this.#failure.message;
+  }
+
+  /** What the conversation has used in all, and what its context holds, if that is told. */
+  used(total: Usage, tokens?: number): void {
+    this.#total = total;
+    this.#tokens = tokens ?? this.#averageContext();
+  }
+
+  /** Takes an answer that is known before the turn is over. */
+  take({ payload_type, payload }: Answer): "message" | "answer" {
+    return this.#messages.take(payload_type, payload);
+  }
+
+  /** The turn is over: its last message is the answer. */
+  finished(): "message" | "answer" {
+    const { expects } = this.#turn.request.payload;
+    if (this.#messages.answer !== undefined || this.#failure !== undefined) return "message";
+    if (this.#text.trim() === "") {
+      this.#failure = failure("agent_failed", "codex ended the turn without a message: the model refused it.", {
+        hint: "Put the task in other words, or give it to another role.",
+      });
+      return "message";
+    }
+    const read = answerIn(this.#text, expects);
+    if (read.ok && this.take(read.value) === "answer") return "answer";
+    if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
+    const refused = this.#messages.refused.at(-1);
+    if (refused !== undefined) this.#repair = this.#turn.prompts.repair(refused);
+    return "message";
+  }
+
+  heard({ exit }: RunEnd, stderr: string): Heard {
+    const { answer, refused } = this.#messages;
+    // Before it has begun, codex says on stderr what is wrong: a flag, an unknown conversation, no trust.
+    const words = stderrWords(stderr);
+    if (this.#id === undefined && words !== "" && typeof exit?.code === "number" && exit.code !== 0) this.failed(words);
+    return {
+      answer,
+      refused,
+      failure: this.#failure,
+      gone: this.#gone,
+      repair: this.#repair,
+      usage: this.#usage(),
+      conversation: this.#conversation(),
+    };
+  }
+
+  /** The running total that this process began with. Unknown if it goes on with a conversation that did not tell it. */
+  #base(): Usage | undefined {
+    return this.before === undefined ? NOTHING : this.before.total;
+  }
+
+  #usage(): Usage | undefined {
+    const base = this.#base();
+    if (this.#total === undefined || base === undefined) return undefined;
+    return difference(this.#total, base);
+  }
+
+  /** About what the context holds, where only a sum is told: each request reads it again, and one more follows each call of a tool. */
+  #averageContext(): number | undefined {
+    const { input_tokens = 0, output_tokens = 0 } = this.#usage() ?? {};
+    return input_tokens === 0 ? undefined : Math.round(input_tokens / (this.#calls + 1)) + output_tokens;
+  }
+
+  #conversation(): Conversation | undefined {
+    if (this.#id === undefined) return undefined;
+    // A turn that failed tells no total: the next one counts from the old one.
+    const total = this.#total ?? this.#base();
+    const tokens = this.#tokens ?? this.before?.tokens;
+    return {
+      id: this.#id,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(total === undefined ? {} : { total }),
+    };
+  }
+}
+
+/** What codex read and wrote, in its own names of either protocol. The cached part is included in the input. */
+export function usageIn(told: JsonObject): Usage {
+  const count = (...names: string[]) => names.map((name) => told[name]).find((value) => typeof value === "number");
+  return {
+    input_tokens: count("input_tokens", "inputTokens") ?? 0,
+    output_tokens: count("output_tokens", "outputTokens") ?? 0,
+    cached_tokens: count("cached_input_tokens", "cachedInputTokens") ?? 0,
+  };
+}
+
+/** What was used since a running total. */
+export function difference(total: Usage, before: Usage): Usage {
+  const since = (key: "input_tokens" | "output_tokens" | "cached_tokens") =>
+    Math.max(0, (total[key] ?? 0) - (before[key] ?? 0));
+  return {
+    input_tokens: since("input_tokens"),
+    output_tokens: since("output_tokens"),
+    cached_tokens: since("cached_tokens"),
+  };
+}
+
+/** The program, the flags of the role's own command, and the settings that its permissions need. */
+export function codexCommand({ request }: DialectTurn): {
+  readonly program: readonly string[];
+  readonly settings: readonly string[];
+  readonly sandbox: "read-only" | "workspace-write";
+} {
+  const { role, payload } = request;
+  const program = role.cli_command ?? ["codex"];
+  const { write, network } = permissionsOf(role);
+  if (write === "none") return { program, settings: [], sandbox: "read-only" };
+  // The sandbox keeps `.git` from being written, and commits need it.
+  const git = join(payload.workspace, ".git");
+  const writable = [payload.artifacts_dir, ...(existsSync(git) ? [git] : [])];
+  const settings = [
+    `sandbox_workspace_write.writable_roots=${JSON.stringify(writable)}`,
+    ...(network === undefined ? [] : [`sandbox_workspace_write.network_access=${network}`]),
+  ];
+  return { program, settings: settings.flatMap((setting) => ["-c", setting]), sandbox: "workspace-write" };
+}
+
+/** Variables of every codex process. */
+export function codexEnvironment({ environment, scratch }: DialectTurn): Readonly<Record<string, string>> {
+  // With its home below TMPDIR, codex cannot run commands. Its own log on stderr warns in every turn.
+  return { RUST_LOG: "off", ...environment, TMPDIR: scratch() };
+}
+
+/** The words on stderr that are no log lines. */
+function stderrWords(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => !/ (?:WARN|ERROR|INFO)\b|^Reading additional input/.test(line));
+  return lines.join("\n").trim();
+}

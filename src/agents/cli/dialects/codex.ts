@@ -1,0 +1,104 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TurnRequest } from "../../../kernel/agent.ts";
+import { type JsonObject, objectOf } from "../../../lib/json.ts";
+import { parseLine } from "../../../protocol/limits.ts";
+import { permissionsOf } from "../../../protocol/roles.ts";
+import { answerSchema } from "../../prompts/answers.ts";
+import type { RunEnd } from "../process.ts";
+import { textOf } from "./codex-items.ts";
+import { server } from "./codex-server.ts";
+import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
+import type { Dialect, DialectTurn, Heard, Reader, Spoken } from "./dialect.ts";
+
+const OPENING_BRACE = 0x7b;
+
+/**
+ * OpenAI's Codex CLI: `codex exec` where it has nothing to ask, `codex app-server`, whose protocol is experimental, where a person may grant
+ * it more or answer its questions.
+ */
+export const codex: Dialect = (turn) => (mayAsk(turn.request) ? server(turn) : exec(turn));
+
+/** Whether the program may ask in the middle of the turn: for permissions if it may write, and as a manager that clarifies. */
+function mayAsk({ role, payload }: TurnRequest): boolean {
+  const { write, ask, commands } = permissionsOf(role);
+  if (write === "workspace") return ask === "user" || commands.length > 0;
+  return ask === "user" && payload.expects.includes("clarification");
+}
+
+/** One turn of `codex exec`: the prompt on stdin, events on stdout. It cannot ask for anything. */
+function exec(turn: DialectTurn): Spoken {
+  const { request, repair } = turn;
+  const { program, settings, sandbox } = codexCommand(turn);
+  const schema = join(turn.scratch(), "answer.schema.json");
+  writeFileSync(schema, JSON.stringify(answerSchema(request.payload.expects)));
+  const { model } = request.role;
+  const goesOn = repair ? ["resume", repair.conversation.id] : goesOnWith(request.conversation);
+  return {
+    command: [
+      ...program,
+      "exec",
+      "--json",
+      "--skip-git-repo-check",
+      ...["-s", sandbox],
+      ...settings,
+      ...["--output-schema", schema],
+      ...(model === undefined ? [] : ["-m", model]),
+      ...goesOn,
+      "-",
+    ],
+    environment: codexEnvironment(turn),
+    input: repair?.prompt ?? turn.prompts.render(request),
+    keepsLines: true,
+    reader: new ExecReader(turn),
+  };
+}
+
+function goesOnWith(conversation: DialectTurn["request"]["conversation"]): readonly string[] {
+  return conversation === undefined ? [] : [conversation.how, conversation.id];
+}
+
+/** Reads the events of `codex exec --json`. */
+class ExecReader implements Reader {
+  readonly #heard: CodexTurn;
+
+  constructor(turn: DialectTurn) {
+    this.#heard = new CodexTurn(turn);
+  }
+
+  mayBeLong(firstByte: number): boolean {
+    return firstByte === OPENING_BRACE;
+  }
+
+  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+    if (cut) return "message";
+    const parsed = parseLine(line);
+    return parsed.ok ? this.#event(parsed.value) : "console";
+  }
+
+  end(end: RunEnd, stderr: string): Heard {
+    return this.#heard.heard(end, stderr);
+  }
+
+  #event(event: JsonObject): "message" | "answer" {
+    switch (textOf(event["type"])) {
+      case "thread.started":
+        this.#heard.began(textOf(event["thread_id"]));
+        break;
+      case "item.started":
+      case "item.completed": {
+        const item = objectOf(event["item"]);
+        if (item["type"] === "agent_message") this.#heard.said(textOf(item["text"]));
+        this.#heard.item(item, event["type"] === "item.completed");
+        break;
+      }
+      case "turn.failed":
+        this.#heard.failed(textOf(objectOf(event["error"])["message"]));
+        break;
+      case "turn.completed":
+        this.#heard.used(usageIn(objectOf(event["usage"])));
+        return this.#heard.finished();
+    }
+    return "message";
+  }
+}
