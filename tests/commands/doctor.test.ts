@@ -67,12 +67,13 @@ describe("bosun roles and doctor", () => {
     });
   });
 
-  it("doctor names an unsupported dialect, whether the program is installed or not", async () => {
+  it("doctor names an unsupported backend", async () => {
     const here = rig();
-    const { code, of } = await doctor(here, ["--crew", "claude"]);
+    const roles = [{ role_id: "mind", type: "worker", backend: "model" }];
+    const { code, of } = await doctor(here, ["--roles", here.write("roles.json", JSON.stringify({ roles }))]);
     expect(code).toBe(3);
-    expect(of("role worker_claude")).toMatchObject({ state: "missing", what: containing("the dialect claude") });
-    expect(of("role worker_claude")?.hint).not.toContain("Install it");
+    expect(of("role mind")).toMatchObject({ state: "missing", what: containing("the backend model") });
+    expect(of("role mind")?.hint).not.toContain("Install it");
     for (const command of ["run", "doctor"])
       expect((await typed(here, ["help", command])).stdout).not.toMatch(/claude|codex/);
   });

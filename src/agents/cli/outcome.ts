@@ -66,6 +66,7 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
   const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
   switch (end.cause) {
     case "exited":
+      if (output.anyExit === true && output.answer !== undefined) return undefined;
       return output.failure ?? exitFailure(request, end, output);
     case "answered":
       return undefined;
@@ -162,7 +163,8 @@ function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject): JsonObjec
   };
 }
 
-function nameOf({ role }: TurnRequest): string {
+/** A role and its program, as the subject of a sentence. */
+export function nameOf({ role }: TurnRequest): string {
   const program = role.cli_command?.[0];
   return program === undefined ? `Role ${role.role_id}` : `Role ${role.role_id} (${program})`;
 }

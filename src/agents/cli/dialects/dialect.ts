@@ -79,6 +79,8 @@ export interface Heard {
   readonly refused: readonly Refusal[];
   /** Why there is no answer that counts. Only for a process that exited by itself: other ends have reasons of their own. */
   readonly failure?: Failure | undefined;
+  /** The answer counts whatever the exit code is. */
+  readonly anyExit?: boolean;
   /** Of this process alone. `input_tokens` includes `cached_tokens`; a number that the program does not tell is left out. */
   readonly usage?: Usage | undefined;
   readonly conversation?: Conversation | undefined;

@@ -1,9 +1,10 @@
 import type { Dialect as DialectName, Role } from "../../../protocol/roles.ts";
+import { claude } from "./claude.ts";
 import { codex } from "./codex.ts";
 import type { Dialect } from "./dialect.ts";
 import { envelope } from "./envelope.ts";
 
-const DIALECTS: Partial<Record<DialectName, Dialect>> = { envelope, codex };
+const DIALECTS: Partial<Record<DialectName, Dialect>> = { envelope, claude, codex };
 
 /** The dialect of a role whose defaults are filled in. */
 export function dialectFor({ dialect = "envelope" }: Pick<Role, "dialect">): Dialect {

@@ -1,0 +1,199 @@
+import { answerIn, readAnswer } from "../../prompts/answers.ts";
+import type { Permission, TurnRequest } from "../../../kernel/agent.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
+import { parseLine } from "../../../protocol/limits.ts";
+import { type Instant, later } from "../../../protocol/timestamp.ts";
+import { Messages } from "../messages.ts";
+import type { RunEnd } from "../process.ts";
+import { permissionFor, questionsOf } from "./claude-asks.ts";
+import { claudeFailure, conversationGone } from "./claude-failures.ts";
+import { ClaudeLimits } from "./claude-limits.ts";
+import { progressLine, retryLine, textOf } from "./claude-lines.ts";
+import { ClaudeUsage } from "./claude-usage.ts";
+import type { DialectTurn, Heard, Port, Reader } from "./dialect.ts";
+
+const OPENING_BRACE = 0x7b;
+
+/** Reads the stream of one process of Claude Code. Events that it does not know are kept in the raw output only. */
+export class ClaudeReader implements Reader {
+  readonly #turn: DialectTurn;
+  readonly #messages: Messages;
+  readonly #usage = new ClaudeUsage();
+  readonly #limits = new ClaudeLimits();
+  readonly #began = performance.now();
+  #port: Port | undefined;
+  #conversation: string | undefined;
+  #result: JsonObject | undefined;
+  /** Its own word for the last failure of the server. */
+  #error: Json | undefined;
+  #asked = false;
+
+  constructor(turn: DialectTurn) {
+    this.#turn = turn;
+    this.#messages = new Messages(turn.request, turn.emit, turn.redact);
+  }
+
+  connect(port: Port): void {
+    this.#port = port;
+  }
+
+  mayBeLong(firstByte: number): boolean {
+    return firstByte === OPENING_BRACE;
+  }
+
+  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+    if (line.length === 0 || !this.mayBeLong(line.readUInt8(0))) return "console";
+    const parsed = cut ? undefined : parseLine(line);
+    return parsed?.ok === true ? this.#take(parsed.value) : "message";
+  }
+
+  end(end: RunEnd, stderr_tail: string): Heard {
+    const { answer, refused } = this.#messages;
+    const { request, prompts } = this.#turn;
+    const id = this.#conversation;
+    const told = {
+      refused,
+      usage: this.#usage.total(),
+      conversation: id === undefined ? undefined : { id, ...this.#usage.context() },
+      quota: this.#limits.quota(),
+    };
+    if (answer !== undefined) return { ...told, answer, anyExit: this.#asked };
+    const result = this.#result;
+    const gone = conversationGone(result);
+    if (gone !== undefined) return { ...told, gone };
+    const failure = claudeFailure({
+      request,
+      end,
+      result,
+      error: this.#error,
+      retry_at: this.#limits.retryAt(this.#now()),
+      stderr_tail,
+    });
+    const last = refused.at(-1);
+    const repair = failure === undefined && last !== undefined ? prompts.repair(last) : undefined;
+    return { ...told, failure, repair };
+  }
+
+  #take(event: JsonObject): "message" | "answer" {
+    switch (textOf(event.type)) {
+      case "system":
+        this.#system(event);
+        break;
+      case "assistant":
+        this.#assistant(event);
+        break;
+      case "rate_limit_event":
+        this.#limits.heard(objectOf(event.rate_limit_info));
+        break;
+      case "control_request":
+        return this.#control(event);
+      case "result":
+        return this.#end(event);
+    }
+    return "message";
+  }
+
+  #system(event: JsonObject): void {
+    const { subtype, session_id } = event;
+    if (subtype === "init" && typeof session_id === "string" && this.#conversation !== session_id) {
+      this.#conversation = session_id;
+      this.#turn.emit({ kind: "conversation", id: session_id });
+    }
+    if (subtype === "api_retry") {
+      this.#limits.retried(event);
+      this.#turn.show(retryLine(event));
+    }
+  }
+
+  #assistant(event: JsonObject): void {
+    const message = objectOf(event.message);
+    if (event.error !== undefined) {
+      this.#error = event.error;
+      return;
+    }
+    this.#usage.heard(message, event.parent_tool_use_id == null);
+    for (const block of listOf(message.content)) {
+      const line = progressLine(objectOf(block), this.#turn.request.payload.workspace);
+      if (line !== undefined) this.#turn.show(line);
+    }
+  }
+
+  #end(event: JsonObject): "message" | "answer" {
+    this.#result = event;
+    this.#usage.ended(event);
+    this.#close();
+    if (event.is_error === true || this.#messages.answer !== undefined) return "message";
+    const { structured_output, result } = event;
+    const { expects } = this.#turn.request.payload;
+    const read =
+      structured_output === undefined ? answerIn(textOf(result), expects) : readAnswer(structured_output, expects);
+    if (read.ok) return this.#messages.take(read.value.payload_type, read.value.payload);
+    const said = structured_output === undefined ? textOf(result) : JSON.stringify(structured_output);
+    this.#messages.refuse(Buffer.from(said), read.error);
+    return "message";
+  }
+
+  /** A question ends the turn; a permission is asked for while the program waits. */
+  #control(event: JsonObject): "message" | "answer" {
+    const { request_id } = event;
+    const asked = objectOf(event.request);
+    if (typeof request_id !== "string") return "message";
+    if (asked.subtype !== "can_use_tool") {
+      this.#respond({ subtype: "error", request_id, error: "Bosun does not do this." });
+      return "message";
+    }
+    const input = objectOf(asked.input);
+    const reply = (response: JsonObject) => this.#respond({ subtype: "success", request_id, response });
+    if (asked.tool_name === "AskUserQuestion") return this.#question(input, reply);
+    void this.#port
+      ?.permit(permissionFor(asked, this.#turn.request.payload.workspace))
+      .then((permission) => reply(decision(permission, input)));
+    return "message";
+  }
+
+  #question(input: JsonObject, reply: (response: JsonObject) => void): "message" | "answer" {
+    const questions = questionsOf(input);
+    const type = questionTypeOf(this.#turn.request);
+    if (type === undefined || questions.length === 0) {
+      reply({ behavior: "deny", message: "Nobody can be asked now. Decide by yourself, and say what you assumed." });
+      return "message";
+    }
+    const summary = `Waits for the answer to: ${questions[0]?.text ?? ""}`;
+    const payload =
+      type === "clarification" ? { status: "open", questions } : { status: "blocked", summary, questions };
+    const taken = this.#messages.take(type, payload);
+    this.#asked = taken === "answer";
+    reply({ behavior: "deny", message: "The answer comes with the next prompt.", interrupt: true });
+    this.#close();
+    return taken;
+  }
+
+  #respond(response: JsonObject): void {
+    this.#port?.say(`${JSON.stringify({ type: "control_response", response })}\n`);
+  }
+
+  /** It is to exit. Nothing can be said any more, even if a permission is granted later. */
+  #close(): void {
+    this.#port?.close();
+    this.#port = undefined;
+  }
+
+  /** From the time of the request: only the runtime has a clock. */
+  #now(): Instant {
+    return later(this.#turn.request.at, performance.now() - this.#began);
+  }
+}
+
+function decision({ granted, notes }: Permission, input: JsonObject): JsonObject {
+  if (granted) return { behavior: "allow", updatedInput: input };
+  return {
+    behavior: "deny",
+    message: notes === undefined ? "It was not permitted." : `It was not permitted: ${notes}`,
+  };
+}
+
+/** The answer that puts questions in this turn, if there is one. */
+function questionTypeOf({ payload }: TurnRequest): "clarification" | "report" | undefined {
+  const types = ["clarification", "report"] as const;
+  return types.find((type) => payload.expects.includes(type));
+}
