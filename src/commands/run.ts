@@ -12,6 +12,7 @@ import { begin } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { resumeSame } from "./driver/same-inputs.ts";
 import { warnOfOthers } from "./driver/shared-workspace.ts";
+import { tellUncommitted } from "./driver/uncommitted.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
@@ -79,8 +80,10 @@ async function runSession(
     if (!existing.ok) return existing;
     if (existing.value === undefined) {
       const { ask, approve_plans } = runOptions.value;
-      const declined = await warnOfOthers(context, store, input.value.session.workspace, ask && !approve_plans);
+      const { workspace, roles } = input.value.session;
+      const declined = await warnOfOthers(context, store, workspace, ask && !approve_plans);
       if (declined !== undefined) return ok(declined);
+      await tellUncommitted(context, workspace, roles);
     }
     const session_id = options.session ?? newSessionId("schedule");
     const left = existing.value

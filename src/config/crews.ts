@@ -13,6 +13,9 @@ export interface CrewFile {
   readonly file: string;
 }
 
+/** The shipped crews of agent programs, the first choice first. */
+export const AGENT_CREWS = ["codex-claude", "claude", "codex", "opencode", "gemini"];
+
 /**
  * All crews by name: the shipped ones, and those in the `crews` folders of the user and the project, where a later one replaces an
  * earlier one of the same name. A missing folder has none; failure `configuration` for one that cannot be read.

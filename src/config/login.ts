@@ -44,22 +44,29 @@ function claudeLogin(environment: Environment): Login | undefined {
 }
 
 /** A provider of one's own needs no login at OpenAI; its key is in the variable that `env_key` names. */
-function codexLogin(environment: Environment, parameters: readonly string[], key: string | undefined) {
+function codexLogin(
+  environment: Environment,
+  parameters: readonly string[],
+  key: string | undefined,
+): Login | undefined {
+  if (parameters.some((word) => ["--oss", "-p", "--profile"].includes(word.split("=", 1)[0] ?? ""))) {
+    return { state: "unknown", why: "its flags choose the provider" };
+  }
   const folder = environment.CODEX_HOME ?? home(environment, ".codex");
   const text = textOf(join(folder, "config.toml")) ?? "";
   const flags = parameters.filter((_, index) => parameters[index - 1] === "-c" || parameters[index - 1] === "--config");
   const given = [...flags, text.split(/^\s*\[/m, 1)[0] ?? ""].join("\n");
   const provider = tomlText(given, "model_provider");
   if (provider === undefined || provider === "openai") {
-    if (key !== undefined) return { state: "in", by: key } as const;
-    return jsonIn(join(folder, "auth.json")) ? ({ state: "in", by: "its login" } as const) : undefined;
+    if (key !== undefined) return { state: "in", by: key };
+    return jsonIn(join(folder, "auth.json")) ? { state: "in", by: "its login" } : undefined;
   }
   const table = `${tableOf(text, `model_providers.${provider}`)}\n${flags.join("\n")}`;
   const variable = tomlText(table, "env_key");
   if (variable === undefined || isSet(environment[variable])) {
-    return { state: "in", by: `its provider ${provider}${variable === undefined ? "" : ` with ${variable}`}` } as const;
+    return { state: "in", by: `its provider ${provider}${variable === undefined ? "" : ` with ${variable}`}` };
   }
-  return { state: "out", why: `its provider ${provider} needs ${variable}, which its role does not see` } as const;
+  return { state: "out", why: `its provider ${provider} needs ${variable}, which its role does not see` };
 }
 
 function opencodeLogin(environment: Environment): Login {
@@ -82,10 +89,8 @@ function geminiLogin(environment: Environment): Login {
     return { state: "in", by: `the key in ${join(folder, ".env")}` };
   }
   const { selectedType } = objectOf(objectOf(jsonIn(join(folder, "settings.json"))?.security).auth);
-  if (selectedType === undefined || selectedType === "gemini-api-key") {
-    return { state: "out", why: "it has no key and no login" };
-  }
-  return { state: "unknown", why: `it is set to ${JSON.stringify(selectedType)}` };
+  if (selectedType === undefined) return { state: "out", why: "it has no key and no login" };
+  return { state: "unknown", why: `it is set to ${JSON.stringify(selectedType)}, whose key may be in a keychain` };
 }
 
 function isSet(value: string | undefined): boolean {

@@ -61,7 +61,7 @@ describe("a login without a request", () => {
     ["opencode", { ".config/opencode/opencode.json": '{"provider":{}}' }, {}, "a provider of its configuration"],
     ["gemini", {}, {}, "out"],
     ["gemini", { ".gemini/oauth_creds.json": "{}" }, {}, "its login"],
-    ["gemini", { ".gemini/settings.json": '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' }, {}, "out"],
+    ["gemini", { ".gemini/settings.json": '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' }, {}, "unknown"],
     ["gemini", {}, { GEMINI_API_KEY: "k" }, "GEMINI_API_KEY"],
   ] as const)("of %s with the files %j and the variables %j is %s", (name, files, variables, expected) => {
     const place = scratch();

@@ -216,7 +216,7 @@ describe("a default of a role", () => {
 describe("the shipped crews", () => {
   const shippedCrews = valueOf(listCrews([])).map(({ name }) => name);
   test("are known by name", () => {
-    expect(shippedCrews).toEqual(["claude", "codex", "codex-claude", "embedded"]);
+    expect(shippedCrews).toEqual(["claude", "codex", "codex-claude", "embedded", "gemini", "opencode"]);
   });
   test.each(shippedCrews)("%s has a manager and a worker", async (name) => {
     const roles = valueOf(await loadCrew(name, []));

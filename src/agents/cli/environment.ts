@@ -1,4 +1,5 @@
 import type { TurnRequest } from "../../kernel/agent.ts";
+import type { Role } from "../../protocol/roles.ts";
 
 const NEEDED = /^(?:PATH|HOME|LANG|LC_[A-Z_]+|TMPDIR|USER|SHELL|TZ|XDG_[A-Z_]+)$/;
 
@@ -13,20 +14,16 @@ export function isSecretProxy(name: string, value: string): boolean {
 }
 
 /**
- * The whole environment of an agent's process: the variables of the scheduler (`own`) that programs need to run and to reach the
- * network, those that the role's `pass_env` names, the role's `env`, and the `BOSUN_*` variables of the wire, which a role cannot set. Other
- * variables, such as keys, are not passed on.
+ * The whole environment of an agent's process: that of its role, and the `BOSUN_*` variables of the wire, which a role cannot set.
  */
 export function agentEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   request: TurnRequest,
 ): Record<string, string> {
   const { role, stamp, payload } = request;
-  const passed = (role.pass_env ?? []).flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
   // Not every turn has this variable: the role must not supply it.
-  const { BOSUN_TICKET_ID: _ticket, ...ofRole } = { ...Object.fromEntries(passed), ...role.env };
+  const { BOSUN_TICKET_ID: _ticket, ...ofRole } = roleEnvironment(own, role);
   return {
-    ...passedOn(own),
     ...ofRole,
     BOSUN_SESSION_ID: request.session_id,
     BOSUN_TURN_ID: stamp.turn_id,
@@ -36,6 +33,18 @@ export function agentEnvironment(
     BOSUN_ARTIFACTS_DIR: payload.artifacts_dir,
     BOSUN_SLOT: String(request.slot),
   };
+}
+
+/**
+ * What a role's program sees before it has a turn: the variables of the scheduler (`own`) that programs need to run and to reach the
+ * network, those that the role's `pass_env` names, and the role's `env`. Other variables, such as keys, are not passed on.
+ */
+export function roleEnvironment(
+  own: Readonly<Record<string, string | undefined>>,
+  { pass_env = [], env }: Pick<Role, "pass_env" | "env">,
+): Record<string, string> {
+  const passed = pass_env.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
+  return { ...passedOn(own), ...Object.fromEntries(passed), ...env };
 }
 
 /** The environment of a check: the same variables of the scheduler, and where the subject's artifacts are. */

@@ -8,6 +8,7 @@ import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
 import { type LimitOptions, nothingToUse } from "./limits.ts";
+import { type InstalledProgram, readyPrograms } from "./programs.ts";
 import { roleProblem, unusableWorkspace } from "./reach.ts";
 import { type Found, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { withSandboxes } from "./sandboxes.ts";
@@ -27,6 +28,8 @@ export interface SettingOptions extends LimitOptions {
 interface Ready {
   readonly roles: readonly CompleteRole[];
   readonly settings: Settings;
+  /** The agent programs of the roles, by role id. */
+  readonly programs: ReadonlyMap<string, InstalledProgram>;
 }
 
 /** The complete roles and settings of a new session, whose programs and workspace exist. Failures: `usage`, `configuration`, `environment`. */
@@ -43,16 +46,31 @@ export async function readyToBegin(
   const { PATH } = context.environment;
   const unusable = notYet(config) ?? nothingToUse(config) ?? unusableWorkspace(config.workspace);
   if (unusable) return err(unusable);
+  const complete = completeRoles(roles, settings.value);
+  if (!complete.ok) return complete;
+  for (const role of complete.value) {
+    const wrong = roleProblem(role, config.workspace, PATH);
+    if (wrong) return err(wrong);
+  }
+  const programs = await readyPrograms(complete.value, config.workspace, context.environment);
+  if (!programs.ok) return programs;
+  const sandboxed = await withSandboxes(complete.value, PATH);
+  if (!sandboxed.ok) return sandboxed;
+  return ok({ roles: sandboxed.value, settings: settings.value, programs: programs.value });
+}
+
+/** The roles with their defaults and their auth profiles. Failure `configuration` for a profile that is not there. */
+export function completeRoles(
+  roles: readonly Role[],
+  { values, auth_profiles }: Settings,
+): Result<CompleteRole[], Failure> {
   const complete: CompleteRole[] = [];
   for (const given of roles) {
-    const role = withAuthProfile(completeRole(given, config), settings.value.auth_profiles);
+    const role = withAuthProfile(completeRole(given, values), auth_profiles);
     if (!role.ok) return role;
-    const wrong = roleProblem(role.value, config.workspace, PATH);
-    if (wrong) return err(wrong);
     complete.push(role.value);
   }
-  const sandboxed = await withSandboxes(complete, PATH);
-  return sandboxed.ok ? ok({ roles: sandboxed.value, settings: settings.value }) : sandboxed;
+  return ok(complete);
 }
 
 function settingFlags(options: SettingOptions): GivenText[] {

@@ -111,10 +111,9 @@ function flagsFor({ settings, roles, crews }: FoundConfiguration, options: Regis
  * ones, and all build on the standard roles. Without a named crew the embedded one fills empty seats.
  */
 export async function loadRegistry(options: RegistryOptions, found: Found): Promise<Result<Role[], Failure>> {
-  const folders = [found.user?.crews, found.project?.crews].filter((folder) => folder !== undefined);
   const standard = await standardRoles();
   if (!standard.ok) return standard;
-  const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, folders, standard.value);
+  const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, crewFolders(found), standard.value);
   if (!crew.ok) return crew;
   const files = [found.user?.roles, found.project?.roles, ...(options.roles ?? [])].filter(
     (file) => file !== undefined,
@@ -133,6 +132,11 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
     roles = replaceSeat(roles, { ...role.value, ...pass_env.value });
   }
   return options.crew === undefined ? fillSeats(roles) : ok(roles);
+}
+
+/** The folders of the user's and the project's own crews. */
+export function crewFolders({ user, project }: Found): string[] {
+  return [user?.crews, project?.crews].filter((folder) => folder !== undefined);
 }
 
 /** What `--pass-env` adds to the roles of `--manager` and `--worker`. Failure `usage`. */

@@ -11,10 +11,11 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
+import { crewHere, crewLine, namesNobody, nobodyInstalled } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { type Found, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { standardInput, typedRequirement } from "./requirement.ts";
 import type { RunOptions } from "./run-options.ts";
 import { unfitAnswers } from "./unfit-answers.ts";
@@ -60,22 +61,40 @@ export async function readRunInput(
   if (!requirement.ok) return requirement;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
-  const roles = await loadRegistry(options, found.value);
+  const chosen = await crewFor(context, options, found.value, plan.value, ask);
+  if (!chosen.ok) return chosen;
+  const roles = await loadRegistry({ ...options, ...chosen.value }, found.value);
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
   const at_terminal = ask && scheduler !== "detached";
   const ready = await readyToBegin(context, options, found.value, roles.value, at_terminal);
   if (!ready.ok) return ready;
-  const { roles: crew, settings } = ready.value;
+  const { roles: crew, settings, programs } = ready.value;
   const unable = await discussionProblem(settings, crew);
   if (unable) return err(unable);
-  if (plan.value === undefined && crew.some(isPlaybook)) return err(noPlan());
+  if (plan.value === undefined && crew.some(isPlaybook)) return err(await noPlan(context, found.value));
+  const { crew: name } = chosen.value;
+  if (name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
   const input = inputOf(requirement.value, settings, crew, plan.value, options);
   // Any other agent may ask questions of its own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
   const unfit = input.ok && questions ? unfitAnswers(answers, questions) : undefined;
   return unfit ? err(unfit) : input;
+}
+
+/** The crew of a run that names nobody to plan, for the user at this terminal: the first whose programs are installed. */
+async function crewFor(
+  context: CommandContext,
+  options: RunInputOptions,
+  found: Found,
+  plan: LoadedPlan | undefined,
+  ask: boolean,
+): Promise<Result<Pick<RegistryOptions, "crew">, Failure>> {
+  if (!ask || plan !== undefined || !namesNobody(options, found)) return ok({});
+  const crew = await crewHere(context, found);
+  if (!crew.ok) return crew;
+  return crew.value === undefined ? err(nobodyInstalled()) : ok({ crew: crew.value });
 }
 
 async function planOf(
@@ -156,9 +175,11 @@ async function requirementOf(
   return readRequirement({ words: plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan." }, REQUIREMENT);
 }
 
-function noPlan(): Failure {
+async function noPlan(context: CommandContext, found: Found): Promise<Failure> {
+  const crew = await crewHere(context, found);
+  const name = crew.ok ? (crew.value ?? "NAME") : "NAME";
   return failure("configuration", "No agent is configured to plan this.", {
-    hint: "Use --manager CMD, --crew NAME or --plan FILE.",
+    hint: `Use --crew ${name}, --manager CMD or --plan FILE.`,
   });
 }
 

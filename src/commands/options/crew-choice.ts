@@ -1,0 +1,53 @@
+import { AGENT_PROGRAMS, DIALECT_PROGRAMS } from "../../config/agent-programs.ts";
+import { AGENT_CREWS, loadCrew } from "../../config/crews.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { CommandContext } from "../context/command.ts";
+import type { InstalledProgram } from "./programs.ts";
+import { roleProblem } from "./reach.ts";
+import { crewFolders, type Found, type RegistryOptions } from "./registry.ts";
+
+/** The first crew of agent programs that are all installed; undefined if there is none. */
+export async function crewHere(
+  { directory, environment }: CommandContext,
+  found: Found,
+): Promise<Result<string | undefined, Failure>> {
+  for (const name of AGENT_CREWS) {
+    const roles = await loadCrew(name, crewFolders(found));
+    if (!roles.ok) return roles;
+    if (roles.value.every((role) => roleProblem(role, directory, environment.PATH) === undefined)) return ok(name);
+  }
+  return ok(undefined);
+}
+
+/** Whether nothing says who is to plan and to work: no flag and no registry that was found. */
+export function namesNobody(options: RegistryOptions, { user, project }: Found): boolean {
+  const named = [options.crew, options.roles, options.manager, options.worker, user?.roles, project?.roles];
+  return named.every((one) => one === undefined);
+}
+
+/** The failure of a run that finds no agent program. */
+export function nobodyInstalled(): Failure {
+  const installs = DIALECT_PROGRAMS.map((name) => `  ${AGENT_PROGRAMS[name].install}`);
+  const names = DIALECT_PROGRAMS.join(", ");
+  return failure(
+    "environment",
+    `Nobody is there to plan this: none of the agent programs ${names} is on the PATH. Install one and log in:\n${installs.join("\n")}`,
+    { hint: "A program of your own can plan, too: --manager CMD. `bosun demo` shows a session without any of them." },
+  );
+}
+
+/** What a run says about the crew that it chose: `crew codex-claude: codex 0.169.0 manages, claude 2.1.331 works`. */
+export function crewLine(
+  crew: string,
+  roles: readonly Role[],
+  programs: ReadonlyMap<string, InstalledProgram>,
+): string {
+  const parts = roles.map(({ role_id, type }) => {
+    const program = programs.get(role_id);
+    const name = program === undefined ? role_id : [program.name, program.version ?? ""].join(" ").trim();
+    return `${name} ${type === "manager" ? "manages" : "works"}`;
+  });
+  return `crew ${crew}: ${parts.join(", ")}`;
+}
