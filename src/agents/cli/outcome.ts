@@ -117,7 +117,9 @@ function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Fail
   const last = output.refused.at(-1);
   if (last === undefined) {
     return failure("no_answer", `${who} exited with code 0 without printing an answer.`, {
-      hint: `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`,
+      hint: speaksEnvelopes(request)
+        ? `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`
+        : "What it said stands in the events.ndjson of the turn, beside the log.",
       details: detailsOf(end, output, {}),
     });
   }
@@ -125,10 +127,16 @@ function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Fail
     refusedCode(last),
     `${who} gave no answer that could be accepted. The last was refused: ${last.message}`,
     {
-      hint: "Print the answer as one line of JSON that fits its schema; every refused line is in the log.",
+      hint: speaksEnvelopes(request)
+        ? "Print the answer as one line of JSON that fits its schema; every refused line is in the log."
+        : "It was asked twice. Another model, or a clearer task, may help; every refused answer is in the log.",
       details: detailsOf(end, output, { pointer: last.pointer }),
     },
   );
+}
+
+function speaksEnvelopes({ role }: TurnRequest): boolean {
+  return (role.dialect ?? "envelope") === "envelope";
 }
 
 /** How a program ended, after its name. */

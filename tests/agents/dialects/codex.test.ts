@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { isAllowedCommand } from "../../../src/agents/allowed-commands.ts";
 import { cliAgent } from "../../../src/agents/cli/agent.ts";
 import { codex } from "../../../src/agents/cli/dialects/codex.ts";
 import { endOfLimit } from "../../../src/agents/cli/dialects/codex-failures.ts";
@@ -294,6 +295,16 @@ describe("codex app-server", () => {
       conversation: { tokens: 120, total: { input_tokens: 200 } },
     });
     expect(events[0]).toEqual({ kind: "conversation", id: result.conversation?.id });
+  });
+
+  test("runs a command that the role names without asking", async () => {
+    const commands = ["touch *"];
+    const { asked, starts } = await turn(["approval-accepted"], { permissions: { ask: "deny", commands } });
+    expect(asked).toEqual([]);
+    expect(said(starts[0]).at(-1)).toEqual({ id: 0, result: { decision: "accept" } });
+    expect(isAllowedCommand("touch a; rm -r b", commands)).toBe(false);
+    expect(isAllowedCommand("touch $(rm -r b)", commands)).toBe(false);
+    expect(isAllowedCommand("touchy", commands)).toBe(false);
   });
 
   test("asks for a change by its path, with the patch", async () => {

@@ -5,6 +5,8 @@ import { changesOf, plainCommand, textOf } from "./codex-items.ts";
 /** A permission that codex asks for, and what it is answered. */
 export interface WantedPermission {
   readonly request: PermissionRequest;
+  /** The command that is to run outside of the sandbox, if it is one. */
+  readonly command?: string;
   readonly reply: (granted: boolean) => JsonObject;
 }
 
@@ -17,7 +19,7 @@ export function permissionIn(
 ): WantedPermission | undefined {
   switch (method) {
     case "item/commandExecution/requestApproval":
-      return { request: commandRequest(params), reply: decision };
+      return commandPermission(params);
     case "item/fileChange/requestApproval":
       return { request: changeRequest(params, item, workspace), reply: decision };
     case "item/permissions/requestApproval": {
@@ -35,11 +37,13 @@ function decision(granted: boolean): JsonObject {
   return { decision: granted ? "accept" : "decline" };
 }
 
-function commandRequest(params: JsonObject): PermissionRequest {
+function commandPermission(params: JsonObject): WantedPermission {
   const host = textOf(objectOf(params["networkApprovalContext"])["host"]);
   const command = plainCommand(textOf(params["command"]));
-  if (host !== "") return asked(`network: ${host}`, params, command);
-  return asked(`run: ${command}`, params, command);
+  if (host !== "") return { request: asked(`network: ${host}`, params, command), reply: decision };
+  // Input for a running command says nothing of which one.
+  if (params["kind"] === "writeStdin") return { request: asked(`type: ${command}`, params, command), reply: decision };
+  return { request: asked(`run: ${command}`, params, command), reply: decision, command };
 }
 
 function changeRequest(params: JsonObject, item: JsonObject, workspace: string): PermissionRequest {

@@ -3,6 +3,7 @@ import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { answerSchema } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
+import { isAllowedCommand } from "../../allowed-commands.ts";
 import { permissionIn } from "./codex-permissions.ts";
 import { askingAnswer } from "./codex-questions.ts";
 import { textOf } from "./codex-items.ts";
@@ -152,6 +153,9 @@ class ServerReader implements Reader {
       case "thread/tokenUsage/updated":
         if (params["turnId"] === this.#turnId) this.#used(objectOf(params["tokenUsage"]));
         break;
+      case "error":
+        this.#heard.retries(textOf(objectOf(params["error"])["message"]));
+        break;
       case "turn/completed":
         return this.#completed(objectOf(params["turn"]));
     }
@@ -180,7 +184,12 @@ class ServerReader implements Reader {
       this.#say({ id, error: { code: -32_601, message: `${method} is not supported.` } });
       return "message";
     }
-    void this.#port?.permit(wanted.request).then(({ granted }) => this.#say({ id, result: wanted.reply(granted) }));
+    const { commands } = permissionsOf(this.#turn.request.role);
+    if (wanted.command !== undefined && isAllowedCommand(wanted.command, commands)) {
+      this.#say({ id, result: wanted.reply(true) });
+    } else {
+      void this.#port?.permit(wanted.request).then(({ granted }) => this.#say({ id, result: wanted.reply(granted) }));
+    }
     return "message";
   }
 

@@ -59,6 +59,11 @@ export class CodexTurn {
     this.#text = text;
   }
 
+  /** An error that need not be the end. Only the end of the turn says whether it is. */
+  retries(words: string): void {
+    if (words.startsWith("Reconnecting")) this.#turn.show(words);
+  }
+
   failed(words: string): void {
     const { role, at } = this.#turn.request;
     const now = milliseconds(at) + performance.now() - this.#began;
@@ -152,7 +157,7 @@ export function usageIn(told: JsonObject): Usage {
 }
 
 /** What was used since a running total. */
-export function difference(total: Usage, before: Usage): Usage {
+function difference(total: Usage, before: Usage): Usage {
   const since = (key: "input_tokens" | "output_tokens" | "cached_tokens") =>
     Math.max(0, (total[key] ?? 0) - (before[key] ?? 0));
   return {

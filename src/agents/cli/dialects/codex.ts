@@ -92,6 +92,9 @@ class ExecReader implements Reader {
         this.#heard.item(item, event["type"] === "item.completed");
         break;
       }
+      case "error":
+        this.#heard.retries(textOf(event["message"]));
+        break;
       case "turn.failed":
         this.#heard.failed(textOf(objectOf(event["error"])["message"]));
         break;
