@@ -16,3 +16,8 @@ export function objectOf(value: Json | undefined): JsonObject {
 export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
+
+/** The value if it is a text, else an empty text. */
+export function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,33 +1,6 @@
 import type { PermissionRequest } from "../../../kernel/agent.ts";
-import { type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
-import type { Question } from "../../../protocol/payload.ts";
-import { cut } from "../../../protocol/refusal.ts";
-import { pathIn, textOf } from "./claude-lines.ts";
-
-/** The questions of its tool `AskUserQuestion`, with their options. Its own screen takes other answers, too. */
-export function questionsOf(input: JsonObject): Question[] {
-  return listOf(input.questions).flatMap((asked, index) => {
-    const { question, options, multiSelect } = objectOf(asked);
-    if (textOf(question) === "") return [];
-    const choices = listOf(options)
-      .map(objectOf)
-      .filter(({ label }) => textOf(label) !== "");
-    const described = choices.flatMap(({ label, description }) =>
-      textOf(description) === "" ? [] : [`${textOf(label)}: ${textOf(description)}`],
-    );
-    const why = [...described, ...(multiSelect === true ? ["Several may be chosen."] : [])].join("\n");
-    return [
-      {
-        question_id: `q${index + 1}`,
-        text: cut(textOf(question), 20_000),
-        ...(why === "" ? {} : { why: cut(why, 20_000) }),
-        ...(choices.length === 0
-          ? {}
-          : { options: choices.slice(0, 100).map(({ label }) => cut(textOf(label), 2_000)) }),
-      },
-    ];
-  });
-}
+import { type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
+import { pathIn } from "./claude-lines.ts";
 
 /** What a person is asked when a tool needs a permission. */
 export function permissionFor(asked: JsonObject, workspace: string): PermissionRequest {
@@ -40,10 +13,11 @@ export function permissionFor(asked: JsonObject, workspace: string): PermissionR
 
 function actionOf(tool: string, input: JsonObject, workspace: string): string {
   switch (tool) {
-    case "Bash": {
-      const [first = "", ...rest] = textOf(input.command).split("\n");
-      return `run: ${rest.length > 0 ? `${first} …` : first}`;
-    }
+    case "Bash":
+      // A line end separates commands, as a semicolon does.
+      return `run: ${textOf(input.command)
+        .trim()
+        .replaceAll(/\s*\n\s*/g, "; ")}`;
     case "Edit":
     case "NotebookEdit":
     case "Write":
@@ -55,12 +29,14 @@ function actionOf(tool: string, input: JsonObject, workspace: string): string {
     case "WebSearch":
       return `search the web: ${textOf(input.query)}`;
     default:
-      return `use: ${tool}`;
+      return `use: ${tool} ${JSON.stringify(input)}`;
   }
 }
 
+/** What the action leaves out. */
 function detailsOf(tool: string, input: JsonObject): string | undefined {
-  if (tool === "Bash") return textOf(input.command).includes("\n") ? textOf(input.command) : undefined;
+  const command = textOf(input.command);
+  if (tool === "Bash") return command.includes("\n") ? command : undefined;
   if (tool === "Write") return textOf(input.content);
-  return JSON.stringify(input, null, 2);
+  return tool === "Edit" || tool === "NotebookEdit" ? JSON.stringify(input, null, 2) : undefined;
 }

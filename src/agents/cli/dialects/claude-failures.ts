@@ -1,10 +1,9 @@
 import type { TurnRequest } from "../../../kernel/agent.ts";
-import { type Json, type JsonObject, listOf } from "../../../lib/json.ts";
+import { type Json, type JsonObject, listOf, textOf } from "../../../lib/json.ts";
 import { type Failure, type FailureCode, failure } from "../../../protocol/failure.ts";
 import type { Instant } from "../../../protocol/timestamp.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import { textOf } from "./claude-lines.ts";
 
 /** How a process of Claude Code ended without an answer. */
 export interface Unanswered {
@@ -17,8 +16,9 @@ export interface Unanswered {
   readonly stderr_tail: string;
 }
 
-/** Its words if it has no conversation of the id that it was to go on with. */
-export function conversationGone(result: JsonObject | undefined): string | undefined {
+/** Its words if it has no such conversation as it was to go on with, or if that is full: a new one can do the turn. */
+export function lostConversation(result: JsonObject | undefined): string | undefined {
+  if (result?.terminal_reason === "prompt_too_long") return firstLine(textOf(result.result));
   const said = listOf(result?.errors)
     .map(textOf)
     .find((error) => error.startsWith("No conversation found"));

@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from "node:path";
-import { type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
+import { type Json, type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
 import { cut } from "../../../protocol/refusal.ts";
 
 const LINE_CHARACTERS = 200;
@@ -56,10 +56,6 @@ export function pathIn(input: JsonObject, workspace: string): string {
   if (!isAbsolute(path)) return path;
   const inside = relative(workspace, path);
   return inside.startsWith("..") ? path : inside;
-}
-
-export function textOf(value: Json | undefined): string {
-  return typeof value === "string" ? value : "";
 }
 
 function firstLine(text: Json | undefined): string | undefined {

@@ -1,16 +1,17 @@
 import { answerIn, readAnswer } from "../../prompts/answers.ts";
-import type { Permission, TurnRequest } from "../../../kernel/agent.ts";
-import { type Json, type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
+import type { Permission } from "../../../kernel/agent.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { type Instant, later } from "../../../protocol/timestamp.ts";
 import { Messages } from "../messages.ts";
 import type { RunEnd } from "../process.ts";
-import { permissionFor, questionsOf } from "./claude-asks.ts";
-import { claudeFailure, conversationGone } from "./claude-failures.ts";
+import { permissionFor } from "./claude-asks.ts";
+import { claudeFailure, lostConversation } from "./claude-failures.ts";
 import { ClaudeLimits } from "./claude-limits.ts";
-import { progressLine, retryLine, textOf } from "./claude-lines.ts";
+import { progressLine, retryLine } from "./claude-lines.ts";
 import { ClaudeUsage } from "./claude-usage.ts";
 import type { DialectTurn, Heard, Port, Reader } from "./dialect.ts";
+import { askingAnswer } from "./questions.ts";
 
 const OPENING_BRACE = 0x7b;
 
@@ -59,8 +60,6 @@ export class ClaudeReader implements Reader {
     };
     if (answer !== undefined) return { ...told, answer, anyExit: this.#asked };
     const result = this.#result;
-    const gone = conversationGone(result);
-    if (gone !== undefined) return { ...told, gone };
     const failure = claudeFailure({
       request,
       end,
@@ -71,7 +70,7 @@ export class ClaudeReader implements Reader {
     });
     const last = refused.at(-1);
     const repair = failure === undefined && last !== undefined ? prompts.repair(last) : undefined;
-    return { ...told, failure, repair };
+    return { ...told, failure, repair, gone: lostConversation(result) };
   }
 
   #take(event: JsonObject): "message" | "answer" {
@@ -152,16 +151,12 @@ export class ClaudeReader implements Reader {
   }
 
   #question(input: JsonObject, reply: (response: JsonObject) => void): "message" | "answer" {
-    const questions = questionsOf(input);
-    const type = questionTypeOf(this.#turn.request);
-    if (type === undefined || questions.length === 0) {
+    const asking = askingAnswer(listOf(input.questions), this.#turn.request.payload.expects);
+    if (asking === undefined) {
       reply({ behavior: "deny", message: "Nobody can be asked now. Decide by yourself, and say what you assumed." });
       return "message";
     }
-    const summary = `Waits for the answer to: ${questions[0]?.text ?? ""}`;
-    const payload =
-      type === "clarification" ? { status: "open", questions } : { status: "blocked", summary, questions };
-    const taken = this.#messages.take(type, payload);
+    const taken = this.#messages.take(asking.payload_type, asking.payload);
     this.#asked = taken === "answer";
     reply({ behavior: "deny", message: "The answer comes with the next prompt.", interrupt: true });
     this.#close();
@@ -190,10 +185,4 @@ function decision({ granted, notes }: Permission, input: JsonObject): JsonObject
     behavior: "deny",
     message: notes === undefined ? "It was not permitted." : `It was not permitted: ${notes}`,
   };
-}
-
-/** The answer that puts questions in this turn, if there is one. */
-function questionTypeOf({ payload }: TurnRequest): "clarification" | "report" | undefined {
-  const types = ["clarification", "report"] as const;
-  return types.find((type) => payload.expects.includes(type));
 }

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
+import { type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { cut } from "../../../protocol/refusal.ts";
 
 const LINE_CHARACTERS = 200;
@@ -75,8 +75,4 @@ function withoutJson(text: string): string {
 function oneLine(text: string): string | undefined {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line === "" ? undefined : cut(line, LINE_CHARACTERS);
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,6 +1,6 @@
 import type { PermissionRequest } from "../../../kernel/agent.ts";
-import { type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
-import { changesOf, plainCommand, textOf } from "./codex-items.ts";
+import { type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
+import { changesOf, plainCommand } from "./codex-items.ts";
 
 /** A permission that codex asks for, and what it is answered. */
 export interface WantedPermission {

@@ -1,12 +1,11 @@
-import { type Json, type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { answerSchema } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
 import { isAllowedCommand } from "../../allowed-commands.ts";
 import { permissionIn } from "./codex-permissions.ts";
-import { askingAnswer } from "./codex-questions.ts";
-import { textOf } from "./codex-items.ts";
+import { askingAnswer } from "./questions.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
 import type { DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
 

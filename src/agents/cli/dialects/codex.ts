@@ -1,12 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TurnRequest } from "../../../kernel/agent.ts";
-import { type JsonObject, objectOf } from "../../../lib/json.ts";
+import { type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { answerSchema } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
-import { textOf } from "./codex-items.ts";
 import { server } from "./codex-server.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
 import type { Dialect, DialectTurn, Heard, Reader, Spoken } from "./dialect.ts";

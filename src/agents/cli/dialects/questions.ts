@@ -1,8 +1,7 @@
 import type { Answer } from "../../../kernel/agent.ts";
-import { type Json, type JsonObject, listOf, objectOf } from "../../../lib/json.ts";
-import { textOf } from "./codex-items.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 
-/** How codex marks the option that it would take. */
+/** How models mark the option that they would take. */
 const RECOMMENDED = /\s*\(recommended\)$/i;
 
 /**
@@ -20,11 +19,15 @@ export function askingAnswer(questions: readonly Json[], expects: readonly strin
   return { payload_type: "report", payload: { status: "blocked", summary, questions: asked } };
 }
 
-function questionOf({ id, header, question, isOther, options }: JsonObject, index: number): JsonObject {
+/** The form of codex, and of Claude Code, whose questions have no `id` and no `isOther`, but `multiSelect`. */
+function questionOf({ id, header, question, isOther, multiSelect, options }: JsonObject, index: number): JsonObject {
   const offered = listOf(options).map(objectOf);
   const labels = offered.map(({ label }) => textOf(label)).filter((label) => label !== "");
   const recommended = labels.find((label) => RECOMMENDED.test(label));
-  const explained = offered.map(({ label, description }) => `${textOf(label)}: ${textOf(description)}`);
+  const explained = [
+    ...offered.map(({ label, description }) => `${textOf(label)}: ${textOf(description)}`),
+    ...(multiSelect === true ? ["Several may be chosen."] : []),
+  ];
   return {
     question_id: textOf(id) || `q${index + 1}`,
     text: textOf(question) || textOf(header),
