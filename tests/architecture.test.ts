@@ -39,6 +39,7 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/ledger.ts": ["review"],
   "kernel/mode.ts": ["review"],
   "kernel/references.ts": ["ticket_id"],
+  "runtime/closing.ts": ["ticket_id", "tickets"],
   "runtime/feed/stored-turns.ts": ["ticket_id"],
   "runtime/feed/subject-counts.ts": ["ticket_id"],
   "runtime/turns/artifacts.ts": ["ticket_id"],

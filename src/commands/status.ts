@@ -1,11 +1,14 @@
 import type { Command } from "commander";
+import type { Ledger } from "../kernel/ledger.ts";
+import { spendOf } from "../kernel/spends.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import type { Spent } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { usageOf } from "../runtime/usage.ts";
+import { spentOf, usageOf } from "../runtime/usage.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson, safeLine } from "../ui/display.ts";
@@ -99,6 +102,7 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
         attempts: attempt,
         outputs,
         ...asReported(resultsOf(ticket_id)),
+        usage: usageOfTicket(ledger, ticket_id),
         dependencies: subjects.get(ticket_id)?.depends_on ?? [],
         since: subjects.get(ticket_id)?.since,
       }),
@@ -111,8 +115,14 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
       .sessions({ parent: row.session_id })
       .filter(isBegun)
       .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
-    usage: usageOf(ledger.figures),
+    usage: usageOf(ledger),
   };
+}
+
+/** What the ended turns about a ticket have used; undefined before the first. */
+function usageOfTicket(ledger: Ledger, ticket_id: string): Spent | undefined {
+  const spend = spendOf(ledger, ticket_id);
+  return spend && spentOf(spend);
 }
 
 /** The results of a ticket as the final report has them, without outputs. */

@@ -1,10 +1,11 @@
 import { askForChild, isLateOfChild, onChild } from "./children.ts";
 import { keepConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
-import { cutShort, endsTurn, figuresAfter, figuresLate, withUnpriced } from "./figures.ts";
+import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnpriced } from "./figures.ts";
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
 import { countsTime, limitRoles } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
+import { StepSpends } from "./spends.ts";
 import { failedOfSleep, onSleep, repeatAfterSleep } from "./sleep.ts";
 import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
 import { NOTHING } from "./step.ts";
@@ -29,7 +30,7 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
       return NOTHING;
     case "turn_failed":
     case "error":
-      return isHold(fact) || failedOfSleep(ledger, fact) ? NOTHING : undefined;
+      return isHold(fact) || failedOfSleep(ledger, fact) || isCutOff(fact) ? NOTHING : undefined;
     case "timer_fired":
       return isHoldTimer(fact.payload.timer_id) ? NOTHING : undefined;
     case "clarification_response":
@@ -42,7 +43,12 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
 /** The ledger's changes for a late fact: it moves nothing, but its usage counts. */
 export function accountLate(ledger: Ledger, fact: Fact): Change[] {
   const after = figuresLate(ledger, fact);
-  return after === ledger.figures ? [] : [put("figures", "figures", after)];
+  if (after === ledger.figures) return [];
+  const changes = [put("figures", "figures", after)];
+  const spends = new StepSpends(ledger);
+  spends.late(fact);
+  spends.write(changes);
+  return changes;
 }
 
 /** The ledger's changes for a fact and the commands of its step. */
@@ -52,6 +58,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
   else if (failedOfSleep(ledger, fact)) repeatAfterSleep(ledger, fact, changes);
+  else if (isCutOff(fact) && fact.turn) markTold(ledger, fact.turn, changes);
   else if (endsTurn(fact) && fact.turn) {
     keepConversation(ledger, fact, changes);
     changes.push({ drop: "turn", id: fact.turn.turn_id });
@@ -81,9 +88,27 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   let after = figures;
   for (const command of commands) after = accountCommand(ledger, fact, command, after, changes);
   limitRoles(ledger, fact, after.closed !== undefined, changes);
-  after = withUnpriced(after, cutShort(ledger, fact, changes));
+  const cut = cutShort(ledger, fact, changes);
+  after = withUnpriced(after, cut.length);
+  countSpends(ledger, fact, cut, changes);
   if (after !== ledger.figures) changes.push(put("figures", "figures", after));
   return changes;
+}
+
+/** What the step spends, by role and by subject. */
+function countSpends(ledger: Ledger, fact: Fact, cut: ReturnType<typeof cutShort>, changes: Change[]): void {
+  const spends = new StepSpends(ledger);
+  // The run of a turn in doubt was counted when it was cut short.
+  if (endsTurn(fact) && ledger.turns.get(fact.turn?.turn_id ?? "")?.status !== "asked") spends.ended(fact);
+  if (fact.payload_type === "session_finished") spends.child(fact.payload);
+  spends.cut(cut);
+  spends.write(changes);
+}
+
+/** The turn stays open: a stop has cut off its run, and a resume gives it again. */
+function markTold(ledger: Ledger, { turn_id }: TurnStamp, changes: Change[]): void {
+  const turn = ledger.turns.get(turn_id);
+  if (turn) changes.push(put("turn", turn_id, { ...turn, told: true }));
 }
 
 /** Adds the ledger's changes for one command, and gives the figures after it. */
@@ -161,7 +186,7 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
   const turn = ledger.turns.get(stamp.turn_id);
   if (!turn || fact.payload_type !== "turn_request") return;
   const { role_id } = fact.payload;
-  const { begun: _, slept: __, alone: ___, ...rest } = turn;
+  const { begun: _, slept: __, alone: ___, told: ____, ...rest } = turn;
   const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
   const alone = fact.payload.conversation?.how === "alone" || turn.alone ? { alone: true } : {};
   changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun, ...alone }));

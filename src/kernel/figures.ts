@@ -6,6 +6,12 @@ import { type Ledger, type LedgerFigures, runsEnded, type StopKept } from "./led
 import type { Change, Fact } from "./mode.ts";
 import { failedOfSleep } from "./sleep.ts";
 
+/** Whose a run or a child session is. A child has no role. */
+export interface Whose {
+  readonly role_id?: string | undefined;
+  readonly subject?: string | undefined;
+}
+
 /** Whether a fact ends its turn. Progress, kept files and the turn's request do not. */
 export function endsTurn(fact: Fact): boolean {
   return fact.turn !== undefined && fact.payload_type !== "turn_request" && !isNotice(fact);
@@ -56,8 +62,14 @@ function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
   const { usage } = fact;
   const after = withUnpriced(withUsage(figures, usage), usage?.cost_usd === undefined ? 1 : 0);
   // An agent that was held, or cut off by sleep or a crash, could not tell its usage: it hides nothing.
+  if (isCutOff(fact)) return after;
   if (!usage && (isHold(fact) || failedOfSleep(ledger, fact) || isGivenUp(fact))) return after;
   return withUntold(after, turn?.role_id ?? fact.source, usage);
+}
+
+/** Whether a fact only tells what a run has used that is cut off: its turn is withdrawn, or is given again after a stop. */
+export function isCutOff(fact: Fact): boolean {
+  return fact.payload_type === "turn_failed" && fact.payload.details?.cut_off === true;
 }
 
 /** Whether a turn failed because too many schedulers died while it was open. */
@@ -71,17 +83,18 @@ export function figuresLate({ figures }: Ledger, { usage }: Fact): LedgerFigures
 }
 
 /**
- * How many runs and child sessions a step cuts short before they could tell their usage. The session's cost is then unknown, but
+ * The runs and child sessions that a step cuts short before they could tell their usage. The session's cost is then unknown, but
  * no role has hidden anything, so no limit stops the session.
  */
-export function cutShort(ledger: Ledger, fact: Fact, changes: readonly Change[]): number {
+export function cutShort(ledger: Ledger, fact: Fact, changes: readonly Change[]): Whose[] {
   const own = endsTurn(fact) ? fact.turn?.turn_id : undefined;
-  const turns = [...runsEnded(ledger, changes)].filter(({ turn_id }) => turn_id !== own);
+  const turns = [...runsEnded(ledger, changes)].filter(({ turn_id, told }) => turn_id !== own && told !== true);
   const told = fact.payload_type === "session_finished" ? childId(fact.payload.session_id) : undefined;
-  const children = changes.filter(
-    (change) => "drop" in change && change.drop === "child" && change.id !== told && isBegun(ledger, change.id),
-  );
-  return turns.length + children.length;
+  const children = changes.flatMap((change) => {
+    const isCut = "drop" in change && change.drop === "child" && change.id !== told && isBegun(ledger, change.id);
+    return isCut ? (ledger.children.get(change.id) ?? []) : [];
+  });
+  return [...turns, ...children.map(({ subject }) => ({ subject }))];
 }
 
 function isBegun({ children }: Ledger, child: string): boolean {
@@ -141,8 +154,10 @@ function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefine
   return Object.keys(isNew).length === 0 ? figures : { ...figures, untold: { ...figures.untold, ...isNew } };
 }
 
+type Used = Pick<LedgerFigures, "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd">;
+
 /** Adds told usage. Sums stop at the largest number: one that JSON cannot hold would end the session. */
-function withUsage(figures: LedgerFigures, usage: Usage | undefined): LedgerFigures {
+export function withUsage<T extends Used>(figures: T, usage: Usage | undefined): T {
   const tokens = (before: number, more = 0) => Math.min(before + more, Number.MAX_SAFE_INTEGER);
   return {
     ...figures,

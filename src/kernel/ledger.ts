@@ -28,6 +28,8 @@ export interface LedgerTurn {
   readonly alone?: boolean;
   /** The machine slept while it ran. */
   readonly slept?: boolean;
+  /** Its current run was cut off and has told its usage. */
+  readonly told?: boolean;
   /** How many schedulers died while it was open. */
   readonly recoveries?: number;
   /** How often it led to a hold of its role. */
@@ -124,6 +126,21 @@ export interface LedgerTerms {
   readonly rates?: readonly (readonly [roles: readonly [string, ...string[]], turns_per_minute: number])[];
 }
 
+/** What the ended turns of a role, or of a subject, have used. */
+export interface LedgerSpend {
+  readonly turns: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cached_tokens: number;
+  readonly cost_usd: number;
+  /** Turns that did not tell all their tokens. */
+  readonly untold_turns: number;
+  /** Turns that did not tell their cost. */
+  readonly unpriced_turns: number;
+  /** Some of the cost is tokens times the role's price. */
+  readonly computed?: boolean;
+}
+
 /** The session's usage, and whether it is paused, stopped or closed. */
 export interface LedgerFigures {
   /** Turns that were given to an agent, each run counted. */
@@ -165,6 +182,8 @@ export interface Ledger {
   readonly admissions: Map<string, readonly Instant[]>;
   /** The latest conversation of each role about each subject, and about the session (`conversations.ts`). */
   readonly conversations: Map<string, Conversation>;
+  /** By role and by subject (`spends.ts`). */
+  readonly spends: Map<string, LedgerSpend>;
   terms: LedgerTerms;
   figures: LedgerFigures;
 }
@@ -180,6 +199,7 @@ export interface LedgerValues {
   readonly role_use: RoleUse;
   readonly admissions: readonly Instant[];
   readonly conversation: Conversation;
+  readonly spend: LedgerSpend;
   readonly terms: LedgerTerms;
   readonly figures: LedgerFigures;
 }
@@ -195,6 +215,7 @@ const MAP_OF = {
   role_use: "uses",
   admissions: "admissions",
   conversation: "conversations",
+  spend: "spends",
 } as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, keyof Ledger>;
 
 /** The collections of the engine. A mode MUST NOT use these names. */
@@ -217,6 +238,7 @@ export function emptyLedger(): Ledger {
     uses: new Map(),
     admissions: new Map(),
     conversations: new Map(),
+    spends: new Map(),
     terms: { accounts: [] },
     figures: {
       turns: 0,

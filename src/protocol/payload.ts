@@ -18,6 +18,8 @@ export type {
   RefusedMessage,
   ResolvedConfiguration,
   SchedulerConfiguration,
+  Spent,
+  SpentByARole,
   Step,
   StepObject,
   Task,

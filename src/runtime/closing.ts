@@ -1,9 +1,10 @@
 import type { Engine } from "../kernel/engine.ts";
-import type { LedgerFigures } from "../kernel/ledger.ts";
+import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import { fitting, from, type Lookup, resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { spendOf } from "../kernel/spends.ts";
+import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import { writeReport } from "../log/report.ts";
 import type { Head } from "../log/verify.ts";
 import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
@@ -14,7 +15,10 @@ import type { Instant } from "../protocol/timestamp.ts";
 import type { SessionContext } from "./context.ts";
 import { EXIT_DONE, EXIT_FAILED } from "./exit.ts";
 import type { Journal } from "./journal.ts";
-import { usageOf } from "./usage.ts";
+import { spentOf, usageOf } from "./usage.ts";
+
+/** The most bytes of one ticket's usage. */
+const SPENT_BYTES = 256;
 
 interface Closing {
   readonly session_id: string;
@@ -22,7 +26,7 @@ interface Closing {
   readonly opened_at: Instant;
   readonly at: Instant;
   readonly command: Extract<Command, { do: "finish" }>;
-  readonly figures: LedgerFigures;
+  readonly ledger: Ledger;
   /** The last record before the report. */
   readonly head: Head;
   readonly records: Lookup;
@@ -31,14 +35,14 @@ interface Closing {
 /** Puts the final report and the closing record into the next commit; the report's files follow it. */
 export function recordClose<S>(
   context: SessionContext,
-  { mode, ledger: { figures } }: Engine<S>,
+  { mode, ledger }: Engine<S>,
   journal: Journal,
   command: Closing["command"],
   at: Instant,
 ): void {
   const { session_id, opened_at, paths, records } = context;
   const { head } = journal;
-  const closing = { session_id, mode: mode.name, opened_at, at, command, figures, head, records };
+  const closing = { session_id, mode: mode.name, opened_at, at, command, ledger, head, records };
   const [report, closed] = closingRecords(closing);
   journal.record(report);
   journal.record(closed);
@@ -51,18 +55,18 @@ export function recordClose<S>(
 
 /** The final report and the closing record. They follow from the log before them, so a replay makes the same. */
 export function closingRecords(closing: Closing): [report: UnsealedRecord, closed: UnsealedRecord] {
-  const { session_id, at, command, figures } = closing;
+  const { session_id, at, command, ledger } = closing;
   const why = command.reason === undefined ? {} : { reason: command.reason };
   const report: JsonObject = {
-    ...(resolve(fitting(command.report, MAX_PAYLOAD_BYTES), closing.records) as JsonObject),
+    ...withSpends(closing),
     session_id,
     mode: closing.mode,
     outcome: command.outcome,
     ...why,
     started_at: closing.opened_at,
     finished_at: at,
-    usage: usageOf(figures),
-    recoveries: figures.recoveries,
+    usage: usageOf(ledger),
+    recoveries: ledger.figures.recoveries,
     ...sandboxesOf(closing),
     log: { records: closing.head.sequence, head: closing.head.hash },
   };
@@ -84,6 +88,18 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
       payload: { outcome: command.outcome, ...why, exit_code },
     }),
   ];
+}
+
+/** The mode's report, and what the turns about each of its tickets used. */
+function withSpends({ command, ledger, records }: Closing): JsonObject {
+  const bytes = MAX_PAYLOAD_BYTES - ledger.spends.size * SPENT_BYTES;
+  const report = resolve(fitting(command.report, bytes), records) as JsonObject;
+  const tickets = listOf(report.tickets).map((one) => {
+    const { ticket_id } = objectOf(one);
+    const spend = typeof ticket_id === "string" ? spendOf(ledger, ticket_id) : undefined;
+    return spend === undefined ? one : { ...objectOf(one), usage: spentOf(spend) as JsonObject };
+  });
+  return tickets.length > 0 ? { ...report, tickets } : report;
 }
 
 /** The sandbox level of each role that has one, from the first record. */

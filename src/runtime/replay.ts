@@ -162,7 +162,7 @@ class Replay {
         opened_at: this.#opened.timestamp,
         at: fact.received_at,
         command,
-        figures: this.engine.ledger.figures,
+        ledger: this.engine.ledger,
         head: this.#head,
         records: this.#records,
       }),

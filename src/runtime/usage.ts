@@ -1,13 +1,33 @@
-import type { LedgerFigures } from "../kernel/ledger.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { Ledger, LedgerSpend } from "../kernel/ledger.ts";
+import { spendsByRole } from "../kernel/spends.ts";
+import type { Spent, TotalUsage } from "../protocol/payload.ts";
 
-/** The usage totals of reports. The cost is null (unknown) as soon as one turn did not report it. */
-export function usageOf(figures: LedgerFigures): JsonObject {
+/** The usage of a session. The cost is null (unknown) as soon as one turn did not report it. */
+export function usageOf(ledger: Pick<Ledger, "figures" | "spends">): TotalUsage {
+  const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, unpriced_turns } = ledger.figures;
+  const by_role = spendsByRole(ledger).map(([role_id, spend]) => ({ role_id, ...spentOf(spend) }));
   return {
-    turns: figures.turns,
-    input_tokens: figures.input_tokens,
-    output_tokens: figures.output_tokens,
-    ...(figures.cached_tokens > 0 ? { cached_tokens: figures.cached_tokens } : {}),
-    cost_usd: figures.unpriced_turns > 0 ? null : figures.cost_usd,
+    turns,
+    input_tokens,
+    output_tokens,
+    ...(cached_tokens > 0 ? { cached_tokens } : {}),
+    cost_usd: unpriced_turns > 0 ? null : cost_usd,
+    ...(by_role.length > 0 ? { by_role } : {}),
+  };
+}
+
+/** What a role or a subject has spent. Tokens that no turn told are null, a cost that not every turn told is null. */
+export function spentOf(spend: LedgerSpend): Spent {
+  const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, untold_turns, unpriced_turns, computed } = spend;
+  const knowsTokens = untold_turns === 0 || input_tokens + output_tokens > 0;
+  return {
+    turns,
+    input_tokens: knowsTokens ? input_tokens : null,
+    output_tokens: knowsTokens ? output_tokens : null,
+    ...(cached_tokens > 0 ? { cached_tokens } : {}),
+    cost_usd: unpriced_turns > 0 ? null : cost_usd,
+    ...(unpriced_turns > 0 && cost_usd > 0 ? { told_usd: cost_usd } : {}),
+    ...(untold_turns > 0 ? { untold_turns } : {}),
+    ...(computed === true ? { computed } : {}),
   };
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from "../lib/durations.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, type PrintedLimits, printedLines, resultsOf } from "./failure-lines.ts";
@@ -124,6 +124,8 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
     case "clarification_response":
       return { text: `ANSWERED by ${authorOf(record)}${answersOf(payload)}` };
     case "turn_failed":
+      // A stop says itself how many turns it cuts off.
+      if (isJsonObject(payload.details) && payload.details.cut_off === true) return undefined;
       return {
         text: `FAILED ${role_id === undefined ? "" : `${role_id} `}${errorOf(payload, width)}`,
         style: "yellow",

@@ -90,7 +90,7 @@ describe("the usage of a turn", () => {
     const session = play(sessionWithTurn({}, WITHDRAW), pause);
     const { disposition, step, changes } = advance(session, report(USAGE));
     expect([disposition, step.commands]).toEqual(["late", []]);
-    expect(changes).toEqual([put("figures", "figures", session.ledger.figures)]);
+    expect(changes[0]).toEqual(put("figures", "figures", session.ledger.figures));
     expect(used(session.ledger.figures)).toEqual([10, 0.25, 1, [], []]);
   });
 

@@ -147,6 +147,7 @@ function expectReport(rig: Rig, session_id: string): void {
       "outputs",
       "artifacts",
       "issues",
+      "usage",
     ];
     expect(Object.keys(ticket).filter((name) => !known.includes(name))).toEqual([]);
     const name = `${ticket["ticket_id"] as string}.txt`;

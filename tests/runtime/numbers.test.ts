@@ -44,7 +44,7 @@ describe("a number too large for dates and sums", () => {
     });
     const session = await begin(rig, { agentFor });
     expect(await run(session)).toMatchObject({ outcome: "done" });
-    expect(reportOf(rig, session.session_id)["usage"]).toEqual({
+    expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({
       turns: 5,
       input_tokens: Number.MAX_SAFE_INTEGER,
       output_tokens: 5,

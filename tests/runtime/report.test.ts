@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type JsonObject, listOf, objectOf } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { begin, reportOf, resume, run } from "./sessions.ts";
@@ -27,15 +27,29 @@ describe("a final report", () => {
       const agentFor = crew([instructed("a"), instructed("b")], { instruction: () => report({ usage }) });
       const session = await begin(rig, { agentFor });
       await run(session);
-      return reportOf(rig, session.session_id)["usage"];
+      const { by_role, ...total } = objectOf(reportOf(rig, session.session_id)["usage"]);
+      return { total, by_role };
     };
     const most = { input_tokens: 20, output_tokens: 10, cost_usd: null };
-    expect(await used({ input_tokens: 10, output_tokens: 5, cached_tokens: 4 })).toEqual({
-      turns: 5,
-      ...most,
-      cached_tokens: 8,
-    });
-    expect(await used({ input_tokens: 10, output_tokens: 5 })).toEqual({ turns: 5, ...most });
+    const cached = await used({ input_tokens: 10, output_tokens: 5, cached_tokens: 4 });
+    expect(cached.total).toEqual({ turns: 5, ...most, cached_tokens: 8 });
+    expect(cached.by_role).toEqual([
+      { role_id: "boss", turns: 3, input_tokens: null, output_tokens: null, cost_usd: null, untold_turns: 3 },
+      { role_id: "hand", turns: 2, ...most, cached_tokens: 8 },
+    ]);
+    expect((await used({ input_tokens: 10, output_tokens: 5 })).total).toEqual({ turns: 5, ...most });
+  });
+
+  it("tells what each ticket used", async () => {
+    const rig = newRig();
+    const usage = { input_tokens: 10, output_tokens: 5, cost_usd: 0.5 };
+    const agentFor = crew([instructed("a"), instructed("b")], { instruction: () => report({ usage }) });
+    const session = await begin(rig, { agentFor });
+    await run(session);
+    const tickets = listOf(reportOf(rig, session.session_id)["tickets"]).map((ticket) => objectOf(ticket).usage);
+    // The review is about the ticket, too, and its manager tells nothing.
+    const spent = { turns: 2, input_tokens: 10, output_tokens: 5, cost_usd: null, told_usd: 0.5, untold_turns: 1 };
+    expect(tickets).toEqual([spent, spent]);
   });
 });
 

@@ -120,7 +120,7 @@ export function buildEnding(
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets: markInterrupted(tickets, ledger),
     interrupted_turns: interruptedTurns(ledger),
-    usage: usageOf(ledger.figures),
+    usage: usageOf(ledger),
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
     waiting,

@@ -79,7 +79,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "input_tokens": "",
    "output_tokens": "",
    "cached_tokens": "",
-   "cost_usd": ""
+   "cost_usd": "",
+   "computed": ""
   },
   "required": []
  },
@@ -320,13 +321,54 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
  "common.outputs": {
   "list": "common.output"
  },
+ "common.spent": {
+  "fields": {
+   "turns": "",
+   "input_tokens": "",
+   "output_tokens": "",
+   "cached_tokens": "",
+   "cost_usd": "",
+   "told_usd": "",
+   "untold_turns": "",
+   "computed": ""
+  },
+  "required": [
+   "turns",
+   "input_tokens",
+   "output_tokens",
+   "cost_usd"
+  ]
+ },
+ "common.role_spent": {
+  "fields": {
+   "role_id": "",
+   "turns": "",
+   "input_tokens": "",
+   "output_tokens": "",
+   "cached_tokens": "",
+   "cost_usd": "",
+   "told_usd": "",
+   "untold_turns": "",
+   "computed": ""
+  },
+  "required": [
+   "role_id",
+   "turns",
+   "input_tokens",
+   "output_tokens",
+   "cost_usd"
+  ]
+ },
  "common.total_usage": {
   "fields": {
    "turns": "",
    "input_tokens": "",
    "output_tokens": "",
    "cached_tokens": "",
-   "cost_usd": ""
+   "cost_usd": "",
+   "by_role": {
+    "list": "common.role_spent"
+   }
   },
   "required": [
    "turns",
@@ -374,6 +416,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
        "list": "artifact_ref"
       },
       "issues": "common.texts",
+      "usage": "common.spent",
       "next_actions": "common.texts"
      },
      "required": [
@@ -929,6 +972,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
  "turn_failed": {
   "fields": {
    "turn_id": "",
+   "role_id": "",
    "ticket_id": "",
    "code": "",
    "message": "",

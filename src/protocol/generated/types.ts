@@ -250,6 +250,10 @@ export type Usage = {
   readonly output_tokens?: number;
   readonly cached_tokens?: number;
   readonly cost_usd?: number;
+  /**
+   * The cost is tokens times the `price` of the role.
+   */
+  readonly computed?: boolean;
 };
 /**
  * The most that may be used. A missing number is not limited here.
@@ -774,6 +778,7 @@ export type ReportedTicket = {
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
   readonly issues?: Texts;
+  readonly usage?: Spent;
   readonly next_actions?: Texts;
 };
 export type OutputObject = {
@@ -781,6 +786,25 @@ export type OutputObject = {
   readonly uri?: string;
   readonly text?: string;
   readonly metadata?: Metadata;
+};
+/**
+ * What ended turns used. Tokens are null if no turn told them, the cost if any turn did not.
+ */
+export type Spent = {
+  readonly turns: number;
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly cached_tokens?: number;
+  readonly cost_usd: number | null;
+  /**
+   * The part of an unknown cost that was told.
+   */
+  readonly told_usd?: number;
+  readonly untold_turns?: number;
+  /**
+   * The cost is tokens times the `price` of the role.
+   */
+  readonly computed?: boolean;
 };
 export type ReportedClarification = {
   /**
@@ -805,6 +829,27 @@ export type TotalUsage = {
   readonly output_tokens: number;
   readonly cached_tokens?: number;
   readonly cost_usd: number | null;
+  readonly by_role?: readonly SpentByARole[];
+};
+export type SpentByARole = {
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly role_id: string;
+  readonly turns: number;
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly cached_tokens?: number;
+  readonly cost_usd: number | null;
+  /**
+   * The part of an unknown cost that was told.
+   */
+  readonly told_usd?: number;
+  readonly untold_turns?: number;
+  /**
+   * The cost is tokens times the `price` of the role.
+   */
+  readonly computed?: boolean;
 };
 /**
  * What each role's program was kept from, by role id. A role without an entry was kept from nothing.
@@ -1249,6 +1294,10 @@ export type TurnFailed = {
    * The turn that this belongs to. An agent that writes it must name its own turn.
    */
   readonly turn_id: string;
+  /**
+   * A seat in the role registry.
+   */
+  readonly role_id?: string;
   /**
    * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */

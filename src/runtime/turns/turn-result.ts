@@ -1,5 +1,5 @@
 import type { TurnRequest, TurnResult } from "../../kernel/agent.ts";
-import type { Mode, TurnStamp } from "../../kernel/mode.ts";
+import type { Mode } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
@@ -28,7 +28,7 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
     ...base,
     source: "scheduler",
     payload_type: "turn_failed",
-    payload: failedPayload({ ...result, refused }, stamp, why),
+    payload: failedPayload({ ...result, refused }, request, why),
   });
   if (!answer || wrong) return failed(wrong);
   const inlined = inlineField(answer, mode.attached?.[answer.payload_type], request);
@@ -41,6 +41,27 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
     source: role.role_id,
     payload_type: answer.payload_type,
     payload: inlined.value,
+  };
+}
+
+/** The fact that tells only what a run has used that is cut off; undefined if its program told nothing. */
+export function factOfCutOff({ usage, quota }: TurnResult, { role, stamp }: TurnRequest): FactInput | undefined {
+  if (usage === undefined && quota === undefined) return undefined;
+  return {
+    source: "scheduler",
+    payload_type: "turn_failed",
+    payload: {
+      turn_id: stamp.turn_id,
+      role_id: role.role_id,
+      code: "cancelled",
+      message: "The turn was cut off.",
+      details: { cut_off: true },
+      refused: [],
+    },
+    subject: stamp.subject,
+    turn: stamp,
+    ...(usage ? { usage } : {}),
+    ...(quota ? { quota } : {}),
   };
 }
 
@@ -69,7 +90,7 @@ function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Fail
 }
 
 /** The `turn_failed` payload of a turn without a valid answer. */
-function failedPayload(result: TurnResult, stamp: TurnStamp, wrong: Failure | undefined): JsonObject {
+function failedPayload(result: TurnResult, { stamp, role }: TurnRequest, wrong: Failure | undefined): JsonObject {
   const code: WireCode = WIRE_CODES.find((known) => known === wrong?.code) ?? "agent_failed";
   const retry_at =
     result.answer?.payload_type === "error"
@@ -78,6 +99,7 @@ function failedPayload(result: TurnResult, stamp: TurnStamp, wrong: Failure | un
   const details = { ...wrong?.details, ...(retry_at === undefined ? {} : { retry_at }) };
   return {
     turn_id: stamp.turn_id,
+    role_id: role.role_id,
     code,
     message: wrong?.message ?? "The turn failed.",
     ...(wrong?.hint === undefined ? {} : { resolution_hint: wrong.hint }),

@@ -14,7 +14,7 @@ import type { SessionContext } from "../context.ts";
 import { aboutOf } from "../facts.ts";
 import { TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
-import { factOf } from "./turn-result.ts";
+import { factOf, factOfCutOff } from "./turn-result.ts";
 
 interface Running {
   readonly controller: AbortController;
@@ -120,10 +120,10 @@ export class Turns {
     // it: without them the turn stays open and runs again.
     const isLess = run.missed && this.#context.ledger.turns.has(stamp.turn_id);
     if (!hasProcess) this.#emitStarted(request);
-    if (result.answer ? !isLess : !signal.aborted) {
-      this.#context.submit(factOf(result, request, this.#context.mode));
-      if (run.conversing) void this.#context.keep({ drop: "conversing", id: stamp.turn_id });
-    }
+    const isCutOff = result.answer ? isLess : signal.aborted;
+    const fact = isCutOff ? factOfCutOff(result, request) : factOf(result, request, this.#context.mode);
+    if (fact) this.#context.submit(fact);
+    if (!isCutOff && run.conversing) void this.#context.keep({ drop: "conversing", id: stamp.turn_id });
     this.#ended(request, hasProcess);
   }
 

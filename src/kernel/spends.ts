@@ -1,0 +1,124 @@
+import type { PayloadByType, SpentByARole, Usage } from "../protocol/payload.ts";
+import { childId } from "./children.ts";
+import { type Whose, withUsage } from "./figures.ts";
+import { type Ledger, type LedgerSpend, put } from "./ledger.ts";
+import type { Change, Fact } from "./mode.ts";
+
+const NOTHING: LedgerSpend = {
+  turns: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cached_tokens: 0,
+  cost_usd: 0,
+  untold_turns: 0,
+  unpriced_turns: 0,
+};
+
+const OF_ROLE = "role/";
+const OF_SUBJECT = "subject/";
+
+/** What each role has spent, sorted by its id: rows are loaded in any order. */
+export function spendsByRole({ spends }: Pick<Ledger, "spends">): (readonly [role_id: string, spend: LedgerSpend])[] {
+  return [...spends]
+    .flatMap(([id, spend]) => (id.startsWith(OF_ROLE) ? [[id.slice(OF_ROLE.length), spend] as const] : []))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** What the turns about a subject have spent; undefined before the first has ended. */
+export function spendOf({ spends }: Ledger, subject: string): LedgerSpend | undefined {
+  return spends.get(OF_SUBJECT + subject);
+}
+
+/** The role whose turn ended with this fact. A failure is told by the scheduler, and names the role. */
+export function roleOf({ turns }: Ledger, fact: Fact): string | undefined {
+  if (fact.payload_type !== "turn_failed") return fact.source;
+  return fact.payload.role_id ?? turns.get(fact.payload.turn_id)?.role_id;
+}
+
+/** The spends of one step, by role and by subject. */
+export class StepSpends {
+  readonly #ledger: Ledger;
+  readonly #after = new Map<string, LedgerSpend>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** A run that has ended with this fact. */
+  ended(fact: Fact): void {
+    this.#add(whoseIs(this.#ledger, fact), (spend) => withRun(spend, fact.usage));
+  }
+
+  /** The usage that a late fact tells of a run that was counted before. */
+  late(fact: Fact): void {
+    if (fact.usage) this.#add(whoseIs(this.#ledger, fact), (spend) => withTold(spend, fact.usage));
+  }
+
+  /** Runs, and child sessions without a role, that were cut short before they could tell their usage. */
+  cut(all: readonly Whose[]): void {
+    for (const whose of all) {
+      if (whose.role_id !== undefined) this.#add(whose, (spend) => withRun(spend, undefined));
+      else this.#add(whose, (spend) => ({ ...spend, unpriced_turns: spend.unpriced_turns + 1 }));
+    }
+  }
+
+  /** A child session that has ended. */
+  child({ session_id, usage }: PayloadByType["session_finished"]): void {
+    const subject = this.#ledger.children.get(childId(session_id))?.subject;
+    for (const spent of usage.by_role ?? []) {
+      this.#add({ role_id: spent.role_id, subject }, (spend) => withSpent(spend, spent));
+    }
+  }
+
+  write(changes: Change[]): void {
+    for (const [id, spend] of this.#after) changes.push(put("spend", id, spend));
+  }
+
+  #add({ role_id, subject }: Whose, more: (before: LedgerSpend) => LedgerSpend): void {
+    const ofRole = role_id === undefined ? [] : [OF_ROLE + role_id];
+    const ofSubject = subject === undefined ? [] : [OF_SUBJECT + subject];
+    for (const id of [...ofRole, ...ofSubject]) {
+      this.#after.set(id, more(this.#after.get(id) ?? this.#ledger.spends.get(id) ?? NOTHING));
+    }
+  }
+}
+
+function whoseIs(ledger: Ledger, fact: Fact): Whose {
+  return { role_id: roleOf(ledger, fact), subject: fact.turn?.subject };
+}
+
+function withRun(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
+  const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
+  const after = withTold(spend, usage);
+  return {
+    ...after,
+    turns: after.turns + 1,
+    untold_turns: after.untold_turns + (hidesTokens ? 1 : 0),
+    unpriced_turns: after.unpriced_turns + (usage?.cost_usd === undefined ? 1 : 0),
+  };
+}
+
+function withTold(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
+  const after = withUsage(spend, usage);
+  return usage?.computed === true ? { ...after, computed: true } : after;
+}
+
+function withSpent(
+  spend: LedgerSpend,
+  { turns, input_tokens, output_tokens, cached_tokens, cost_usd, told_usd, untold_turns, computed }: SpentByARole,
+): LedgerSpend {
+  const usage = {
+    input_tokens: input_tokens ?? 0,
+    output_tokens: output_tokens ?? 0,
+    cached_tokens: cached_tokens ?? 0,
+    cost_usd: cost_usd ?? told_usd ?? 0,
+    ...(computed === true ? { computed } : {}),
+  };
+  const after = withTold(spend, usage);
+  return {
+    ...after,
+    turns: after.turns + turns,
+    untold_turns: after.untold_turns + (untold_turns ?? 0),
+    unpriced_turns: after.unpriced_turns + (cost_usd === null ? 1 : 0),
+  };
+}
