@@ -88,8 +88,13 @@ function messagesOf(message: Json): Message[] {
         failed: block.is_error === true,
       }),
     );
-  // Text beside a result is the client's reminder, not a prompt.
-  return results.length > 0 ? results : [{ from: "user", text }];
+  // A resumed conversation has the result of the last tool and the new prompt in one message.
+  return results.length > 0 && isReminder(text) ? results : [...results, { from: "user", text }];
+}
+
+/** Whether nobody wrote a text: the client adds notes of its own to the results of tools. */
+function isReminder(text: string): boolean {
+  return text.replaceAll(/<system-reminder>.*?<\/system-reminder>/gs, "").trim() === "";
 }
 
 /** Anthropic's Messages: `claude`, and `claude-agent-acp`. */

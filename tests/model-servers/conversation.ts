@@ -36,6 +36,7 @@ export interface Call {
 /** What a tool is asked for, in words that `actions.ts` puts into each program's own. */
 export type Action =
   | { readonly write: string; readonly content: string }
+  /** Replaces whole lines. */
   | { readonly edit: string; readonly old: string; readonly new: string }
   | { readonly run: string }
   | { readonly ask: string; readonly options: readonly string[] }
