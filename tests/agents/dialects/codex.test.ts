@@ -228,7 +228,7 @@ describe("what codex says went wrong", () => {
   test("an unknown flag and an untrusted directory are told by stderr", () => {
     const flag = "error: unexpected argument '--output-schema' found\n\nUsage: codex exec [OPTIONS] [PROMPT]\n";
     expect(ended(flag, 2).failure).toMatchObject({
-      code: "agent_failed",
+      code: "environment",
       message: expect.stringContaining("'--output-schema'") as string,
       hint: expect.stringContaining("Update codex") as string,
     });
@@ -359,6 +359,14 @@ describe("codex app-server", () => {
     expect(shown[0]).toContain("no rollout found");
     expect(result.answer?.payload_type).toBe("report");
     expect(result.failure).toBeUndefined();
+  });
+
+  test("tells the windows of a subscription", async () => {
+    const { result } = await turn(["subscription"]);
+    expect(result.quota).toEqual([
+      { name: "5h", used_percent: 38, resets_at: "2026-11-24T19:05:01Z" },
+      { name: "week", used_percent: 12, resets_at: "2026-11-29T08:11:41Z" },
+    ]);
   });
 
   test("a failed turn has the cause in its own words", async () => {

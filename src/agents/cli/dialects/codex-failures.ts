@@ -1,6 +1,8 @@
-import { isJsonObject, type Json, objectOf } from "../../../lib/json.ts";
+import type { TurnRequest } from "../../../kernel/agent.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import { instant, type Instant } from "../../../protocol/timestamp.ts";
+import { nameOf } from "../outcome.ts";
 
 /** How long a role is held for a limit whose end codex does not tell. Asking again costs nothing. */
 const UNTOLD_LIMIT_MS = 60_000;
@@ -20,38 +22,45 @@ export function isLost(words: string): boolean {
 }
 
 /** What codex says went wrong, by its words: its events carry no code. `now` in milliseconds. */
-export function codexFailure(said: string, role_id: string, now: number): Failure {
+export function codexFailure(request: TurnRequest, said: string, now: number): Failure {
   const words = innerMessage(said);
+  const who = nameOf(request);
+  const { role_id } = request.role;
   const variable = MISSING_VARIABLE.exec(words)?.[1];
   if (variable !== undefined) {
-    return failure("authentication", `codex misses the variable ${variable}, which its provider's env_key names.`, {
+    return failure("authentication", `${who} misses the variable ${variable}, which its provider's env_key names.`, {
       hint: `Set ${variable} where Bosun runs, and add it to pass_env of the role ${role_id}, or use --pass-env ${variable}.`,
     });
   }
   if (LOGIN.test(words)) {
-    return failure("authentication", `codex is not allowed to use its model: ${words}`, {
+    return failure("authentication", `${who} is not allowed to use its model: ${words}`, {
       hint: `Run codex login, or check the key of its provider and pass_env of the role ${role_id}.`,
     });
   }
   if (BILLING.test(words)) {
-    return failure("rate_limited", `codex: ${words}`, {
-      hint: "Add credit to the account, then resume the session.",
+    return failure("rate_limited", `${who} has no credit: ${words}`, {
+      hint: "Add credit to the account, then release the role.",
     });
   }
   if (LIMIT.test(words)) {
-    return failure("rate_limited", `codex: ${words}`, {
-      details: { retry_at: endOfLimit(words, now) ?? instant(now + UNTOLD_LIMIT_MS) },
+    const retry_at = endOfLimit(words, now) ?? instant(now + UNTOLD_LIMIT_MS);
+    return failure("rate_limited", `${who} has reached a limit of its account: ${words}`, {
+      hint: `The role goes on by itself at ${retry_at}.`,
+      details: { retry_at },
     });
   }
   if (UNTRUSTED.test(words)) {
-    return failure("trust", `codex: ${words}`, { hint: "Run codex in the workspace once and trust it." });
-  }
-  if (UNKNOWN_FLAG.test(words)) {
-    return failure("agent_failed", `codex does not know a flag that it is given. ${UNKNOWN_FLAG.exec(words)?.[0]}`, {
-      hint: `Update codex, and check the flags in cli_command of the role ${role_id}.`,
+    return failure("trust", `${who} does not trust the workspace: ${words}`, {
+      hint: "Run codex in the workspace once and trust it.",
     });
   }
-  return failure("agent_failed", `codex: ${words}`, { hint: hintFor(words, role_id) });
+  const flag = UNKNOWN_FLAG.exec(words)?.[0];
+  if (flag !== undefined) {
+    return failure("environment", `${who} does not know a flag that it is given: ${flag}`, {
+      hint: `Update codex, and check the flags in cli_command of the role ${role_id}. docs/agents/codex.md names the version.`,
+    });
+  }
+  return failure("agent_failed", `${who} could not finish: ${words}`, agentFailure(words, role_id));
 }
 
 /** The end of a limit: "try again in 11.054s", "in 3 days 4 hours", "at 7:05 PM" or "at Nov 29th, 2026 8:11 AM", local time. */
@@ -86,9 +95,19 @@ function innerMessage(said: string): string {
   }
 }
 
-function hintFor(words: string, role_id: string): string {
-  if (OVERFLOW.test(words)) return "Give the role smaller tasks, or a model with a larger context.";
-  if (/max_output_tokens/.test(words)) return "Its answer was cut off. Give the role smaller tasks.";
-  if (/status 404 /.test(words)) return `Check model of the role ${role_id}, and the provider in codex's config.toml.`;
-  return "The turn's events.ndjson, beside the log, holds all that codex said.";
+function agentFailure(words: string, role_id: string): { readonly hint: string; readonly details?: JsonObject } {
+  if (OVERFLOW.test(words)) {
+    const hint = "Give it smaller tasks, or a model with a larger context.";
+    return { hint, details: { reason: "context_overflow" } };
+  }
+  if (/max_output_tokens/.test(words)) {
+    return { hint: "Its answer was cut off. Give it smaller tasks.", details: { reason: "max_tokens" } };
+  }
+  if (/status 404 /.test(words)) {
+    const hint = `Correct model of the role ${role_id}, or the provider in codex's config.toml.`;
+    return { hint, details: { reason: "model" } };
+  }
+  return {
+    hint: "If the server is to blame, retry later. The turn's events.ndjson, beside the log, holds all it said.",
+  };
 }

@@ -138,6 +138,7 @@ class ServerReader implements Reader {
   }
 
   #notified(method: string, params: JsonObject): "message" | "answer" {
+    if (method === "account/rateLimits/updated") this.#heard.limits(objectOf(params["rateLimits"]));
     // The threads of codex's own helpers are told, too.
     if (params["threadId"] !== this.#thread) return "message";
     switch (method) {

@@ -4,14 +4,16 @@ import type { Answer } from "../../../kernel/agent.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
-import type { Conversation } from "../../../protocol/record.ts";
+import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { milliseconds } from "../../../protocol/timestamp.ts";
 import { answerIn } from "../../prompts/answers.ts";
 import { Messages } from "../messages.ts";
+import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import { codexFailure, isLost } from "./codex-failures.ts";
 import { isCall, isCommand, itemLine } from "./codex-items.ts";
+import { windowsIn } from "./codex-limits.ts";
 import type { DialectTurn, Heard } from "./dialect.ts";
 
 const NOTHING: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
@@ -30,6 +32,7 @@ export class CodexTurn {
   #total: Usage | undefined;
   #tokens: number | undefined;
   #repair: string | undefined;
+  readonly #quota = new Map<string, QuotaWindow>();
 
   constructor(turn: DialectTurn) {
     this.#turn = turn;
@@ -65,9 +68,11 @@ export class CodexTurn {
   }
 
   failed(words: string): void {
-    const { role, at } = this.#turn.request;
-    const now = milliseconds(at) + performance.now() - this.#began;
-    this.#failure ??= codexFailure(words, role.role_id, now);
+    // An answer that was taken before stands.
+    if (this.#messages.answer !== undefined) return;
+    const { request } = this.#turn;
+    const now = milliseconds(request.at) + performance.now() - this.#began;
+    this.#failure ??= codexFailure(request, words, now);
     if (isLost(words)) this.#gone = this.#failure.message;
   }
 
@@ -75,6 +80,11 @@ export class CodexTurn {
   used(total: Usage, tokens?: number): void {
     this.#total = total;
     this.#tokens = tokens ?? this.#averageContext();
+  }
+
+  /** The windows of the account, as far as they are told. */
+  limits(told: JsonObject): void {
+    for (const window of windowsIn(told)) this.#quota.set(window.name, window);
   }
 
   /** Takes an answer that is known before the turn is over. */
@@ -87,8 +97,10 @@ export class CodexTurn {
     const { expects } = this.#turn.request.payload;
     if (this.#messages.answer !== undefined || this.#failure !== undefined) return "message";
     if (this.#text.trim() === "") {
-      this.#failure = failure("agent_failed", "codex ended the turn without a message: the model refused it.", {
-        hint: "Put the task in other words, or give it to another role.",
+      const who = nameOf(this.#turn.request);
+      this.#failure = failure("agent_failed", `${who} ended the turn without a message: its model refused it.`, {
+        hint: "Word the task differently, or name another model.",
+        details: { reason: "refusal" },
       });
       return "message";
     }
@@ -112,6 +124,7 @@ export class CodexTurn {
       gone: this.#gone,
       repair: this.#repair,
       usage: this.#usage(),
+      quota: this.#quota.size === 0 ? undefined : [...this.#quota.values()],
       conversation: this.#conversation(),
     };
   }
