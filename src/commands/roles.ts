@@ -1,19 +1,23 @@
 import type { Command } from "commander";
+import { builtInPrompts } from "../agents/prompts/prompts.ts";
 import type { Environment } from "../config/found.ts";
 import { dialectOf } from "../config/role-defaults.ts";
 import { STANDARD_ROLES, standardRoles } from "../config/roles.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { didYouMean } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
-import { safeJson, safeLine } from "../ui/display.ts";
+import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import {
   addRegistryOptions,
+  type Found,
   findConfiguration,
   loadRegistry,
+  promptFiles,
   type RegistryOptions,
   settingsFrom,
   whenAsked,
@@ -22,12 +26,14 @@ import { sandboxOf } from "./options/sandboxes.ts";
 
 interface RolesOptions extends RegistryOptions {
   readonly json?: boolean;
+  readonly prompts?: string | true;
 }
 
 /** `bosun roles`: the roles of a run with these flags. */
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
+    .option("--prompts [name]", "the prompt templates and where they come from, or the text of one")
     .option("--json", "one JSON value on stdout")
     .action((options: RolesOptions) => run((context) => showRoles(context, options)));
 }
@@ -35,6 +41,7 @@ export function register(command: Command, run: Run): void {
 async function showRoles(context: CommandContext, options: RolesOptions): Promise<Result<number, Failure>> {
   const found = findConfiguration(context, options, context.directory);
   if (!found.ok) return found;
+  if (options.prompts !== undefined) return showPrompts(context, options, found.value);
   const roles = await loadRegistry(options, found.value);
   if (!roles.ok) return roles;
   // Settings that a run would refuse are refused here, too.
@@ -81,6 +88,39 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
     out.line(safeLine(`Also known, from ${STANDARD_ROLES}: ${names.join(", ")}`));
   }
   tellNext(out, "bosun doctor");
+  return ok(EXIT_DONE);
+}
+
+/** `--prompts`: all templates, or the text of one. */
+function showPrompts(
+  { terminal: { out } }: CommandContext,
+  options: RolesOptions,
+  found: Found,
+): Result<number, Failure> {
+  const replaced = promptFiles(options, found);
+  if (!replaced.ok) return replaced;
+  const own = new Map(replaced.value.map((prompt) => [prompt.name, prompt]));
+  const all = builtInPrompts().map((prompt) => own.get(prompt.name) ?? prompt);
+  const names = all.map(({ name }) => name);
+  const shown = options.prompts === true ? all : all.filter(({ name }) => name === options.prompts);
+  if (shown.length === 0) {
+    const name = String(options.prompts);
+    const message = `There is no prompt named ${JSON.stringify(name)}.${didYouMean(name, names)}`;
+    return err(failure("usage", message, { hint: `The prompts are ${names.join(", ")}.` }));
+  }
+  if (options.json === true) {
+    const prompts = shown.map(({ name, file, text }) => ({ name, file, replaced: own.has(name), text }));
+    out.line(safeJson({ prompts }));
+    return ok(EXIT_DONE);
+  }
+  if (options.prompts !== true) {
+    for (const { text } of shown) for (const line of safeText(text).trimEnd().split("\n")) out.line(line);
+    return ok(EXIT_DONE);
+  }
+  const rows = shown.map(({ name, file }) => [name, own.has(name) ? "yours" : "built in", file]);
+  const columns = [{ heading: "PROMPT", widest: 30 }, { heading: "IS" }, { heading: "FILE" }];
+  for (const line of tableLines(columns, rows, out.width)) out.line(line);
+  tellNext(out, "bosun roles --prompts NAME");
   return ok(EXIT_DONE);
 }
 

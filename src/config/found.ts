@@ -18,6 +18,8 @@ export interface FoundConfiguration {
   readonly roles: string | undefined;
   /** The folder of its crews, which may be missing. */
   readonly crews: string;
+  /** The folder of its prompt templates, which may be missing. */
+  readonly prompts: string;
 }
 
 /**
@@ -83,7 +85,8 @@ function configurationIn(folder: string): Result<FoundConfiguration, Failure> {
   if (!settings.ok) return settings;
   const roles = onlyFile(folder, "roles");
   if (!roles.ok) return roles;
-  return ok({ folder, settings: settings.value, roles: roles.value, crews: join(folder, "crews") });
+  const [crews, prompts] = [join(folder, "crews"), join(folder, "prompts")];
+  return ok({ folder, settings: settings.value, roles: roles.value, crews, prompts });
 }
 
 function onlyFile(folder: string, name: string): Result<string | undefined, Failure> {

@@ -1,5 +1,5 @@
 import { lstatSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -40,6 +40,7 @@ export function trustNeeded(
   if (!usual.ok) return usual;
   const powers: Power[] = [];
   for (const file of files.value) {
+    if (dirname(file) === found.prompts) powers.push(promptPower(file));
     const isRegistry = file === found.roles || dirname(file) === found.crews;
     if (!isRegistry && file !== found.settings) continue;
     const document = loadDocument(file);
@@ -101,6 +102,10 @@ function rolePowers(value: Json): Finding[] {
     const profile = typeof auth_profile === "string" ? ` with the auth profile ${auth_profile}` : "";
     return { pointer: `/roles/${index}`, what: `the role ${name} ${runs}${env}${profile}${yours}` };
   });
+}
+
+function promptPower(file: string): Power {
+  return { where: printable(file), what: printable(`agents are told what to do by its own ${basename(file)}`) };
 }
 
 /** The values of `proposal`, from the least discussion before the work to the most. */

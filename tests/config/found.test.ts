@@ -27,12 +27,14 @@ describe("a project's configuration", () => {
     expect(from("packages/two/src")).toEqual({
       folder: "~/.bosun",
       crews: "~/.bosun/crews",
+      prompts: "~/.bosun/prompts",
       settings: "~/.bosun/scheduler_config.yaml",
       roles: "~/.bosun/roles.json",
     });
     expect(from("packages/one")).toEqual({
       folder: "~/packages/one/.bosun",
       crews: "~/packages/one/.bosun/crews",
+      prompts: "~/packages/one/.bosun/prompts",
       roles: "~/packages/one/.bosun/roles.yml",
     });
   });
@@ -117,6 +119,10 @@ describe("trust", () => {
         ["scheduler_config.yaml:10", "budget.turns is raised from 200 to 100000"],
       ),
     );
+  });
+  test("is needed for prompts, which tell agents what to do", () => {
+    const place = project({ "prompts/instruction.md": "Do it.", "scheduler_config.yaml": "max_workers: 1\n" });
+    expect(powers(place)).toEqual(facts(["instruction.md", "its own instruction.md"]));
   });
   test("is needed beyond the limits of the user, and not within them", () => {
     const home = scratch();

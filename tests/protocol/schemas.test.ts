@@ -291,7 +291,9 @@ describe("the generated code", () => {
     await writeFile(schema, (await readFile(schema, "utf8")).replace('"notes"', '"remarks"'));
     await expect(run(process.execPath, [generate, "--check"])).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("types.ts, validators.js, shapes.ts, digest.ts. Run: npm run schemas"),
+      stderr: expect.stringContaining(
+        "types.ts, validators.js, shapes.ts, answers.ts, digest.ts. Run: npm run schemas",
+      ),
     });
   });
 

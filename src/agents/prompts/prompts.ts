@@ -3,7 +3,6 @@ import { basename, dirname, join } from "node:path";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem } from "../../protocol/document/problem.ts";
-import { nearest } from "../../lib/nearest.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
 import { nonceFor } from "./quoting.ts";
 import { fill, parseTemplate, type Template } from "./template.ts";
@@ -47,7 +46,7 @@ export function builtInPrompts(): PromptFile[] {
 }
 
 /** The prompts made from the built-in templates and those that replace them; every problem of these. */
-export function makePrompts(replaced: readonly PromptFile[] = [], nonces?: () => string): Result<Prompts, Problem[]> {
+export function makePrompts(replaced: readonly PromptFile[] = [], nonce?: () => string): Result<Prompts, Problem[]> {
   const files = new Map([...builtInPrompts(), ...replaced].map((prompt) => [prompt.name, prompt]));
   const templates = new Map<string, Template>();
   const problems: Problem[] = [];
@@ -61,8 +60,8 @@ export function makePrompts(replaced: readonly PromptFile[] = [], nonces?: () =>
   const at = (name: string): Template => templates.get(name) ?? [];
   return ok({
     render(request, { schema } = { schema: false }) {
-      const nonce = nonceFor(JSON.stringify(request.payload), nonces);
-      const values = valuesOf(request, nonce, schema);
+      const mark = nonceFor(JSON.stringify(request.payload), nonce);
+      const values = valuesOf(request, mark, schema);
       const message = fill(at(templateOf(request, templates)), values);
       return fill(at(FRAME), (name) => (name === "message" ? message.trimEnd() : values(name)));
     },
@@ -85,20 +84,6 @@ function standard(): Prompts {
     made = prompts.value;
   }
   return made;
-}
-
-/** The problem of a file whose name is that of no template. */
-export function unknownPrompt({ name, file }: PromptFile): Problem | undefined {
-  const names = builtInPrompts().map((prompt) => prompt.name);
-  if (names.includes(name)) return undefined;
-  const near = nearest(name, names);
-  return {
-    file,
-    pointer: "",
-    what: "there is no prompt of this name",
-    expected: `one of ${names.join(", ")}`,
-    nearest: near === undefined ? undefined : near + SUFFIX,
-  };
 }
 
 /** The template for a message: `report.verdict` if it asks for a verdict and there is such a template, else `report`. */

@@ -2,8 +2,10 @@ import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { cliAgent } from "../../agents/cli/agent.ts";
 import type { Launched, Launcher, SandboxPaths } from "../../agents/launcher.ts";
+import { makePrompts, type Prompts } from "../../agents/prompts/prompts.ts";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import type { Agent } from "../../kernel/agent.ts";
+import { explain } from "../../protocol/document/problem.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import { childSessions } from "../../runtime/children/child-sessions.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
@@ -67,8 +69,18 @@ function agentFor(
       environment,
       redact: (text) => text,
       home: (session_id) => homePaths(home, session_id),
+      ...promptsOf(config),
     },
   });
+}
+
+/** The prompts of a session that replaces built-in templates; they were checked when it began. */
+function promptsOf({ prompts = {} }: ResolvedConfiguration): { readonly prompts?: Prompts } {
+  const files = Object.entries(prompts).map(([name, text]) => ({ name, file: `prompts/${name}.md`, text }));
+  if (files.length === 0) return {};
+  const made = makePrompts(files);
+  if (!made.ok) throw new Error(made.error.flatMap(explain).join("\n"));
+  return { prompts: made.value };
 }
 
 /** Hides the record from sandboxed agents, and lets them read the folder of their own session. */

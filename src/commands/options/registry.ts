@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import { shellWord } from "../../lib/shell-word.ts";
+import { makePrompts } from "../../agents/prompts/prompts.ts";
+import { problemsFailure } from "../../config/document.ts";
 import { loadCrew } from "../../config/crews.ts";
 import {
   type FoundConfiguration,
@@ -8,6 +10,7 @@ import {
   findUserConfiguration,
   isDirectory,
 } from "../../config/found.ts";
+import { loadPrompts, type PromptFile } from "../../config/prompts.ts";
 import { loadRoles, standardRoles } from "../../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
 import type { GivenText } from "../../config/setting-text.ts";
@@ -26,6 +29,7 @@ export interface RegistryOptions {
   readonly worker?: string;
   readonly passEnv?: string[];
   readonly config?: string;
+  readonly promptsFrom?: string;
 }
 
 /** Adds the options for roles and settings. */
@@ -36,7 +40,8 @@ export function addRegistryOptions(command: Command): void {
     .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or a role id")
     .option("--worker <cmd>", "the worker: likewise")
     .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect)
-    .option("--config <file>", "scheduler settings, as YAML or JSON");
+    .option("--config <file>", "scheduler settings, as YAML or JSON")
+    .option("--prompts-from <folder>", "prompt templates that replace built-in ones");
 }
 
 /** Configuration that was found, not named, and may be used. */
@@ -75,18 +80,19 @@ export function findConfiguration(
   );
 }
 
-/** The settings of a session with these roles. Failures as `resolveSettings`. */
-export function settingsFrom(
+/** The settings of a session with these roles, with the templates that replace built-in prompts. Failures as `resolveSettings`. */
+export async function settingsFrom(
   { environment, directory }: CommandContext,
-  { config }: RegistryOptions,
-  { project, user }: Found,
+  options: RegistryOptions,
+  found: Found,
   flags: readonly GivenText[],
   roles: readonly Role[],
   at_terminal = false,
 ): Promise<Result<Settings, Failure>> {
-  return resolveSettings({
+  const { project, user } = found;
+  const settings = await resolveSettings({
     flags,
-    config,
+    config: options.config,
     environment,
     project: project?.settings,
     user: user?.settings,
@@ -94,15 +100,35 @@ export function settingsFrom(
     roles,
     at_terminal,
   });
+  if (!settings.ok) return settings;
+  const files = promptFiles(options, found);
+  if (!files.ok) return files;
+  if (files.value.length === 0) return settings;
+  const prompts = Object.fromEntries(files.value.map(({ name, text }) => [name, text]));
+  return ok({ ...settings.value, values: { ...settings.value.values, prompts } });
+}
+
+/** The templates that replace built-in prompts: the user's own, the project's, and those of `--prompts-from`. */
+export function promptFiles({ promptsFrom }: RegistryOptions, { user, project }: Found): Result<PromptFile[], Failure> {
+  if (promptsFrom !== undefined && !isDirectory(promptsFrom)) {
+    const hint = "Name a folder with templates; for their names: bosun roles --prompts";
+    return err(failure("usage", `--prompts-from ${JSON.stringify(promptsFrom)} is no folder.`, { hint }));
+  }
+  const folders = [user?.prompts, project?.prompts, promptsFrom].filter((folder) => folder !== undefined);
+  const files = loadPrompts(folders);
+  if (!files.ok) return files;
+  const made = makePrompts(files.value);
+  return made.ok ? files : err(problemsFailure(made.error));
 }
 
 /** The flags that name the files of a configuration folder which other flags do not replace. */
-function flagsFor({ settings, roles, crews }: FoundConfiguration, options: RegistryOptions): string[] {
+function flagsFor({ settings, roles, crews, prompts }: FoundConfiguration, options: RegistryOptions): string[] {
   const isReplaced = options.roles !== undefined || options.crew !== undefined;
   const registry = roles ?? (isDirectory(crews) ? join(crews, "FILE") : undefined);
   return [
     ...(settings === undefined || options.config !== undefined ? [] : [`--config ${shellWord(settings)}`]),
     ...(registry === undefined || isReplaced ? [] : [`--roles ${shellWord(registry)}`]),
+    ...(!isDirectory(prompts) || options.promptsFrom !== undefined ? [] : [`--prompts-from ${shellWord(prompts)}`]),
   ];
 }
 

@@ -669,6 +669,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
  },
  "scheduler_config.resolved": {
   "fields": {
+   "prompts": "",
    "max_workers": "",
    "max_retries": "",
    "max_attempts": "",

@@ -1062,6 +1062,7 @@ export type SessionOpened = {
  * The configuration of a session: every key with a default has a value.
  */
 export type ResolvedConfiguration = {
+  readonly prompts?: Prompts;
   /**
    * The most worker turns at the same time.
    */
@@ -1139,6 +1140,12 @@ export type ResolvedConfiguration = {
   readonly notify?: Notification;
   readonly retention?: Retention;
   readonly metadata?: Metadata;
+};
+/**
+ * Templates that replace built-in prompts, by name.
+ */
+export type Prompts = {
+  readonly [k: string]: string;
 };
 export type SchemaDigest = {
   readonly digest: string;

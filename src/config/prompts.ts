@@ -1,0 +1,54 @@
+import { readdirSync } from "node:fs";
+import { basename, extname, join } from "node:path";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import type { Problem } from "../protocol/document/problem.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { problemsFailure } from "./document.ts";
+import { entriesOf } from "./found.ts";
+import { shipped } from "./installation.ts";
+import { readText } from "./read-text.ts";
+
+/** A prompt template of the user or the project. */
+export interface PromptFile {
+  /** The name of the built-in template that it replaces. */
+  readonly name: string;
+  readonly file: string;
+  readonly text: string;
+}
+
+const MAX_TEMPLATE_BYTES = 200_000;
+const SUFFIX = ".md";
+
+/**
+ * The templates in these folders; a later one replaces an earlier one of the same name. A missing folder has none, hidden files are none.
+ * Failure `configuration` for a name that no built-in template has, and for a file that cannot be read.
+ */
+export function loadPrompts(folders: readonly string[]): Result<PromptFile[], Failure> {
+  const known = readdirSync(shipped("config", "prompts"));
+  const found = new Map<string, PromptFile>();
+  const problems: Problem[] = [];
+  for (const folder of folders) {
+    const entries = entriesOf(folder);
+    if (!entries.ok) return entries;
+    const names = (entries.value ?? []).map(({ name }) => name).filter((name) => !name.startsWith("."));
+    for (const name of names.sort()) {
+      const file = join(folder, name);
+      const text = known.includes(name) ? readText(file, MAX_TEMPLATE_BYTES) : err(unknown(file, known));
+      if (text.ok) found.set(name, { name: basename(name, SUFFIX), file, text: text.value });
+      else problems.push(text.error);
+    }
+  }
+  return problems.length === 0 ? ok([...found.values()]) : err(problemsFailure(problems));
+}
+
+function unknown(file: string, known: readonly string[]): Problem {
+  const name = basename(file);
+  return {
+    file,
+    pointer: "",
+    what: "there is no prompt of this name",
+    expected: `one of ${known.join(", ")}`,
+    nearest: nearest(name, known) ?? nearest(basename(name, extname(name)) + SUFFIX, known),
+  };
+}
