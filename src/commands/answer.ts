@@ -4,15 +4,18 @@ import { isBesides } from "../config/picked-option.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
-import type { Store } from "../store/store.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { BESIDES, promptQuestion } from "../ui/prompt.ts";
-import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
+import { type OpenPermission, type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { withHome } from "./context/home.ts";
+import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import { type Answer, answerIn, type Asked, askedAmong, showUnused, unansweredOf } from "./interaction/answers.ts";
+import { promptPermission } from "./interaction/decisions.ts";
+import { keptFor } from "./interaction/kept.ts";
+import { permissionDecision } from "./interaction/permission-answers.ts";
 import type { PersonMessage } from "./interaction/person-message.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { openHomeOf } from "./lookup/homes.ts";
@@ -52,8 +55,13 @@ async function answer(
     const { store } = home;
     const asked = await askedAmong(store, words);
     if (!asked.ok) return asked;
-    const { row, questions, typed } = asked.value;
+    const { row, questions, permissions, typed } = asked.value;
     const { session_id } = row;
+    const decision = permissionDecision(store, session_id, permissions, typed, questions.length === 0);
+    if (!decision.ok) return decision;
+    if (decision.value) return putAndResume(context, home, row, [decision.value], options);
+    if (questions.length === 0 && permissions.length > 0)
+      return decidePermissions(context, home, row, permissions, options);
     if (typed.length > 0 && (options.file !== undefined || options.defaults === true))
       return err(failure("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." }));
     if (questions.length === 0) {
@@ -71,8 +79,8 @@ async function answer(
     if (answers.value.length === 0 && !noMore) {
       const open = await unansweredOf(store, session_id);
       if (!open.ok) return open;
-      for (const question of open.value) showWaiting(out, session_id, question);
-      return ok(open.value.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
+      for (const one of [...open.value, ...permissions]) showWaiting(out, session_id, one);
+      return ok(open.value.length + permissions.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
     }
     const messages = byAsk(questions, answers.value, noMore).map((group): PersonMessage => {
       const payload = { answers: group.map((one) => ({ ...one })), status: noMore ? "complete" : "answered" };
@@ -83,6 +91,34 @@ async function answer(
     if (left.length > 0 && !noMore) out.line(`Still open: ${safeLine(left.join(", "))}.`);
     return putAndResume(context, home, row, messages, options);
   });
+}
+
+/** Asks the person at this terminal for a decision on each permission, until they leave; without one, shows what is asked. */
+async function decidePermissions(
+  context: CommandContext,
+  home: OpenHome<Store>,
+  row: SessionRow,
+  permissions: readonly OpenPermission[],
+  options: AnswerOptions,
+): Promise<Result<number, Failure>> {
+  const { terminal, leave } = context;
+  const { store } = home;
+  const open = permissions.filter((one) => keptFor(store, row.session_id, one) === undefined);
+  const messages: PersonMessage[] = [];
+  if (options.input !== false && terminal.hasPerson) {
+    const enough = new AbortController();
+    const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
+    for (const one of open) {
+      const message = await promptPermission(terminal, one, enough.signal);
+      if (message === undefined) break;
+      messages.push(message);
+    }
+    signals.restore();
+    if (enough.signal.aborted) return ok(EXIT_INTERRUPTED);
+  }
+  if (messages.length > 0) return putAndResume(context, home, row, messages, options);
+  for (const one of permissions) showWaiting(terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
+  return ok(open.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
 }
 
 /** The word that may name a session; one word alone is rather the answer to the only question. */

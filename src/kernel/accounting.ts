@@ -5,6 +5,13 @@ import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnpriced }
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
 import { countsTime, limitRoles } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
+import {
+  isPermissionRequest,
+  keepDecision,
+  onPermissionAsked,
+  onPermissionDecided,
+  withdrawPermissions,
+} from "./permissions.ts";
 import { StepSpends } from "./spends.ts";
 import { failedOfSleep, onSleep, repeatAfterSleep } from "./sleep.ts";
 import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
@@ -35,6 +42,10 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
       return isHoldTimer(fact.payload.timer_id) ? NOTHING : undefined;
     case "clarification_response":
       return onDoubtAnswered(ledger, fact);
+    case "approval_request":
+      return isPermissionRequest(fact) ? onPermissionAsked(ledger, fact) : undefined;
+    case "approval":
+      return onPermissionDecided(ledger, fact);
     default:
       return undefined;
   }
@@ -86,7 +97,9 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
     lift(ledger, fact.payload.role_id, changes);
   }
   let after = figures;
+  keepDecision(ledger, fact, changes);
   for (const command of commands) after = accountCommand(ledger, fact, command, after, changes);
+  withdrawPermissions(ledger, changes);
   limitRoles(ledger, fact, after.closed !== undefined, changes);
   const cut = cutShort(ledger, fact, changes);
   after = withUnpriced(after, cut.length);
@@ -137,6 +150,7 @@ function accountCommand(
       return figures;
     }
     case "fail_turn":
+    case "permit":
       return figures;
     case "ask": {
       const { do: _, ...ask } = command;

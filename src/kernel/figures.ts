@@ -12,9 +12,10 @@ export interface Whose {
   readonly subject?: string | undefined;
 }
 
-/** Whether a fact ends its turn. Progress, kept files and the turn's request do not. */
+/** Whether a fact ends its turn. Its request, progress, kept files and permissions that it asks for do not. */
 export function endsTurn(fact: Fact): boolean {
-  return fact.turn !== undefined && fact.payload_type !== "turn_request" && !isNotice(fact);
+  const goesOn = fact.payload_type === "turn_request" || fact.payload_type === "approval_request" || isNotice(fact);
+  return fact.turn !== undefined && !goesOn;
 }
 
 /** The session's figures after a fact: the same object if nothing changes. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Budget } from "../protocol/payload.ts";
 import type { Conversation } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { Change, CriterionReference, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
+import type { AskedPermission, Change, CriterionReference, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
 /**
  * A turn that is `offered` to a seat, `open` in the hands of an agent, or in doubt after a crash: a person is `asked`
@@ -52,10 +52,22 @@ export interface LedgerTimer {
 /** Something that a person must answer. */
 export interface LedgerAsk {
   readonly ask_id: string;
-  readonly kind: "questions" | "approval" | "review";
+  readonly kind: "questions" | "approval" | "review" | "permission";
   /** The sequence of the record that holds the text. */
   readonly record: number;
   readonly subject?: string;
+  /** Set if a turn's program waits for the answer. */
+  readonly permission?: AskedPermission;
+}
+
+/**
+ * A person's decision on a permission that counts for later requests too, under the id of the ask. It has no decision yet if the turn was cut
+ * short while a person was asked: then it counts for that turn.
+ */
+export interface LedgerGrant extends AskedPermission {
+  readonly subject?: string;
+  readonly granted?: boolean;
+  readonly scope?: "once" | "ticket" | "session";
 }
 
 /** Executable criteria that are being run. */
@@ -180,6 +192,7 @@ export interface Ledger {
   readonly uses: Map<string, RoleUse>;
   /** When the latest turns were given to roles with a rate limit, by the first of the roles that share it. */
   readonly admissions: Map<string, readonly Instant[]>;
+  readonly grants: Map<string, LedgerGrant>;
   /** The latest conversation of each role about each subject, and about the session (`conversations.ts`). */
   readonly conversations: Map<string, Conversation>;
   /** By role and by subject (`spends.ts`). */
@@ -198,6 +211,7 @@ export interface LedgerValues {
   readonly hold: LedgerHold;
   readonly role_use: RoleUse;
   readonly admissions: readonly Instant[];
+  readonly grant: LedgerGrant;
   readonly conversation: Conversation;
   readonly spend: LedgerSpend;
   readonly terms: LedgerTerms;
@@ -214,6 +228,7 @@ const MAP_OF = {
   hold: "holds",
   role_use: "uses",
   admissions: "admissions",
+  grant: "grants",
   conversation: "conversations",
   spend: "spends",
 } as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, keyof Ledger>;
@@ -237,6 +252,7 @@ export function emptyLedger(): Ledger {
     holds: new Map(),
     uses: new Map(),
     admissions: new Map(),
+    grants: new Map(),
     conversations: new Map(),
     spends: new Map(),
     terms: { accounts: [] },

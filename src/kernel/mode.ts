@@ -161,7 +161,9 @@ export type Command =
   | { readonly do: "finish"; readonly outcome: Outcome; readonly reason?: string; readonly report: JsonObject }
   /** Run a turn in doubt again, or fail it. Only the engine gives these two (`doubts.ts`). */
   | { readonly do: "repeat_turn"; readonly turn_id: TurnId }
-  | { readonly do: "fail_turn"; readonly turn_id: TurnId; readonly code: string; readonly message: string };
+  | { readonly do: "fail_turn"; readonly turn_id: TurnId; readonly code: string; readonly message: string }
+  /** Tell a program that waits for a permission. Only the engine gives it (`permissions.ts`). */
+  | Permit;
 
 /** A role that suits the seat should take this turn. The dispatcher admits it when limits and holds allow. */
 interface OfferTurn {
@@ -176,14 +178,32 @@ interface OfferTurn {
   readonly attempt: number;
 }
 
+interface Permit {
+  readonly do: "permit";
+  readonly turn_id: TurnId;
+  readonly ask_id: string;
+  readonly granted: boolean;
+  readonly notes?: string;
+}
+
 /** A person must answer. The engine's own asks have a turn's id. */
 interface Ask {
   readonly do: "ask";
   readonly ask_id: string;
-  readonly kind: "questions" | "approval" | "review";
+  readonly kind: "questions" | "approval" | "review" | "permission";
   /** The sequence of the record that holds the text. */
   readonly record: number;
   readonly subject?: string;
+  /** Set if a turn's program waits for the answer. */
+  readonly permission?: AskedPermission;
+}
+
+/** An action for which the program of a turn asked a permission. */
+export interface AskedPermission {
+  readonly turn_id: TurnId;
+  readonly role_id: string;
+  /** Of the action and its details. */
+  readonly digest: string;
 }
 
 /**

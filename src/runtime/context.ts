@@ -52,6 +52,8 @@ export interface SessionContext extends SessionEnvironment {
   submit(input: FactInput): Advance | undefined;
   /** The same for a person's message, which must be well-formed and allowed by the mode. */
   submitFromPerson(input: FactInput): Advance | undefined;
+  /** The sequence of the next fact, for an id made from it. */
+  nextSequence(): number;
   /** Records a message that moves nothing. */
   note(note: Note): void;
   /** Stores a value that is no fact, such as a process. Resolves to true once durable, false if it never will be. */

@@ -27,7 +27,9 @@ export class IdlePolicy {
     const { ledger, clock } = this.#context;
     // Only a person ends a pause.
     const late = ledger.figures.paused ? undefined : this.#wallTime.look(began);
-    if (this.#workload.isBusy) {
+    // Nobody is there to give a permission that agents wait for: their turns end with the session, and are repeated.
+    const isWaiting = !forPeople && this.#workload.onlyWaits;
+    if (this.#workload.isBusy && !isWaiting) {
       if (late?.graceIsOver) this.#context.stop("limit", late.message, late.details);
       return;
     }

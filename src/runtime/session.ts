@@ -81,6 +81,7 @@ export class Session<S> {
       bus: this.bus,
       submit: (input) => this.submit(input),
       submitFromPerson: (input) => this.submitFromPerson(input),
+      nextSequence: () => this.sequence + 1,
       note: (note) => this.#note(note),
       keep: (change) => this.keep(change),
       afterCommit: (effect) => this.#journal.afterCommit(effect),
@@ -232,9 +233,6 @@ export class Session<S> {
 
   #carryOut(command: Command, at: Instant): void {
     switch (command.do) {
-      case "ask":
-        this.#journal.afterCommit(() => this.bus.emit({ kind: "ask", ask: command }));
-        return;
       case "stop_session":
         this.#journal.afterCommit(() => this.stop(command.reason, command.message, { ...command.limit }));
         return;

@@ -3,13 +3,14 @@ import type { Command } from "../kernel/mode.ts";
 import type { TakeChild } from "./children/child.ts";
 import { Children } from "./children/children.ts";
 import { Checks } from "./checks.ts";
+import { waitsForPermission } from "../kernel/permissions.ts";
 import type { SessionContext } from "./context.ts";
 import { type Admission, Dispatcher } from "./admission/dispatcher.ts";
 import { Seats } from "./admission/seats.ts";
 import { Timers } from "./time/timers.ts";
 import { Turns } from "./turns/turns.ts";
 
-/** The commands that begin or end work; the session carries out the others itself. */
+/** The commands that begin, end or hold up work; the session carries out the others itself. */
 type WorkCommand = Extract<
   Command,
   {
@@ -20,7 +21,9 @@ type WorkCommand = Extract<
       | "run_checks"
       | "drop_checks"
       | "open_session"
-      | "withdraw_session";
+      | "withdraw_session"
+      | "ask"
+      | "permit";
   }
 >;
 
@@ -61,6 +64,11 @@ export class Workload {
   /** Whether an agent, a check or a child session runs. */
   get isBusy(): boolean {
     return this.turns.count > 0 || this.#checks.count > 0 || this.children.count > 0;
+  }
+
+  /** Whether agents run, each only waits for a permission, and nothing else runs. */
+  get onlyWaits(): boolean {
+    return this.turns.onlyWait && this.#checks.count === 0 && this.children.count === 0;
   }
 
   /** Whether one runs, or will once its request is durable. */
@@ -104,6 +112,14 @@ export class Workload {
         return;
       case "withdraw_session":
         this.#context.afterCommit(() => this.children.cancel(command.child, command.reason));
+        return;
+      case "ask":
+        if (command.permission) this.#dispatcher.lend(command.permission.turn_id);
+        this.#context.afterCommit(() => this.#context.bus.emit({ kind: "ask", ask: command }));
+        return;
+      case "permit":
+        if (!waitsForPermission(this.#ledger, command.turn_id)) this.#dispatcher.proceed(command.turn_id);
+        this.#context.afterCommit(() => this.turns.permit(command.ask_id, command));
     }
   }
 

@@ -1,5 +1,5 @@
 import { formatDuration } from "../lib/durations.ts";
-import { isJsonObject, type JsonObject } from "../lib/json.ts";
+import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, type PrintedLimits, printedLines, resultsOf } from "./failure-lines.ts";
@@ -116,9 +116,15 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
     }
     case "clarification":
       return { text: `QUESTIONS from ${source} ${quoted(allWords(payload.questions).join(" / "))}` };
+    case "approval_request": {
+      const about = objectOf(payload.about);
+      if (payload.subject !== "permission") return undefined;
+      return { text: `ASKS ${wordsOf(about.role_id)} wants to${said(about.action, width)}`, style: "yellow" };
+    }
     case "approval": {
       const edits = payload.plan === undefined ? "" : ", with edits";
-      const decision = wordsOf(payload.decision).toUpperCase();
+      const scope = payload.scope === "ticket" || payload.scope === "session" ? ` for the ${payload.scope}` : "";
+      const decision = `${wordsOf(payload.decision).toUpperCase()}${scope}`;
       return { text: `${decision} by ${authorOf(record)}${edits}${said(payload.notes)}` };
     }
     case "clarification_response":

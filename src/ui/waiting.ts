@@ -6,6 +6,10 @@ import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { localize, quoted } from "./words.ts";
 
+/** The width of an action for which a permission is asked, in columns, and the lines of its details. */
+const ACTION_WIDTH = 400;
+const DETAIL_LINES = 40;
+
 /** The width of each report and failure in a request for a review, in columns. */
 const REPORT_WIDTH = 400;
 
@@ -38,7 +42,37 @@ export type Waiting =
       readonly issues: readonly string[];
       /** The checks that the work failed: it can only be sent back. */
       readonly failed_checks?: readonly string[];
-    };
+    }
+  | OpenPermission;
+
+/** Something that a role's program may do only if a person lets it. */
+export interface OpenPermission {
+  readonly kind: "permission";
+  readonly ask_id: string;
+  readonly role_id: string;
+  readonly ticket_id?: string | undefined;
+  /** In one line: `run: npm publish`. */
+  readonly action: string;
+  /** The whole command, patch or arguments. */
+  readonly details?: string | undefined;
+  /** The program's reason. */
+  readonly why?: string | undefined;
+}
+
+/** The decisions on a permission, as they are typed. */
+export const PERMISSION_CHOICES = [
+  { key: "allow", label: "Allow it once" },
+  { key: "allow-ticket", label: "Allow it for this ticket" },
+  { key: "allow-session", label: "Allow it for the session" },
+  { key: "deny", label: "Deny it" },
+] as const;
+
+export type PermissionChoice = (typeof PERMISSION_CHOICES)[number]["key"];
+
+/** The decisions that a permission can have: without a ticket, none is for it. */
+export function permissionChoices({ ticket_id }: OpenPermission): (typeof PERMISSION_CHOICES)[number][] {
+  return PERMISSION_CHOICES.filter(({ key }) => key !== "allow-ticket" || ticket_id !== undefined);
+}
 
 /** What a child session needs from a person: decisions, and roles that only a person releases. */
 export interface ChildWaiting {
@@ -62,6 +96,8 @@ export function commandFor(session_id: string, waiting: Waiting): string {
       return waiting.about === "plan" ? `bosun plan ${session_id} --approve` : `bosun review ${session_id} --approve`;
     case "review":
       return `bosun review ${session_id} ${waiting.ticket_id} ${waiting.failed_checks ? '--changes "…"' : "--approve"}`;
+    case "permission":
+      return `bosun answer ${session_id} ${waiting.ask_id} allow`;
   }
 }
 
@@ -84,7 +120,15 @@ export function sentenceFor(waiting: Waiting): string {
       return waiting.about === "plan" ? "The plan needs your approval." : "The result needs your approval.";
     case "review":
       return `The work on ${waiting.ticket_id} needs your review.${failedWords(waiting.failed_checks)}`;
+    case "permission":
+      return `${waiting.ask_id}: ${permissionSentence(waiting)}`;
   }
+}
+
+/** What a program wants to do, and for which ticket. */
+export function permissionSentence({ role_id, action, ticket_id }: OpenPermission): string {
+  const about = ticket_id === undefined ? "" : ` (ticket ${safeLine(ticket_id)})`;
+  return `${safeLine(role_id)} wants to ${clipped(action, ACTION_WIDTH)}${about}`;
 }
 
 /** Why a question is withdrawn: it was answered elsewhere, with this answer, or is not open any more. */
@@ -101,6 +145,8 @@ function settledWords(waiting: Waiting): [what: string, how: string] {
       return [`The ${waiting.about}`, "decided"];
     case "review":
       return [`The work on ${waiting.ticket_id}`, "reviewed"];
+    case "permission":
+      return [waiting.ask_id, "decided"];
   }
 }
 
@@ -109,6 +155,17 @@ export function workLines({ outputs, issues }: Extract<Waiting, { kind: "review"
   return [
     ...(outputs.length > 0 ? [`outputs: ${clipped(outputs.join(", "), REPORT_WIDTH)}`] : []),
     ...issues.map((issue) => `issue: ${clipped(issue, REPORT_WIDTH)}`),
+  ];
+}
+
+/** What a person should know before they decide: the whole of it, the program's reason, and the other decisions. */
+export function permissionDetails(waiting: OpenPermission): string[] {
+  const { action, details, why } = waiting;
+  const others = permissionChoices(waiting).map(({ key }) => key);
+  return [
+    ...(details === undefined || details === action ? [] : safeText(details).split("\n").slice(0, DETAIL_LINES)),
+    ...(why === undefined ? [] : [`why: ${safeLine(why)}`]),
+    `one of: ${others.join(" | ")}`,
   ];
 }
 
@@ -184,6 +241,7 @@ function detailsOf(waiting: Waiting): string[] {
     const summary = waiting.summary === "" ? [] : [`reported: ${waiting.summary}`];
     return [...summary, ...workLines(waiting)].map((line) => clipped(line, REPORT_WIDTH));
   }
+  if (waiting.kind === "permission") return permissionDetails(waiting);
   if (waiting.kind !== "question") return [];
   return [
     ...(waiting.why === undefined ? [] : safeText(waiting.why).split("\n")).map((line) => `why: ${line}`),

@@ -139,6 +139,7 @@ async function answer(place: Place): Promise<number> {
     const waiting = value(await waitingOf(store, session_id));
     for (const one of waiting) {
       if (one.kind === "approval") await put("approval", { decision: "approved", ask_id: one.ask_id });
+      else if (one.kind === "permission") await put("approval", { decision: "approved", ask_id: one.ask_id });
       else if (one.kind === "review") await put("review", { decision: "approved", ticket_id: one.ticket_id });
       else {
         const { question_id } = one;

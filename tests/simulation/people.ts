@@ -112,6 +112,8 @@ export class People {
       }
       case "approval":
         return this.#approve(ask, random, isPlain);
+      case "permission":
+        return this.#permit(ask, random, isPlain);
     }
   }
 
@@ -160,6 +162,13 @@ export class People {
         return ["approval", { decision: "approved", plan: { summary: "A person's plan", tasks }, ask_id }];
       }
     }
+  }
+
+  #permit({ ask_id }: LedgerAsk, random: Random, isPlain: boolean): Word {
+    const way = isPlain ? "once" : random.weighted({ once: 3, ticket: 2, session: 1, deny: 2, wrong: 1 });
+    if (way === "wrong") return ["approval", { decision: "changes_requested", ask_id }];
+    if (way === "deny") return ["approval", { decision: "rejected", ask_id, notes: "No." }];
+    return ["approval", { decision: "approved", scope: way, ask_id }];
   }
 
   /** The plan with a new task, and often with a changed task that is being worked on. */

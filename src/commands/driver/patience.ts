@@ -1,5 +1,6 @@
 import { formatDuration } from "../../lib/durations.ts";
-import type { Ledger } from "../../kernel/ledger.ts";
+import type { Ledger, LedgerTurn } from "../../kernel/ledger.ts";
+import { waitsForPermission } from "../../kernel/permissions.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import type { Session } from "../../runtime/session.ts";
 import type { Interaction } from "../interaction/interaction.ts";
@@ -51,11 +52,13 @@ export function watchPatience<S>(
 }
 
 /** Whether nothing runs and nothing will begin by itself. */
-function onlyAPersonMoves({ asks, holds, turns, checks, timers, figures }: Ledger, now: Instant): boolean {
+function onlyAPersonMoves(ledger: Ledger, now: Instant): boolean {
+  const { asks, holds, turns, checks, timers, figures } = ledger;
   const held = [...holds.values()];
   const needed = figures.paused === true || asks.size > 0 || held.some(({ until }) => until === undefined);
   if (!needed || checks.size > 0) return false;
-  for (const turn of turns.values()) if (turn.status === "open") return false;
+  const isAtWork = ({ turn_id, status }: LedgerTurn) => status === "open" && !waitsForPermission(ledger, turn_id);
+  if ([...turns.values()].some(isAtWork)) return false;
   if (figures.paused === true) return true;
   for (const timer of timers.values()) if (timer.passive !== true) return false;
   return !held.some(({ until }) => until !== undefined && milliseconds(until) > milliseconds(now));

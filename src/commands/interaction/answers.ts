@@ -9,13 +9,14 @@ import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
-import type { OpenQuestion } from "../../ui/waiting.ts";
+import type { OpenPermission, OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import type { CommandContext } from "../context/command.ts";
 import { waitingOf } from "../lookup/asks.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
 import { cancelFor, keptFor, takenFor } from "./kept.ts";
+import { permissionsAmong } from "./permission-answers.ts";
 
 export interface Answer {
   readonly question_id: string;
@@ -27,6 +28,8 @@ export interface Asked {
   readonly row: SessionRow;
   /** The questions without an answer; none if every answer is kept until the session is resumed. */
   readonly questions: readonly OpenQuestion[];
+  /** The permissions that its programs wait for. */
+  readonly permissions: readonly OpenPermission[];
   readonly typed: readonly string[];
 }
 
@@ -35,12 +38,14 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const chosen = sessionAmong(store, words);
   if (!chosen.ok) return chosen;
   const { row, typed } = chosen.value;
-  const asked = await questionsOf(store, row.session_id);
-  if (!asked.ok) return asked;
-  const questions = withoutAnswer(store, row.session_id, asked.value);
-  const answered = await whyAnswered(store, row.session_id, typed[0], asked.value, questions);
+  const waiting = await waitingOf(store, row.session_id);
+  if (!waiting.ok) return waiting;
+  const asked = questionsAmong(store, row.session_id, waiting.value);
+  const permissions = permissionsAmong(store, row.session_id, waiting.value);
+  const questions = withoutAnswer(store, row.session_id, asked);
+  const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
-  if (asked.value.length > 0) return ok({ row, questions, typed });
+  if (asked.length + permissions.length > 0) return ok({ row, questions, permissions, typed });
   return err(
     failure("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` }),
   );
@@ -48,16 +53,14 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
 
 /** The questions of a session that have no answer, taken or kept. */
 export async function unansweredOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
-  const asked = await questionsOf(store, session_id);
-  return asked.ok ? ok(withoutAnswer(store, session_id, asked.value)) : asked;
+  const waiting = await waitingOf(store, session_id);
+  return waiting.ok ? ok(withoutAnswer(store, session_id, questionsAmong(store, session_id, waiting.value))) : waiting;
 }
 
-/** The questions that a session waits for, without those of a ticket that will be cancelled. */
-async function questionsOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
-  const waiting = await waitingOf(store, session_id);
-  if (!waiting.ok) return waiting;
-  const questions = waiting.value.filter((one) => one.kind === "question");
-  return ok(questions.filter((one) => cancelFor(store, session_id, one) === undefined));
+/** The questions among what a session waits for, without those of a ticket that will be cancelled. */
+function questionsAmong(store: Store, session_id: string, waiting: readonly Waiting[]): OpenQuestion[] {
+  const questions = waiting.filter((one) => one.kind === "question");
+  return questions.filter((one) => cancelFor(store, session_id, one) === undefined);
 }
 
 function withoutAnswer(store: Store, session_id: string, questions: readonly OpenQuestion[]): OpenQuestion[] {

@@ -17,6 +17,10 @@ export function messageFor(
   if (first?.kind === "approval" && first.about === "plan" && given.approve_plans) {
     return { payload_type: "approval", payload: { decision: "approved", ask_id: first.ask_id } };
   }
+  if (first?.kind === "permission" && alone && given.unanswered !== "stop") {
+    const notes = "Nobody is there to allow it.";
+    return { payload_type: "approval", payload: { decision: "rejected", ask_id: first.ask_id, notes } };
+  }
   if (first?.kind !== "question") return undefined;
   const asked = waiting
     .filter((one) => one.kind === "question")

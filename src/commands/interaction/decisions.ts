@@ -1,19 +1,26 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { type Choice, promptChoice } from "../../ui/choices.ts";
-import { safeLine, safeText } from "../../ui/display.ts";
+import { safeLine, safeText, wrapped } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
 import { planLines, type ShownPlan } from "../../ui/plan.ts";
 import { promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
-import { type Waiting, workLines } from "../../ui/waiting.ts";
+import {
+  type OpenPermission,
+  permissionChoices,
+  permissionDetails,
+  permissionSentence,
+  type Waiting,
+  workLines,
+} from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
 import type { OpenAsk } from "./asker.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
-import type { Refusal } from "./person-message.ts";
+import { permissionMessage, type PersonMessage, type Refusal } from "./person-message.ts";
 
 /** The session that a decision is about, and the terminal where it is asked. */
 interface DecisionParts {
@@ -120,6 +127,34 @@ export async function askReview(
   const requested = decided.words === undefined ? {} : { requested_changes: [decided.words] };
   await ask.say({ payload_type: "review", payload: { decision: decided.decision, ticket_id, ...requested } });
   return true;
+}
+
+/** Asks whether a program may do something; false if the person left without an answer. */
+export async function askPermission(
+  terminal: Terminal,
+  permission: OpenPermission,
+  ask: OpenAsk,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const message = await promptPermission(terminal, permission, signal);
+  if (message === undefined) return false;
+  await ask.say(message);
+  return true;
+}
+
+/** The decision on a permission that the person at the terminal makes; undefined if they left. */
+export async function promptPermission(
+  terminal: Terminal,
+  permission: OpenPermission,
+  signal: AbortSignal,
+): Promise<PersonMessage | undefined> {
+  const { err } = terminal;
+  err.line();
+  for (const detail of permissionDetails(permission).slice(0, -1))
+    for (const line of wrapped(detail, err.width, 2)) err.line(line);
+  const heading = permissionSentence(permission);
+  const choice = await promptChoice(terminal, heading, permissionChoices(permission), signal);
+  return choice && permissionMessage(permission.ask_id, choice);
 }
 
 /** Asks for a decision, with words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */

@@ -111,11 +111,19 @@ function saidTo(waiting: Waiting, payload_type: Json | undefined, payload: JsonO
       const isOwn = payload.ask_id === undefined || payload.ask_id === waiting.ask_id;
       return payload_type === "approval" && isOwn ? wordsOf(payload.decision) : undefined;
     }
+    case "permission":
+      return payload_type === "approval" && payload.ask_id === waiting.ask_id ? permissionWord(payload) : undefined;
     case "review": {
       const isOwn = payload.ticket_id === waiting.ticket_id;
       return payload_type === "review" && isOwn ? wordsOf(payload.decision) : undefined;
     }
   }
+}
+
+/** A decision on a permission as it is typed. */
+function permissionWord({ decision, scope }: JsonObject): string {
+  if (decision !== "approved") return "deny";
+  return scope === "ticket" || scope === "session" ? `allow-${scope}` : "allow";
 }
 
 function answerTo(question: OpenQuestion, { answers, status }: JsonObject): string | undefined {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { validateWord } from "../../protocol/envelope.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PermissionChoice } from "../../ui/waiting.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 
 /** What a person says to a session: an answer, a decision, a command. */
@@ -12,6 +13,13 @@ export interface PersonMessage {
 /** A command to a session or a ticket of it. */
 export function commandMessage(payload: JsonObject): PersonMessage {
   return { payload_type: "user_command", payload };
+}
+
+/** A decision on a permission, with words for the program. */
+export function permissionMessage(ask_id: string, choice: PermissionChoice, notes = ""): PersonMessage {
+  const scope = choice === "allow" ? "once" : choice.replace("allow-", "");
+  const decision = choice === "deny" ? { decision: "rejected" } : { decision: "approved", scope };
+  return { payload_type: "approval", payload: { ...decision, ask_id, ...(notes === "" ? {} : { notes }) } };
 }
 
 /** Resumes a paused session, or a stopped child session. */

@@ -5,7 +5,7 @@ import { settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { Asker, OpenAsk } from "./asker.ts";
-import { askPlan, askResult, askReview } from "./decisions.ts";
+import { askPermission, askPlan, askResult, askReview } from "./decisions.ts";
 import { takenFor } from "./kept.ts";
 import type { Refusal } from "./person-message.ts";
 
@@ -130,6 +130,8 @@ export class PromptAsker implements Asker {
         const complain = (why: Refusal) => this.complain(why);
         return askPlan({ context, home, store, session_id, complain }, ask, signal);
       }
+      case "permission":
+        return askPermission(terminal, waiting, ask, signal);
       case "review":
         return askReview(terminal, waiting, ask, signal);
       case "question": {

@@ -131,6 +131,7 @@ const DONE_COMMANDS: Readonly<Record<string, string>> = {
 function doneSentence({ payload_type, payload }: PersonMessage): string {
   if (payload_type === "user_command") return DONE_COMMANDS[wordsOf(payload.command)] ?? "Done.";
   if (payload_type === "clarification_response") return "Answer taken.";
+  if (payload.scope !== undefined) return "Allowed.";
   switch (payload.decision) {
     case "approved":
       return "Approved.";

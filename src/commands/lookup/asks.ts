@@ -1,5 +1,5 @@
 import type { Ledger, LedgerAsk } from "../../kernel/ledger.ts";
-import type { Json } from "../../lib/json.ts";
+import { type Json, objectOf } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
@@ -43,6 +43,8 @@ export function waitingFor(reader: StoreReader, session_id: string, ask: LedgerA
       return [{ kind: "approval", ask_id, about: approvalSubject(reader, session_id) }];
     case "review":
       return [reviewOf(reader, session_id, ask, subject ?? "")];
+    case "permission":
+      return [permissionOf(reader, session_id, ask)];
   }
 }
 
@@ -50,6 +52,19 @@ function reviewOf(reader: StoreReader, session_id: string, { ask_id, record }: L
   const { summary, outputs, issues } = keptRecord(reader, session_id, record).payload;
   const reported = { summary: wordsOf(summary), outputs: allWords(outputs), issues: allWords(issues) };
   return { kind: "review", ask_id, ticket_id, ...reported, ...failedOf(reader, session_id, ticket_id) };
+}
+
+function permissionOf(reader: StoreReader, session_id: string, { ask_id, record, subject }: LedgerAsk): Waiting {
+  const { role_id, action, details, why } = objectOf(keptRecord(reader, session_id, record).payload.about);
+  return {
+    kind: "permission",
+    ask_id,
+    role_id: wordsOf(role_id),
+    ticket_id: subject,
+    action: wordsOf(action),
+    details: details === undefined ? undefined : wordsOf(details),
+    why: why === undefined ? undefined : wordsOf(why),
+  };
 }
 
 /** The failed checks of work that needs a review. */

@@ -73,7 +73,9 @@ async function currentSessionsWith(store: StoreReader, word: string): Promise<Se
 async function asks(store: StoreReader, { session_id }: SessionRow, word: string): Promise<boolean> {
   const waiting = await waitingOf(store, session_id);
   if (!waiting.ok) return false;
-  return waiting.value.some((one) => one.kind === "question" && [one.question_id, bareId(one)].includes(word));
+  return waiting.value.some((one) =>
+    one.kind === "question" ? [one.question_id, bareId(one)].includes(word) : one.ask_id === word,
+  );
 }
 
 /** A session that another home has. */

@@ -19,8 +19,9 @@ export const DEBATE_RIGHTS: Rights = {
   worker: {},
   user: {
     user_command: "always",
-    // Answers the engine's question about a turn in doubt. A debate itself asks nothing.
+    // Answer the engine's questions about turns in doubt and permissions. A debate itself asks nothing.
     clarification_response: ["clarification"],
+    approval: ["approval_request"],
   },
   scheduler: {
     session_opened: "always",
@@ -34,6 +35,7 @@ export const DEBATE_RIGHTS: Rights = {
     final_report: "always",
     session_closed: "always",
     clarification: "always",
+    approval_request: "always",
     error: "always",
   },
 };

@@ -591,7 +591,7 @@ export type ApprovalRequest = {
    */
   readonly ticket_id?: string;
   /**
-   * The thing to approve.
+   * The thing to approve; of a permission {role_id, action, details, why, digest}.
    */
   readonly about?: Json;
   readonly estimate?: JsonObject;

@@ -16,6 +16,8 @@ interface Running {
   readonly slot: number;
   /** The turn sits in the seat reserved for its subject. */
   readonly inReserved: boolean;
+  /** It waits for a person, and others may use its seat. */
+  readonly waits?: boolean;
 }
 
 /** Chooses the next turn and its role: by priority, in a free seat or in one reserved for the turn's subject. */
@@ -66,6 +68,7 @@ export class Dispatcher {
   end(turn_id: string): void {
     const turn = this.#turns.get(turn_id);
     if (!turn) return;
+    this.proceed(turn_id);
     this.#turns.delete(turn_id);
     const running = this.#running.get(turn_id);
     if (running) {
@@ -81,6 +84,22 @@ export class Dispatcher {
       else this.#queue.remove(turn_id);
     }
     if (this.#wanting.delete(turn_id) && turn.subject !== undefined) this.#release(turn.subject);
+  }
+
+  /** Lends the seat of a turn that waits for a person, unless its role may have no other turn meanwhile. */
+  lend(turn_id: string): void {
+    const running = this.#running.get(turn_id);
+    if (!running || running.waits || !this.#seats.hasSeveral(running.role)) return;
+    this.#seats.free(running.role);
+    this.#running.set(turn_id, { ...running, waits: true });
+  }
+
+  /** The turn goes on in its seat, even if another has it now. */
+  proceed(turn_id: string): void {
+    const running = this.#running.get(turn_id);
+    if (!running?.waits) return;
+    this.#seats.take(running.role);
+    this.#running.set(turn_id, { ...running, waits: false });
   }
 
   /** Takes the next turn that may start. The caller must call `end` when it is over. */

@@ -35,6 +35,11 @@ export class Seats {
     return best?.role;
   }
 
+  /** Whether a role may have several turns at once. */
+  hasSeveral(role: Role): boolean {
+    return role.supports_multiple_instances ?? instances(role) > 1;
+  }
+
   take(role: Role): void {
     this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) + 1);
     this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) + 1);

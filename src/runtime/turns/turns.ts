@@ -1,5 +1,6 @@
-import type { ProcessIdentity, TurnRequest } from "../../kernel/agent.ts";
+import type { Permission, ProcessIdentity, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
+import { waitsForPermission } from "../../kernel/permissions.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -12,6 +13,7 @@ import type { TurnAbout } from "../bus.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionContext } from "../context.ts";
 import { aboutOf } from "../facts.ts";
+import { Permissions } from "./permissions.ts";
 import { TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf, factOfCutOff } from "./turn-result.ts";
@@ -27,6 +29,7 @@ export class Turns {
   readonly #over: (turn_id: string) => void;
   readonly #running = new Map<string, Running>();
   readonly #events: TurnEventHandler;
+  readonly #permissions: Permissions;
   #ending = false;
 
   /** `over` is called when a turn's agent is gone, with or without an answer. */
@@ -34,6 +37,7 @@ export class Turns {
     this.#context = context;
     this.#over = over;
     this.#events = new TurnEventHandler(context);
+    this.#permissions = new Permissions(context);
   }
 
   get count(): number {
@@ -52,6 +56,17 @@ export class Turns {
   abortAll(): void {
     this.#ending = true;
     for (const running of this.#running.values()) running.controller.abort("the session is stopping");
+  }
+
+  /** Whether turns run, and each only waits for a permission. */
+  get onlyWait(): boolean {
+    const { ledger } = this.#context;
+    return this.count > 0 && [...this.#running.keys()].every((turn_id) => waitsForPermission(ledger, turn_id));
+  }
+
+  /** Tells a program a decision that is durable. */
+  permit(ask_id: string, { granted, notes }: Permission): void {
+    this.#permissions.decide(ask_id, { granted, ...(notes === undefined ? {} : { notes }) });
   }
 
   /** Starts the turn; its request is durable. */
@@ -111,8 +126,9 @@ export class Turns {
           .then(() => this.#events.handle(event, run))
           .catch((error: unknown) => this.#context.broken(error));
       },
-      permit: async () => ({ granted: false, notes: "Nobody can be asked." }),
+      permit: (asked) => this.#permissions.ask(asked, request, signal),
     });
+    this.#permissions.over(stamp);
     await handled;
     if (result.failure && isOfStorage(result.failure)) return this.#context.fail(result.failure);
     crashPoint("answer_held");

@@ -1,0 +1,134 @@
+import type { JsonObject } from "../lib/json.ts";
+import { failure } from "../protocol/failure.ts";
+import { type Ledger, type LedgerGrant, type LedgerTurn, put } from "./ledger.ts";
+import type { AskedPermission, Change, Command, Fact, FactOf, Step } from "./mode.ts";
+import { NOTHING } from "./step.ts";
+
+/** Whether a fact is a permission that a turn's program asks for: the turn goes on, and waits for it. */
+export function isPermissionRequest(fact: Fact): fact is FactOf<"approval_request"> {
+  return fact.payload_type === "approval_request" && fact.payload.subject === "permission";
+}
+
+/** Whether an open turn waits for a person's permission. */
+export function waitsForPermission({ asks }: Ledger, turn_id: string): boolean {
+  for (const { permission } of asks.values()) if (permission?.turn_id === turn_id) return true;
+  return false;
+}
+
+/** The step for a permission that a program asks for: a person is asked, unless an earlier decision covers it. */
+export function onPermissionAsked(ledger: Ledger, fact: FactOf<"approval_request">): Step {
+  const { ask_id } = fact.payload;
+  const permission = askedIn(fact);
+  const earlier = decisionOn(ledger, permission, fact.subject);
+  const about = fact.subject === undefined ? {} : { subject: fact.subject };
+  if (!earlier) {
+    return {
+      ...NOTHING,
+      commands: [{ do: "ask", ask_id, kind: "permission", record: fact.sequence, permission, ...about }],
+    };
+  }
+  const [decided_with, { granted = false, scope = "once" }] = earlier;
+  const notes = `as decided with ${decided_with}`;
+  const payload: JsonObject = { decision: granted ? "approved" : "rejected", ask_id, scope, notes };
+  return {
+    ...NOTHING,
+    envelopes: [{ target: permission.role_id, payload_type: "approval", payload, ...about }],
+    commands: [{ do: "permit", turn_id: permission.turn_id, ask_id, granted, notes }],
+  };
+}
+
+/**
+ * The step for a person's decision on a permission. Undefined for one on anything else, which is for the mode. The turn may have been cut
+ * short meanwhile: then the decision counts when the turn, repeated, asks again.
+ */
+export function onPermissionDecided(ledger: Ledger, { payload }: FactOf<"approval">): Step | undefined {
+  const { ask_id = "", decision, notes } = payload;
+  const { permission } = ledger.asks.get(ask_id) ?? {};
+  if (permission === undefined && !isUndecided(ledger.grants.get(ask_id))) return undefined;
+  if (decision === "changes_requested") {
+    const hint = "decide approved or rejected, with notes";
+    const details = { pointer: "/decision" };
+    return {
+      ...NOTHING,
+      refused: failure("validation_failed", `"${ask_id}" asks for a permission`, { hint, details }),
+    };
+  }
+  if (permission === undefined) return NOTHING;
+  const permit: Command = {
+    do: "permit",
+    turn_id: permission.turn_id,
+    ask_id,
+    granted: decision === "approved",
+    ...(notes === undefined ? {} : { notes }),
+  };
+  return { ...NOTHING, commands: [{ do: "clear_ask", ask_id }, permit] };
+}
+
+/** The ledger's changes for a decision on a permission: what counts for later requests is kept. */
+export function keepDecision(ledger: Ledger, fact: Fact, changes: Change[]): void {
+  if (isPermissionRequest(fact)) {
+    const earlier = decisionOn(ledger, askedIn(fact), fact.subject);
+    if (earlier?.[1].scope === "once") changes.push({ drop: "grant", id: earlier[0] });
+  } else if (fact.payload_type === "approval" && fact.payload.decision !== "changes_requested") {
+    const { ask_id = "", scope = "once" } = fact.payload;
+    const granted = fact.payload.decision === "approved";
+    const ask = ledger.asks.get(ask_id);
+    const undecided = ledger.grants.get(ask_id);
+    if (ask?.permission !== undefined && scope !== "once") {
+      changes.push(put("grant", ask_id, { ...ask.permission, ...subjectOf(ask), granted, scope }));
+    } else if (undecided !== undefined && isUndecided(undecided)) {
+      changes.push(put("grant", ask_id, { ...undecided, granted, scope }));
+    }
+  }
+}
+
+/**
+ * Withdraws what the programs of ended runs asked for. A run that is repeated will ask again, and a person may decide before it does. What
+ * counted for one turn alone ends with that turn.
+ */
+export function withdrawPermissions(ledger: Ledger, changes: Change[]): void {
+  const turns = new Map<string, LedgerTurn | undefined>();
+  for (const change of changes) {
+    if ("put" in change && change.put === "turn") turns.set(change.id, change.value as unknown as LedgerTurn);
+    else if ("drop" in change && change.drop === "turn") turns.set(change.id, undefined);
+  }
+  if (turns.size === 0) return;
+  for (const [ask_id, { permission, ...ask }] of ledger.asks) {
+    if (permission === undefined || !turns.has(permission.turn_id)) continue;
+    const turn = turns.get(permission.turn_id);
+    if (turn?.status === "open") continue;
+    changes.push({ drop: "ask", id: ask_id });
+    if (turn) changes.push(put("grant", ask_id, { ...permission, ...subjectOf(ask) }));
+  }
+  for (const [id, { turn_id, scope = "once" }] of ledger.grants) {
+    if (scope === "once" && turns.has(turn_id) && turns.get(turn_id) === undefined) changes.push({ drop: "grant", id });
+  }
+}
+
+/** The decision that covers a request: on the same action of the same role, for the session, its ticket or this turn. */
+function decisionOn(
+  { grants }: Ledger,
+  { role_id, digest, turn_id }: AskedPermission,
+  subject: string | undefined,
+): [decided_with: string, LedgerGrant] | undefined {
+  for (const [id, grant] of grants) {
+    if (grant.granted === undefined || grant.role_id !== role_id || grant.digest !== digest) continue;
+    const covers =
+      grant.scope === "session" || (grant.scope === "ticket" ? grant.subject === subject : grant.turn_id === turn_id);
+    if (covers) return [id, grant];
+  }
+  return undefined;
+}
+
+function isUndecided(grant: LedgerGrant | undefined): boolean {
+  return grant !== undefined && grant.granted === undefined;
+}
+
+function askedIn({ payload, turn }: FactOf<"approval_request">): AskedPermission {
+  const { role_id = "", digest = "" } = (payload.about ?? {}) as Partial<AskedPermission>;
+  return { turn_id: turn?.turn_id ?? "", role_id, digest };
+}
+
+function subjectOf({ subject }: { readonly subject?: string }): { readonly subject?: string } {
+  return subject === undefined ? {} : { subject };
+}

@@ -1,0 +1,219 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { Session } from "../../src/runtime/session.ts";
+import { asking } from "./asking.ts";
+import { newRig } from "./rig.ts";
+import { withRole } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, resume, type Rig, run, say, sessionId, told } from "./sessions.ts";
+import { value } from "../results.ts";
+
+/** Decides every permission that a session asks for. */
+function decision(payload: JsonObject) {
+  return ({ ask_id }: { ask_id: string }) => ({ payload_type: "approval", payload: { ...payload, ask_id } }) as const;
+}
+
+const ALLOW = decision({ decision: "approved", scope: "once" });
+
+/** The approvals on record, with who gave them. */
+function approvals(rig: Rig, session_id: string) {
+  return logOf(rig, session_id, "approval").map(({ source, record, payload }) => [
+    source,
+    record.disposition,
+    payload["decision"],
+    payload["ask_id"],
+  ]);
+}
+
+/** The ids of the requests on record, and the runs of the turns that made them. */
+function requests(rig: Rig, session_id: string) {
+  return logOf(rig, session_id, "approval_request").map(({ payload, record }) => [payload["ask_id"], record.run]);
+}
+
+function isAsked(session: Session<never>) {
+  return told(session, ({ kind }) => kind === "ask");
+}
+
+describe("a permission that a program asks for", () => {
+  it("is put to a person with the turn, and given once", async () => {
+    const rig = newRig();
+    const { agentFor, heard } = asking({ a: 2 });
+    const session = await begin(rig, { agentFor });
+    expect(await run(session, decision({ decision: "approved", notes: "Go on." }))).toEqual(DONE);
+    expect(heard).toEqual([
+      { granted: true, notes: "Go on." },
+      { granted: true, notes: "Go on." },
+    ]);
+    const asked = logOf(rig, session.session_id, "approval_request");
+    expect(asked).toMatchObject([
+      {
+        target: "user",
+        payload: {
+          subject: "permission",
+          ask_id: `p${asked[0]?.integrity.sequence}`,
+          ticket_id: "a",
+          about: {
+            role_id: "hand",
+            action: "run: npm publish",
+            details: "npm publish --tag next",
+            why: "It is ready.",
+          },
+        },
+        record: { kind: "fact", ticket_id: "a", turn_id: expect.stringMatching(/^t\d/), run: 1 },
+      },
+      {},
+    ]);
+  });
+
+  it.each([
+    ["ticket", { a: 2, b: 1 }, 2],
+    ["session", { a: 2, b: 1 }, 1],
+  ])("is not asked for again within its %s", async (scope, times, asked) => {
+    const rig = newRig();
+    const { agentFor, heard } = asking(times);
+    // One turn at a time, so that the second request comes after the first decision.
+    const roles = withRole("hand", { supports_multiple_instances: false });
+    const session = await begin(rig, { agentFor, roles });
+    expect(await run(session, decision({ decision: "approved", scope }))).toEqual(DONE);
+    expect(heard.map(({ granted }) => granted)).toEqual([true, true, true]);
+    const given = approvals(rig, session.session_id);
+    expect(given.filter(([source]) => source === "user")).toHaveLength(asked);
+    expect(given.filter(([source]) => source === "scheduler")).toHaveLength(3 - asked);
+    const [first] = requests(rig, session.session_id);
+    expect(logOf(rig, session.session_id, "approval").at(1)?.payload["notes"]).toContain(first?.[0]);
+  });
+
+  it("is denied with the person's words", async () => {
+    const rig = newRig();
+    const { agentFor, heard } = asking();
+    const session = await begin(rig, { agentFor });
+    expect(await run(session, decision({ decision: "rejected", notes: "Not today." }))).toEqual(DONE);
+    expect(heard).toEqual([{ granted: false, notes: "Not today." }]);
+  });
+
+  it("is denied at once, on record, where the role asks nobody", async () => {
+    const rig = newRig();
+    const { agentFor, heard } = asking();
+    const session = await begin(rig, { agentFor, roles: withRole("hand", { permissions: { ask: "deny" } }) });
+    expect(await run(session)).toEqual(DONE);
+    expect(heard).toEqual([{ granted: false, notes: expect.any(String) }]);
+    expect(logOf(rig, session.session_id, "approval_request")).toEqual([]);
+    const [refused] = logOf(rig, session.session_id, "error");
+    expect(refused).toMatchObject({
+      payload: { code: "not_permitted", message: expect.stringContaining("npm publish") },
+      record: { disposition: "refused", ticket_id: "a" },
+    });
+  });
+
+  it("holds up no other ticket, also with one worker", async () => {
+    const rig = newRig();
+    const { agentFor, heard } = asking();
+    const session = await begin(rig, { agentFor, config: { max_workers: 1 } });
+    const other = told(session, (event) => recordOf("review", "b")(event));
+    const asked = isAsked(session as Session<never>);
+    const ended = session.run({ waitForPeople: true });
+    await asked;
+    await other;
+    expect(heard).toEqual([]);
+    const [ask_id = ""] = session.ledger.asks.keys();
+    session.submitFromPerson({ source: "user", ...ALLOW({ ask_id }) });
+    expect(value(await ended)).toEqual(DONE);
+  });
+
+  it("is withdrawn with its ticket", async () => {
+    const rig = newRig();
+    const { agentFor, heard } = asking();
+    const session = await begin(rig, { agentFor });
+    const asked = isAsked(session as Session<never>);
+    const ended = session.run({ waitForPeople: true });
+    await asked;
+    const [ask_id = ""] = session.ledger.asks.keys();
+    say(session, "cancel", { ticket_id: "a" });
+    expect(session.ledger.asks.size).toBe(0);
+    const late = session.submitFromPerson({ source: "user", ...ALLOW({ ask_id }) });
+    expect(late?.disposition).toBe("refused");
+    expect(value(await ended)).toMatchObject({ kind: "closed" });
+    expect(heard).toMatchObject([{ granted: false }]);
+  });
+
+  it("is decided with approved or rejected only", async () => {
+    const rig = newRig();
+    const { agentFor, heard } = asking();
+    const session = await begin(rig, { agentFor });
+    session.bus.subscribe((event) => {
+      if (event.kind !== "ask") return;
+      const wrong = session.submitFromPerson({
+        source: "user",
+        ...decision({ decision: "changes_requested" })(event.ask),
+      });
+      expect(wrong?.step.refused?.code).toBe("validation_failed");
+      session.submitFromPerson({ source: "user", ...ALLOW(event.ask) });
+    });
+    expect(value(await session.run({ waitForPeople: true }))).toEqual(DONE);
+    expect(heard).toMatchObject([{ granted: true }]);
+  });
+});
+
+describe("a permission with nobody there", () => {
+  it("stops the session as waiting when all else is done, and is asked for again after a resume", async () => {
+    const rig = newRig();
+    const first = asking();
+    const session = await begin(rig, { agentFor: first.agentFor });
+    const { session_id } = session;
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    expect(session.view().counts).toEqual({ in_progress: 1, done: 1 });
+    expect(first.heard).toMatchObject([{ granted: false }]);
+    expect([...session.ledger.asks.values()]).toMatchObject([{ kind: "permission", subject: "a" }]);
+
+    const again = asking();
+    const resumed = await resume(rig, session_id, { agentFor: again.agentFor });
+    expect(resumed.ledger.asks.size).toBe(0);
+    expect(await run(resumed, ALLOW)).toEqual(DONE);
+    expect(again.heard).toEqual([{ granted: true }]);
+    expect(requests(rig, session_id).map(([, turnRun]) => turnRun)).toEqual([1, 2]);
+    expect(logOf(rig, session_id, "turn_failed")).toEqual([]);
+  });
+
+  it("counts a decision that was made while the session was stopped", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: asking().agentFor });
+    const { session_id } = session;
+    expect(await run(session)).toMatchObject({ reason: "waiting" });
+    const [ask_id = ""] = session.ledger.asks.keys();
+    value(await rig.store.inbox.put(session_id, ALLOW({ ask_id }), { user: "ada", host: "there", via: "test" }));
+
+    const again = asking({ a: 2 });
+    const resumed = await resume(rig, session_id, { agentFor: again.agentFor });
+    expect(await run(resumed)).toMatchObject({ reason: "waiting" });
+    // Once: the second request of the repeated turn is asked again.
+    expect(again.heard).toMatchObject([{ granted: true }, { granted: false }]);
+    expect(approvals(rig, session_id)).toMatchObject([
+      ["user", "applied", "approved", ask_id],
+      ["scheduler", "applied", "approved", requests(rig, session_id)[1]?.[0]],
+    ]);
+  });
+});
+
+describe("a permission of a scheduler that is killed", () => {
+  it("is gone after the resume, and the repeated turn asks again", async () => {
+    const rig = newRig();
+    const session_id = sessionId();
+    const script = join(import.meta.dirname, "children/asking.ts");
+    const child = spawn(process.execPath, [script, rig.home, rig.workspace, session_id], {
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { PATH: process.env["PATH"] },
+    });
+    expect((await once(child, "exit"))[1]).toBe("SIGKILL");
+    const { agentFor, heard } = asking();
+    const session = await resume(rig, session_id, { agentFor });
+    expect(session.ledger.asks.size).toBe(0);
+    expect(await run(session, ALLOW)).toEqual(DONE);
+    expect(heard).toEqual([{ granted: true }]);
+    const [old, renewed] = requests(rig, session_id);
+    expect([old?.[1], renewed?.[1]]).toEqual([1, 2]);
+    expect(approvals(rig, session_id)).toEqual([["user", "applied", "approved", renewed?.[0]]]);
+    expect([...session.ledger.grants]).toEqual([]);
+  });
+});
