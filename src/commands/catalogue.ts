@@ -83,5 +83,12 @@ export const CATALOGUE: readonly CommandEntry[] = [
     summary: "check that everything needed is available",
     load: () => import("./doctor.ts"),
   },
+  {
+    group: CREW,
+    name: "conformance",
+    summary: "try an agent program of your own with every kind of turn",
+    hidden: true,
+    load: () => import("./conformance.ts"),
+  },
   { group: CREW, name: "roles", summary: "the roles of a run", hidden: true, load: () => import("./roles.ts") },
 ];

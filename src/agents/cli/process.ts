@@ -86,7 +86,7 @@ export class SupervisedRun {
   }
 
   /** Writes the input, then end of file unless more will be said. The time limits count from here. */
-  give(input: string, more = false): void {
+  give(input: string | Buffer, more = false): void {
     if (this.#over) return;
     this.#launched.stdin.write(input);
     if (!more) this.#launched.stdin.end();
@@ -94,7 +94,7 @@ export class SupervisedRun {
   }
 
   /** Writes to a process that was given its input with `more`. */
-  say(text: string): void {
+  say(text: string | Buffer): void {
     if (!this.#over) this.#launched.stdin.write(text);
   }
 

@@ -1,0 +1,47 @@
+import type { TurnRequest } from "../../kernel/agent.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Heard } from "../cli/dialects/dialect.ts";
+import type { RunEnd } from "../cli/process.ts";
+
+export type Seat = "manager" | "worker";
+
+/** What becomes of one start of the program under test. */
+export interface Trial {
+  readonly request: TurnRequest;
+  readonly end: RunEnd;
+  readonly heard: Heard;
+  /** How many lines came after the answer: repeated or late messages. */
+  readonly surplus: number;
+  readonly stderr: string;
+  readonly elapsed_ms: number;
+}
+
+/** What is wrong, in a sentence; undefined if nothing is. */
+export type Inspection = (trial: Trial) => string | undefined;
+
+/** How the input reaches the program: as the request line in pieces of so many bytes, or other bytes. */
+export interface Delivery {
+  readonly piece_bytes?: number;
+  readonly pause_ms?: number;
+  /** In place of the request line. */
+  readonly bytes?: (line: Buffer) => Buffer;
+}
+
+/** One thing that a program on the envelope dialect is tried with. */
+export interface Case {
+  readonly name: string;
+  readonly what: string;
+  /** A program that fails a `must` does not conform; `should` is advice. */
+  readonly level: "must" | "should";
+  /** The turn's part of the request: expects, message, context. */
+  readonly turn: JsonObject;
+  readonly delivery?: Delivery;
+  /** Variables that the program does not get. */
+  readonly without?: readonly string[];
+  readonly attempt?: number;
+  /** Starts two at once. */
+  readonly twice?: boolean;
+  /** Ends it with SIGTERM as soon as it has its request. */
+  readonly ends?: boolean;
+  readonly inspect: Inspection;
+}

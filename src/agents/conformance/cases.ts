@@ -1,0 +1,107 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { Case, Seat } from "./case.ts";
+import { answers, declines, staysSilent, yieldsToTerm } from "./inspections.ts";
+import { plainTurn, turnsOf } from "./turns.ts";
+
+/** Every case for a seat: a turn of each kind, the same turn in other circumstances, and input that is no request. */
+export function casesFor(seat: Seat): readonly Case[] {
+  const turns = Object.entries(turnsOf(seat)).map(
+    ([name, turn]): Case => ({ name, what: "answers it with one message", level: "must", turn, inspect: answers }),
+  );
+  return [...turns, ...circumstances(seat), ...badInput(seat)];
+}
+
+/** 2 MB, in texts that an agent may quote. */
+const LONG = Array.from({ length: 20 }, () => "tide ".repeat(20_000));
+
+function circumstances(seat: Seat): readonly Case[] {
+  const plain = plainTurn(seat);
+  const good = (name: string, what: string, more: Partial<Case> = {}): Case => ({
+    name,
+    what,
+    level: "must",
+    turn: plain,
+    inspect: answers,
+    ...more,
+  });
+  const given = (name: string, what: string, context: JsonObject): Case =>
+    good(name, what, { turn: plainTurn(seat, context) });
+  return [
+    good("in pieces", "reads a request that arrives in pieces", { delivery: { piece_bytes: 97 } }),
+    good("slowly", "waits for the end of a slow request", { delivery: { piece_bytes: 400, pause_ms: 100 } }),
+    given("2 MB of context", "reads a long request", { notes: LONG }),
+    given("1,000 notes", "reads many notes", { notes: Array.from({ length: 1_000 }, (_, index) => `Note ${index}`) }),
+    given("any language", "reads CJK, emoji and combining characters", { requirement: "潮汐页面 🚢 e\u0301 שלום" }),
+    given("odd characters", "reads quotes, backslashes, tabs and U+2028 in texts", {
+      requirement: '"quoted" \\ back\\slash \t tab \u2028 line $HOME `id` %s \u0007',
+    }),
+    given("its refused answers", "takes what was refused before", {
+      refused: [
+        { payload_type: "report", code: "validation_failed", pointer: "/payload/status", message: "It is missing." },
+      ],
+    }),
+    given("a note of the person", "takes notes", { notes: ["Be brief."] }),
+    given("an interrupted turn", "takes the note that work may be half done", {
+      notes: ["This turn was begun before and was interrupted, so its work may be half done."],
+    }),
+    given("metadata", "ignores what it does not know in metadata", { metadata: { future: { deep: [[[[{}]]]] } } }),
+    good("an empty context", "does without context", { level: "should", turn: { ...plain, context: {} } }),
+    good("an unknown field", "ignores fields of later versions", {
+      level: "should",
+      turn: { ...plain, metadata: { later: true }, conversation: { how: "alone" } },
+    }),
+    good("a third attempt", "does not depend on the attempt", { attempt: 3 }),
+    good("without HOME and LANG", "does without HOME, LANG and USER", {
+      level: "should",
+      without: ["HOME", "LANG", "LC_ALL", "USER"],
+    }),
+    good("two at once", "works beside another of its kind", { twice: true }),
+    good("SIGTERM", "ends at SIGTERM", { ends: true, inspect: yieldsToTerm }),
+  ];
+}
+
+function badInput(seat: Seat): readonly Case[] {
+  const turn = plainTurn(seat);
+  const given = (name: string, what: string, bytes: (line: Buffer) => Buffer, more: Partial<Case> = {}): Case => ({
+    name,
+    what,
+    level: "must",
+    turn,
+    delivery: { bytes },
+    inspect: declines,
+    ...more,
+  });
+  const text = (value: string) => () => Buffer.from(value);
+  const envelope = (change: (request: JsonObject) => JsonObject) => (line: Buffer) =>
+    Buffer.from(`${JSON.stringify(change(JSON.parse(line.toString("utf8")) as JsonObject))}\n`);
+  return [
+    given("end of file", "exits without working", text(""), { inspect: staysSilent }),
+    given("an empty line", "does not take an empty line for a request", text("\n")),
+    given("half a line", "does not guess at a request that is cut off", (line) => line.subarray(0, line.length / 2)),
+    given("no JSON", "declines what is no JSON", text("hello\n")),
+    given("a list", "declines JSON that is no object", text("[]\n")),
+    given("an empty object", "declines an object without a request", text("{}\n"), { level: "should" }),
+    given("broken UTF-8", "declines broken UTF-8", () => Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x0a])),
+    given("binary", "declines binary input", () => Buffer.alloc(4_096, 7)),
+    given(
+      "another envelope",
+      "declines an envelope that is no request",
+      envelope((value) => ({ ...value, payload_type: "final_report", payload: {} })),
+      { level: "should" },
+    ),
+    given(
+      "an unknown message",
+      "declines a message that it does not know",
+      envelope((value) => {
+        const message = { payload_type: "weather", payload: { text: "Rain" } };
+        return { ...value, payload: { ...(value["payload"] as JsonObject), message, expects: ["error"] } };
+      }),
+      { level: "should" },
+    ),
+    given("a second line", "answers the first line only", (line) => Buffer.concat([line, line]), { inspect: answers }),
+    given("no line feed", "reads a request whose line feed is missing", (line) => line.subarray(0, -1), {
+      level: "should",
+      inspect: answers,
+    }),
+  ];
+}

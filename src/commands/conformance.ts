@@ -1,0 +1,155 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import type { Seat } from "../agents/conformance/case.ts";
+import { casesFor } from "../agents/conformance/cases.ts";
+import { test, type Tested } from "../agents/conformance/trial.ts";
+import { embeddedLauncher } from "../agents/embedded-launcher.ts";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { requestLine } from "../agents/cli/dialects/envelope.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
+import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
+import type { Output } from "../ui/terminal.ts";
+import { counted, tellNext } from "../ui/words.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+
+interface ConformanceOptions {
+  readonly role: Seat;
+  readonly case?: string;
+  readonly show?: boolean;
+  readonly list?: boolean;
+  readonly timeout: string;
+  readonly json?: boolean;
+}
+
+/** `bosun conformance`: tries a program on the envelope dialect with every kind of turn, and with input that is no request. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[command...]", "the program and its arguments, after --")
+    .addOption(
+      new Option("--role <role>", "the seat that it fills").choices(["manager", "worker"]).makeOptionMandatory(),
+    )
+    .option("--case <name>", "only this case")
+    .option("--show", "with --case: what is sent, and what the program printed")
+    .option("--list", "the cases, without running anything")
+    .option("--timeout <seconds>", "how long one turn may take", "30")
+    .option("--json", "one JSON value on stdout")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  bosun conformance --role worker -- python3 worker.py\n  bosun conformance --role worker --case 'in pieces' --show -- python3 worker.py",
+    )
+    .action((program: string[], options: ConformanceOptions) => run((context) => conform(context, program, options)));
+}
+
+async function conform(
+  context: CommandContext,
+  command: readonly string[],
+  options: ConformanceOptions,
+): Promise<Result<number, Failure>> {
+  const all = casesFor(options.role);
+  const { out } = context.terminal;
+  if (options.list === true) {
+    if (options.json === true) out.line(safeJson(all.map(({ name, what, level }) => ({ name, what, level }))));
+    else for (const { name, what } of all) out.line(safeLine(`${name}: ${what}`));
+    return ok(EXIT_DONE);
+  }
+  const cases = options.case === undefined ? all : all.filter(({ name }) => name === options.case);
+  const wrong = refusal(
+    command,
+    options,
+    cases.length,
+    all.map(({ name }) => name),
+  );
+  if (wrong) return err(wrong);
+  const tried = {
+    seat: options.role,
+    command: command.map((argument) => inDirectory(context.directory, argument)),
+    environment: context.environment,
+    launcher: embeddedLauncher(context.environment.PATH),
+    timeout_ms: Number(options.timeout) * 1_000,
+  };
+  const results: Tested[] = [];
+  for (const one of cases) {
+    const tested = await test(tried, one);
+    if (!tested.ok) return tested;
+    results.push(tested.value);
+    if (options.json !== true) showCase(out, tested.value, options.show === true);
+  }
+  const failed = results.filter(({ wrong: problem, case: { level } }) => problem !== undefined && level === "must");
+  if (options.json === true) out.line(safeJson(reportOf(options.role, command, results)));
+  else showEnd(out, results, failed);
+  return ok(failed.length === 0 ? EXIT_DONE : EXIT_FAILED);
+}
+
+/** A file of the current directory by its whole path, since each case has a directory of its own. */
+function inDirectory(directory: string, argument: string): string {
+  const path = resolve(directory, argument);
+  return argument.includes(".") && existsSync(path) ? path : argument;
+}
+
+function refusal(
+  command: readonly string[],
+  { case: name, show, timeout }: ConformanceOptions,
+  found: number,
+  names: readonly string[],
+): Failure | undefined {
+  if (command.length === 0) {
+    return failure("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
+  }
+  if (name !== undefined && found === 0) {
+    const near = nearest(name, names);
+    const hint = near === undefined ? "bosun conformance --role … --list names all." : `Did you mean '${near}'?`;
+    return failure("usage", `There is no case "${name}".`, { hint });
+  }
+  if (show === true && name === undefined) return failure("usage", "--show needs --case NAME.");
+  if (!(Number(timeout) > 0)) return failure("usage", `--timeout must be a number of seconds, not "${timeout}".`);
+  return undefined;
+}
+
+function showCase(out: Output, { case: one, wrong, trials, printed }: Tested, whole: boolean): void {
+  const advice = one.level === "should";
+  const mark =
+    wrong === undefined ? out.style("green", "ok  ") : out.style(advice ? "yellow" : "red", advice ? "note" : "FAIL");
+  out.line(`${mark} ${safeLine(one.name)}${out.style("dim", `: ${safeLine(one.what)}`)}`);
+  if (wrong !== undefined) for (const line of wrapped(wrong, out.width, 5)) out.line(line);
+  const [trial] = trials;
+  if (!whole || trial === undefined) return;
+  const { exit } = trial.end;
+  out.line(out.style("dim", "sent, if the case does not say otherwise:"));
+  out.line(safeText(requestLine(trial.request).slice(0, 20_000)).trimEnd());
+  out.line(out.style("dim", "printed on stdout:"));
+  out.line(safeText(printed));
+  out.line(out.style("dim", "printed on stderr:"));
+  out.line(safeText(trial.stderr));
+  out.line(out.style("dim", `exit code ${exit?.code ?? "none"}, signal ${exit?.signal ?? "none"}`));
+}
+
+function showEnd(out: Output, results: readonly Tested[], failed: readonly Tested[]): void {
+  const notes = results.filter(({ wrong, case: { level } }) => wrong !== undefined && level === "should").length;
+  const passed = results.filter(({ wrong }) => wrong === undefined).length;
+  const noted = notes === 0 ? "" : `, ${counted(notes, "note")}`;
+  out.line();
+  out.line(`${passed} of ${counted(results.length, "case")} passed, ${failed.length} failed${noted}`);
+  const [first] = failed;
+  if (first) tellNext(out, `bosun conformance --role … --case '${first.case.name}' --show -- …`);
+}
+
+function reportOf(role: Seat, command: readonly string[], results: readonly Tested[]): object {
+  return {
+    role,
+    command,
+    ok: results.every(({ wrong, case: { level } }) => wrong === undefined || level === "should"),
+    cases: results.map(({ case: { name, what, level }, wrong, trials }) => ({
+      name,
+      what,
+      level,
+      passed: wrong === undefined,
+      ...(wrong === undefined ? {} : { wrong }),
+      answer: trials[0]?.heard.answer?.payload_type ?? null,
+      exit: trials[0]?.end.exit ?? null,
+      elapsed_ms: Math.round(trials[0]?.elapsed_ms ?? 0),
+    })),
+  };
+}
