@@ -61,9 +61,10 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "ui/record-lines.ts": ["OPINION", "VERDICT", "opinion", "verdict"],
 };
 
-/** The two impure files of `lib`, and the folders that may import them. */
+/** The impure files of `lib`, and the folders that may import the first. */
 const CRASH_POINTS = "lib/crash-point.ts";
 const DIRECTORIES = "lib/directory.ts";
+const GIT_DIRECTORIES = "lib/git-directories.ts";
 /** It loads its libraries when they are needed. */
 const TEXT_LAYOUT = "lib/text-layout.ts";
 const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
@@ -298,7 +299,9 @@ describe("the engine", () => {
   });
 
   it("is not imported by the modes, which are pure", () => {
-    const sources = inFolders(...PURE).filter(({ name }) => ![CRASH_POINTS, DIRECTORIES, TEXT_LAYOUT].includes(name));
+    const sources = inFolders(...PURE).filter(
+      ({ name }) => ![CRASH_POINTS, DIRECTORIES, GIT_DIRECTORIES, TEXT_LAYOUT].includes(name),
+    );
     const impure = sources.flatMap(({ name, code }) => [
       ...importsOf(code)
         .filter((specifier) => specifier.startsWith("node:") && !PURE_MAY_IMPORT.includes(specifier))

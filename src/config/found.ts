@@ -1,6 +1,7 @@
 import { type Dirent, existsSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { repositoryRoot } from "../lib/git-directories.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
@@ -46,14 +47,6 @@ export function baseDirectory(environment: Environment, variable: string, fallba
   const given = environment[variable];
   if (given !== undefined && isAbsolute(given)) return given;
   return join(environment.HOME !== undefined && isAbsolute(environment.HOME) ? environment.HOME : homedir(), fallback);
-}
-
-/** The nearest directory from here up with a `.git`: a folder, or the file of a worktree. */
-export function repositoryRoot(directory: string): string | undefined {
-  for (let here = resolve(directory); ; here = dirname(here)) {
-    if (existsSync(join(here, ".git"))) return here;
-    if (here === dirname(here)) return undefined;
-  }
 }
 
 /** Whether this path is a directory, links followed; false for a path that cannot be examined, such as one too long. */

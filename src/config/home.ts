@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { gitDirectories, repositoryRoot } from "../lib/git-directories.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Environment, isDirectory, repositoryRoot } from "./found.ts";
+import { type Environment, isDirectory } from "./found.ts";
 import { DATABASE, isKnownHome, stateFolder } from "./known-homes.ts";
 
 /**
@@ -34,7 +35,7 @@ export function resolveHome(
  */
 export function repositoryId(directory: string): string {
   const root = repositoryRoot(directory);
-  const common = root === undefined ? realPath(resolve(directory)) : commonDirectory(root);
+  const common = root === undefined ? realPath(resolve(directory)) : gitDirectories(root).common;
   const named = basename(common) === ".git" ? dirname(common) : common;
   const name = basename(named)
     .replace(/\.git$/, "")
@@ -43,17 +44,6 @@ export function repositoryId(directory: string): string {
     .replace(/^[-.]+/, "");
   const digest = createHash("sha256").update(common).digest("hex").slice(0, 10);
   return `${name === "" ? "root" : name}-${digest}`;
-}
-
-/** The `.git` of a worktree or submodule is a file that names its own git directory, in which `commondir` names the common one. */
-function commonDirectory(root: string): string {
-  const dotGit = join(root, ".git");
-  if (isDirectory(dotGit)) return realPath(dotGit);
-  const own = /^gitdir: (.+?)\r?\n?$/.exec(textOf(dotGit) ?? "")?.[1];
-  if (own === undefined) return realPath(dotGit);
-  const ownDirectory = resolve(root, own);
-  const common = textOf(join(ownDirectory, "commondir"))?.trim();
-  return realPath(common === undefined || common === "" ? ownDirectory : resolve(ownDirectory, common));
 }
 
 function namedHome(name: string, path: string, directory: string): Result<string, Failure> {
@@ -84,14 +74,6 @@ function foundHome(directory: string, environment: Environment): Result<string, 
       hint: `Name it once if you mean it: --home ${shellWord(directory)}. If not, choose another home, or delete its ${DATABASE}.`,
     }),
   );
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 function realPath(path: string): string {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isAllowedCommand } from "../../../src/agents/allowed-commands.ts";
@@ -77,9 +77,20 @@ function ended(stderr: string, code = 1): Heard {
 }
 
 /** Runs a turn of the fake codex, which replays these streams one after the other. */
-async function turn(streams: readonly string[], choices: Choices & { readonly grants?: boolean } = {}) {
+async function turn(
+  streams: readonly string[],
+  choices: Choices & { readonly grants?: boolean; readonly worktree?: boolean } = {},
+) {
   const directory = scratchDirectory();
-  mkdirSync(join(directory, ".git"));
+  if (choices.worktree === true) {
+    mkdirSync(join(directory, "main/.git/worktrees/one"), { recursive: true });
+    writeFileSync(join(directory, ".git"), "gitdir: main/.git/worktrees/one\n");
+    writeFileSync(join(directory, "main/.git/worktrees/one/commondir"), "../..\n");
+    for (const folder of ["main/.git", "main/.git/worktrees/one"]) writeFileSync(join(directory, folder, "HEAD"), "");
+  } else {
+    mkdirSync(join(directory, ".git"));
+    writeFileSync(join(directory, ".git/HEAD"), "");
+  }
   const record = join(directory, "record.ndjson");
   const events: TurnEvent[] = [];
   const asked: PermissionRequest[] = [];
@@ -167,6 +178,12 @@ describe("codex exec", () => {
       "$ git add limit.txt && git -c user.name=n -c user.email=n@example.com commit -qm limit",
       "$ echo hi; exit 3",
     ]);
+  });
+
+  test("lets a worker in a worktree commit, and names no file as writable", async () => {
+    const { directory, starts } = await turn(["work"], { permissions: { ask: "deny" }, worktree: true });
+    const roots = ["artifacts", "main/.git/worktrees/one", "main/.git"].map((path) => join(directory, path));
+    expect(starts[0]?.argv).toContain(`sandbox_workspace_write.writable_roots=${JSON.stringify(roots)}`);
   });
 
   test("goes on with a conversation, whose running total is subtracted", async () => {

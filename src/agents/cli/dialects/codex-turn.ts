@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer } from "../../../kernel/agent.ts";
+import { gitDirectories, repositoryRoot } from "../../../lib/git-directories.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
@@ -190,14 +191,23 @@ export function codexCommand({ request }: DialectTurn): {
   const program = role.cli_command ?? ["codex"];
   const { write, network } = permissionsOf(role);
   if (write === "none") return { program, settings: [], sandbox: "read-only" };
-  // The sandbox keeps `.git` from being written, and commits need it.
-  const git = join(payload.workspace, ".git");
-  const writable = [payload.artifacts_dir, ...(existsSync(git) ? [git] : [])];
+  const writable = [payload.artifacts_dir, ...written(payload.workspace)];
   const settings = [
     `sandbox_workspace_write.writable_roots=${JSON.stringify(writable)}`,
     ...(network === undefined ? [] : [`sandbox_workspace_write.network_access=${network}`]),
   ];
   return { program, settings: settings.flatMap((setting) => ["-c", setting]), sandbox: "workspace-write" };
+}
+
+/**
+ * What a commit writes beside the files. The sandbox protects it, and runs no command at all if a file is named as writable. An empty `.git`
+ * belongs to a sandbox at work.
+ */
+function written(workspace: string): readonly string[] {
+  const root = repositoryRoot(workspace);
+  if (root === undefined) return [];
+  const { own, common } = gitDirectories(root);
+  return [...new Set([own, common])].filter((path) => existsSync(join(path, "HEAD")));
 }
 
 /** Variables of every codex process. */

@@ -1,0 +1,43 @@
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+/** The nearest directory from here up with a `.git`: a folder, or the file of a worktree or submodule. */
+export function repositoryRoot(directory: string): string | undefined {
+  for (let here = resolve(directory); ; here = dirname(here)) {
+    if (existsSync(join(here, ".git"))) return here;
+    if (here === dirname(here)) return undefined;
+  }
+}
+
+/**
+ * The real paths of the git directories of a repository's root: its own, and the one that all worktrees have in common, mostly the same. The
+ * `.git` of a worktree or submodule is a file that names its own, in which `commondir` names the common one.
+ */
+export function gitDirectories(root: string): { readonly own: string; readonly common: string } {
+  const dotGit = join(root, ".git");
+  const named = isFolder(dotGit) ? undefined : /^gitdir: (.+?)\r?\n?$/.exec(textIn(dotGit) ?? "")?.[1];
+  if (named === undefined) return { own: realPath(dotGit), common: realPath(dotGit) };
+  const own = resolve(root, named);
+  const common = textIn(join(own, "commondir"))?.trim();
+  return { own: realPath(own), common: realPath(common === undefined || common === "" ? own : resolve(own, common)) };
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function textIn(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
