@@ -111,6 +111,7 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
     pending_decisions: pending.filter((one) => one.kind !== "question"),
     kept: (row.state === "closed" ? unheard : keptCommands)(store, row.session_id),
     holds: [...ledger.holds.values()],
+    quota: [...ledger.quotas].map(([account, { windows, at }]) => ({ account, windows, at })),
     children: store
       .sessions({ parent: row.session_id })
       .filter(isBegun)

@@ -27,11 +27,13 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
   const dialect = dialectOf(role);
   const command = plainCommand(role);
   const pass_env = variablesOf(role);
+  const account = role.account ?? accountOf(role);
   const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "manager" ? 1 : 2)) > 1;
   return {
     ...role,
     ...(command !== undefined && { cli_command: [...command] }),
     ...(pass_env !== undefined && { pass_env: [...pass_env] }),
+    ...(account !== undefined && { account }),
     backend: role.backend ?? "cli",
     ...(dialect !== undefined && { dialect }),
     capabilities: role.capabilities ?? [],
@@ -52,6 +54,18 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
 export function variablesOf(role: Pick<Role, "cli_command" | "pass_env">): readonly string[] | undefined {
   const program = agentProgramOf(role);
   return role.pass_env ?? (program && AGENT_PROGRAMS[program].pass_env);
+}
+
+/** The account of a role that names none: its program's own login, except of a program with several. */
+function accountOf(role: Role): string | undefined {
+  const program = agentProgramOf(role);
+  return program === "opencode" ? undefined : program;
+}
+
+/** Whether the role's program is known to tell no cost. Without a `price` its cost is unknown. */
+export function tellsNoCost(role: Role): boolean {
+  const program = agentProgramOf(role);
+  return program === "codex" || program === "gemini";
 }
 
 /** The dialect of a `cli` role: its own, else by the program's name, else `envelope`; undefined for other backends. */

@@ -3,6 +3,7 @@ import { keepConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
 import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnpriced } from "./figures.ts";
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
+import { watchQuota } from "./quota.ts";
 import { countsTime, limitRoles } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
 import {
@@ -54,8 +55,8 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
 /** The ledger's changes for a late fact: it moves nothing, but its usage counts. */
 export function accountLate(ledger: Ledger, fact: Fact): Change[] {
   const after = figuresLate(ledger, fact);
-  if (after === ledger.figures) return [];
-  const changes = [put("figures", "figures", after)];
+  const changes: Change[] = after === ledger.figures ? [] : [put("figures", "figures", after)];
+  watchQuota(ledger, fact, ledger.figures.closed !== undefined, changes);
   const spends = new StepSpends(ledger);
   spends.late(fact);
   spends.write(changes);
@@ -101,6 +102,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   for (const command of commands) after = accountCommand(ledger, fact, command, after, changes);
   withdrawPermissions(ledger, changes);
   limitRoles(ledger, fact, after.closed !== undefined, changes);
+  watchQuota(ledger, fact, after.closed !== undefined, changes);
   const cut = cutShort(ledger, fact, changes);
   after = withUnpriced(after, cut.length);
   countSpends(ledger, fact, cut, changes);

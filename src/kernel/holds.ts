@@ -1,6 +1,7 @@
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
 import { withConversation } from "./conversations.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, put } from "./ledger.ts";
+import { QUOTA_HOLD, reservesOf } from "./quota.ts";
 import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, FactOf } from "./mode.ts";
 import { backoff } from "./step.ts";
@@ -16,6 +17,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   rate_limited: "wait until its limit allows work again",
   authentication: "log in with its program",
   trust: "let its program trust the workspace",
+  quota_reserved: "wait for the reset, or release it to use the reserve of its account",
   budget_exhausted: "release it to give it its budget once more",
 };
 
@@ -29,6 +31,7 @@ export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
       account === undefined ? [] : [[role_id, account] as const],
     ),
     ...roleTermsOf(fact.payload.roles),
+    ...reservesOf(fact),
   };
 }
 
@@ -146,7 +149,7 @@ export function remedyFor(reason: string): string {
 
 /** Whether any hold keeps the role from taking turns at that time. */
 export function isHeld({ holds }: Ledger, role_id: string, at: Instant): boolean {
-  return [role_id, BUDGET_HOLD + role_id, RATE_HOLD + role_id].some((id) => {
+  return [role_id, BUDGET_HOLD + role_id, RATE_HOLD + role_id, QUOTA_HOLD + role_id].some((id) => {
     const hold = holds.get(id);
     return hold !== undefined && isHeldAt(hold, at);
   });

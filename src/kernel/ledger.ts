@@ -1,8 +1,8 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Budget } from "../protocol/payload.ts";
-import type { Conversation } from "../protocol/record.ts";
+import type { Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { AskedPermission, Change, CriterionReference, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
+import type { AskedPermission, Change, CriterionReference, Fact, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
 /**
  * A turn that is `offered` to a seat, `open` in the hands of an agent, or in doubt after a crash: a person is `asked`
@@ -107,6 +107,8 @@ export interface LedgerHold {
   readonly since?: Instant;
   /** The account whose roles are held together. */
   readonly account?: string;
+  /** The window of the account that has no more left than its reserve. */
+  readonly window?: string;
   /** The role's own limit, if the hold comes from one and not from a failure. */
   readonly limit?: LimitUsed;
 }
@@ -132,10 +134,20 @@ export interface LedgerTerms {
   readonly retry_backoff_ms?: number;
   /** The account of each role that has one. */
   readonly accounts: readonly (readonly [role_id: string, account: string])[];
+  /** The part of its windows that an account keeps, in percent. */
+  readonly reserves?: readonly (readonly [account: string, percent: number])[];
   /** The budget of each role that has one. */
   readonly budgets?: readonly (readonly [role_id: string, budget: RoleBudget])[];
   /** Roles that share a rate limit, and how many turns a minute they may take together. */
   readonly rates?: readonly (readonly [roles: readonly [string, ...string[]], turns_per_minute: number])[];
+}
+
+/** The windows of an account, as its programs told them last. */
+export interface LedgerQuota {
+  readonly windows: readonly QuotaWindow[];
+  readonly at: Instant;
+  /** Until then a person lets it use its reserve. */
+  readonly waived?: Instant;
 }
 
 /** What the ended turns of a role, or of a subject, have used. */
@@ -197,6 +209,8 @@ export interface Ledger {
   readonly conversations: Map<string, Conversation>;
   /** By role and by subject (`spends.ts`). */
   readonly spends: Map<string, LedgerSpend>;
+  /** By account (`quota.ts`). */
+  readonly quotas: Map<string, LedgerQuota>;
   terms: LedgerTerms;
   figures: LedgerFigures;
 }
@@ -214,6 +228,7 @@ export interface LedgerValues {
   readonly grant: LedgerGrant;
   readonly conversation: Conversation;
   readonly spend: LedgerSpend;
+  readonly quota: LedgerQuota;
   readonly terms: LedgerTerms;
   readonly figures: LedgerFigures;
 }
@@ -231,6 +246,7 @@ const MAP_OF = {
   grant: "grants",
   conversation: "conversations",
   spend: "spends",
+  quota: "quotas",
 } as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, keyof Ledger>;
 
 /** The collections of the engine. A mode MUST NOT use these names. */
@@ -255,6 +271,7 @@ export function emptyLedger(): Ledger {
     grants: new Map(),
     conversations: new Map(),
     spends: new Map(),
+    quotas: new Map(),
     terms: { accounts: [] },
     figures: {
       turns: 0,
@@ -284,6 +301,12 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
 /** A write to the ledger. The value must be plain data. */
 export function put<C extends keyof LedgerValues>(collection: C, id: string, value: LedgerValues[C]): Change {
   return { put: collection, id, value: value as unknown as JsonObject };
+}
+
+/** The role whose turn ended with this fact. A failure is told by the scheduler, and names the role. */
+export function roleOf({ turns }: Ledger, fact: Fact): string | undefined {
+  if (fact.payload_type !== "turn_failed") return fact.source;
+  return fact.payload.role_id ?? turns.get(fact.payload.turn_id)?.role_id;
 }
 
 /** The turns whose current run ends with a step, given the step's changes to the ledger. */

@@ -1,7 +1,7 @@
 import type { PayloadByType, SpentByARole, Usage } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
 import { type Whose, withUsage } from "./figures.ts";
-import { type Ledger, type LedgerSpend, put } from "./ledger.ts";
+import { type Ledger, type LedgerSpend, put, roleOf } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
 
 const NOTHING: LedgerSpend = {
@@ -27,12 +27,6 @@ export function spendsByRole({ spends }: Pick<Ledger, "spends">): (readonly [rol
 /** What the turns about a subject have spent; undefined before the first has ended. */
 export function spendOf({ spends }: Ledger, subject: string): LedgerSpend | undefined {
   return spends.get(OF_SUBJECT + subject);
-}
-
-/** The role whose turn ended with this fact. A failure is told by the scheduler, and names the role. */
-export function roleOf({ turns }: Ledger, fact: Fact): string | undefined {
-  if (fact.payload_type !== "turn_failed") return fact.source;
-  return fact.payload.role_id ?? turns.get(fact.payload.turn_id)?.role_id;
 }
 
 /** The spends of one step, by role and by subject. */

@@ -11,6 +11,7 @@ import type { PayloadByType } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
 import { oneLine } from "./events.ts";
+import { spendWords, spentWords } from "./usage-words.ts";
 
 type Report = PayloadByType["final_report"];
 
@@ -88,6 +89,7 @@ function replace(path: string, lines: Iterable<string>): void {
 /** The report for people: the outcome, each ticket with its outputs, and what to do next. */
 function* reportMarkdown(report: Report, presentation: Presentation, home: string): IterableIterator<string> {
   const { tickets, clarifications = [], next_steps } = report;
+  const spent = spendWords(report.usage.by_role);
   yield* [
     `# ${phrase(report.requirement) || report.session_id}`,
     "",
@@ -95,6 +97,7 @@ function* reportMarkdown(report: Report, presentation: Presentation, home: strin
     "",
     `- ${durationText(report)}, recoveries: ${report.recoveries}`,
     `- ${usageText(report.usage)}`,
+    ...(spent === undefined ? [] : [`- ${spent}`]),
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
   if (tickets.length > 0)
@@ -163,7 +166,8 @@ function ticketSection(ticket: ReportedTicket, home: string): string[] {
   const artifacts = (ticket.artifacts ?? []).map(({ label, uri }) => `${label}: ${openable(uri, home)}`);
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
   const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
-  const entries = [...outputs, ...artifacts, ...issues, ...suggestions].map((entry) => `- ${phrase(entry)}`);
+  const used = ticket.usage && ticket.usage.input_tokens !== null ? [`used: ${spentWords(ticket.usage)}`] : [];
+  const entries = [...outputs, ...artifacts, ...issues, ...suggestions, ...used].map((entry) => `- ${phrase(entry)}`);
   const summary = quoted(ticket.summary ?? "");
   if (summary.length + entries.length === 0) return [];
   const parts = [summary, entries].filter((part) => part.length > 0);

@@ -1,18 +1,22 @@
-import type { Ledger, LedgerSpend } from "../kernel/ledger.ts";
+import type { Ledger, LedgerFigures, LedgerSpend } from "../kernel/ledger.ts";
 import { spendsByRole } from "../kernel/spends.ts";
 import type { Spent, TotalUsage } from "../protocol/payload.ts";
 
 /** The usage of a session. The cost is null (unknown) as soon as one turn did not report it. */
 export function usageOf(ledger: Pick<Ledger, "figures" | "spends">): TotalUsage {
-  const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, unpriced_turns } = ledger.figures;
   const by_role = spendsByRole(ledger).map(([role_id, spend]) => ({ role_id, ...spentOf(spend) }));
+  return { ...totalOf(ledger.figures), ...(by_role.length > 0 ? { by_role } : {}) };
+}
+
+/** The same without the parts of the roles. */
+export function totalOf(figures: LedgerFigures): TotalUsage {
+  const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, unpriced_turns } = figures;
   return {
     turns,
     input_tokens,
     output_tokens,
     ...(cached_tokens > 0 ? { cached_tokens } : {}),
     cost_usd: unpriced_turns > 0 ? null : cost_usd,
-    ...(by_role.length > 0 ? { by_role } : {}),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { spendWords } from "../log/usage-words.ts";
+import type { TotalUsage } from "../protocol/payload.ts";
 import { cut } from "../protocol/refusal.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
@@ -29,6 +31,8 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   if (ending.tickets.length > 0) lines.push("");
   const style = headlineStyle(ending);
   lines.push(...hanging(headline(ending, resumed), output.width, 2).map((line) => output.style(style, line)));
+  const spent = spendWords((ending.usage as Partial<TotalUsage>).by_role);
+  if (spent !== undefined) lines.push(...hanging(safeLine(spent), output.width, 2));
   if (ending.message !== undefined) lines.push(...wrappedLines(localize(output, ending.message), output.width, 0));
   lines.push(...interruptedLines(output, ending.interrupted_turns), ...troubles(ending.tickets, output));
   lines.push(...unheardLines(output, ending.unheard));

@@ -41,9 +41,9 @@ function turnOf({ turn_id, run, role_id, subject }: TurnAbout): object {
 }
 
 /** When each turn began is in its `turn_request`. */
-function standing({ state, counts, turns, waiting, running, checking, held }: Standing): object {
+function standing({ state, counts, turns, usage, waiting, running, checking, held }: Standing): object {
   const under_way = running.map(({ turn_id, role_id, subject }) => ({ turn_id, role_id, ticket_id: subject }));
-  return { state, counts, turns, waiting, running: under_way, checking, held };
+  return { state, counts, turns, usage, waiting, running: under_way, checking, held };
 }
 
 function result(out: Output, ending: Ending): object {

@@ -1,4 +1,5 @@
 import { formatDuration } from "../lib/durations.ts";
+import { totalWords } from "../log/usage-words.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { clipped, hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
@@ -133,7 +134,10 @@ function doneWords(counts: Standing["counts"]): string {
 }
 
 /** The standing in one line: which role works on what and for how long, what is checked, which roles are held, and the counts. */
-function standingWords({ state, counts, turns, waiting, running, checking, held }: Standing, now: number): string {
+function standingWords(
+  { state, counts, turns, waiting, usage, running, checking, held }: Standing,
+  now: number,
+): string {
   const states = Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${status}`] : []));
   return [
     `${state}: ${runningWords(running, now) || "no agent"}`,
@@ -141,6 +145,7 @@ function standingWords({ state, counts, turns, waiting, running, checking, held 
     ...(held.length > 0 ? [`held: ${held.join(", ")}`] : []),
     ...(states.length > 0 ? [states.join(", ")] : []),
     counted(turns, "turn"),
+    ...totalWords(usage),
     ...(waiting > 0 ? [`${counted(waiting, "answer")} awaited`] : []),
   ].join("; ");
 }

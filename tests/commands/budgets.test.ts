@@ -47,6 +47,27 @@ describe("the budget of a role", () => {
   });
 });
 
+describe("a budget in money", () => {
+  it("is refused for a program that tells no cost, until its role has a price", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", THREE);
+    const begin = (more: object) =>
+      typed(here, [
+        "run",
+        "--plan",
+        plan,
+        "--roles",
+        registry(here, { cli_command: ["codex"], ...more }),
+        "--budget-usd",
+        "5",
+      ]);
+    const refused = await begin({});
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(/"shell" tells no cost[^]*"price"[^]*--budget-tokens/);
+    expect((await begin({ price: { input_usd: 1, output_usd: 10 } })).stderr).not.toContain("tells no cost");
+  });
+});
+
 describe("the budgets of two roles", () => {
   it("are renewed together, each by its role", async () => {
     const here = rig();

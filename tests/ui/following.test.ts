@@ -91,6 +91,7 @@ describe("a hold", () => {
 const NOW: Standing = {
   state: "running",
   counts: { pending: 3, in_progress: 2, done: 0 },
+  usage: undefined,
   turns: 1,
   waiting: 0,
   running: [

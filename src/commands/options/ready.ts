@@ -7,7 +7,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
-import { type LimitOptions, nothingToUse } from "./limits.ts";
+import { type LimitOptions, nothingToUse, unpriced } from "./limits.ts";
 import { type InstalledProgram, readyPrograms } from "./programs.ts";
 import { roleProblem, unusableWorkspace } from "./reach.ts";
 import { type Found, type RegistryOptions, settingsFrom } from "./registry.ts";
@@ -44,7 +44,8 @@ export async function readyToBegin(
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const { PATH } = context.environment;
-  const unusable = notYet(config) ?? nothingToUse(config) ?? unusableWorkspace(config.workspace);
+  const unusable =
+    notYet(config) ?? nothingToUse(config) ?? unpriced(config.budget.usd, roles) ?? unusableWorkspace(config.workspace);
   if (unusable) return err(unusable);
   const complete = completeRoles(roles, settings.value);
   if (!complete.ok) return complete;

@@ -1,5 +1,8 @@
 import type { LedgerHold } from "../../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
+import { spendWords } from "../../log/usage-words.ts";
+import { usageOf } from "../../runtime/usage.ts";
+import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
 import { latestNotes, runningTurns } from "../../runtime/feed/standing.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
@@ -82,6 +85,9 @@ export function showSession(
     ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
   ];
   say(out, figures.join(", "));
+  const spent = spendWords(usageOf(ledger).by_role);
+  if (spent !== undefined) say(out, safeLine(spent));
+  for (const line of quotaLines(ledger, now)) say(out, line);
   const next = nextFor(session_id, owner !== undefined, {
     presentation,
     figures: usage,
@@ -98,7 +104,7 @@ function say(out: Output, text: string, style?: Style): void {
 
 /** A hold, and whether it ends by itself; undefined for a rate limit that has ended. */
 function describeHold(
-  { role_id, reason, until, limit }: LedgerHold,
+  { role_id, reason, until, limit, account, window }: LedgerHold,
   now: number,
 ): { text: string; byItself: boolean } | undefined {
   const role = safeLine(role_id);
@@ -112,6 +118,14 @@ function describeHold(
       return {
         text: `Role ${role} is limited to ${counted(limit.max, "turn")} a minute: the next at ${here(until, now)}`,
         byItself: true,
+      };
+    }
+    case "quota": {
+      if (until === undefined || milliseconds(until) <= now) return undefined;
+      const left = `${account ?? role} ${window ?? ""}`.trim();
+      return {
+        text: `Role ${role} is held until ${resetMoment(milliseconds(until), now)}: of ${safeLine(left)} no more than the reserve is left`,
+        byItself: false,
       };
     }
     default: {

@@ -685,6 +685,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "max_clarification_rounds": "",
    "max_escalations": "",
    "max_recoveries": "",
+   "accounts": "",
    "max_hold_s": "",
    "dependency_notice_s": "",
    "plan_approval": "",
@@ -766,6 +767,17 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
     "required": []
    },
    "budget": "common.budget",
+   "price": {
+    "fields": {
+     "input_usd": "",
+     "cached_usd": "",
+     "output_usd": ""
+    },
+    "required": [
+     "input_usd",
+     "output_usd"
+    ]
+   },
    "system_prompt": "",
    "account": ""
   },

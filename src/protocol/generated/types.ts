@@ -327,6 +327,7 @@ export type Role = {
   readonly sandbox?: Sandbox;
   readonly rate_limit?: RateLimit;
   readonly budget?: Budget;
+  readonly price?: Price;
   readonly system_prompt?: string;
   /**
    * Roles with the same account share its limits and holds.
@@ -366,6 +367,17 @@ export type RateLimit = {
    * The most envelopes in one turn.
    */
   readonly messages_per_minute?: number;
+};
+/**
+ * Dollars for a million tokens: the cost of turns whose program tells tokens but no cost.
+ */
+export type Price = {
+  readonly input_usd: number;
+  /**
+   * For input that was read from a cache: as `input_usd` if left out.
+   */
+  readonly cached_usd?: number;
+  readonly output_usd: number;
 };
 /**
  * Timeouts, retries and policies. `default` is the value of a key that is left out.
@@ -422,6 +434,7 @@ export type SchedulerConfiguration = {
    * How often a turn is repeated after the scheduler died.
    */
   readonly max_recoveries?: number;
+  readonly accounts?: Accounts;
   /**
    * Seconds that a role may be held before the session stops, if nothing else can go on.
    */
@@ -449,6 +462,18 @@ export type SchedulerConfiguration = {
   readonly retention?: Retention;
   readonly auth_profiles?: AuthProfiles;
   readonly metadata?: Metadata;
+};
+/**
+ * What is kept of the accounts of roles, by their names.
+ */
+export type Accounts = {
+  readonly [k: string]: Account;
+};
+export type Account = {
+  /**
+   * No turn begins when no more than so many percent of one of its windows are left.
+   */
+  readonly reserve?: number;
 };
 /**
  * Criteria that no manager can drop: for every ticket, and for every merge.
@@ -1114,6 +1139,7 @@ export type ResolvedConfiguration = {
    * How often a turn is repeated after the scheduler died.
    */
   readonly max_recoveries: number;
+  readonly accounts?: Accounts;
   /**
    * Seconds that a role may be held before the session stops, if nothing else can go on.
    */

@@ -2,6 +2,7 @@ import { Bus, type SessionEvent } from "../bus.ts";
 import type { ReadableSession } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
 import { TurnNotes, workload } from "./standing.ts";
+import { totalOf } from "../usage.ts";
 import { SubjectCounts } from "./subject-counts.ts";
 
 /** As much of a session of this process as its feed needs. */
@@ -48,6 +49,7 @@ export function liveFeed(session: LiveSession): SessionFeed {
         state: stateOf(session),
         counts: session.view().counts,
         turns: figures.turns,
+        usage: totalOf(figures),
         waiting: asks.size,
         ...found,
         running: notes.of(found.running),

@@ -1,6 +1,6 @@
 import type { LedgerChecks, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import { objectOf } from "../../lib/json.ts";
-import type { PayloadType } from "../../protocol/payload.ts";
+import type { PayloadType, TotalUsage } from "../../protocol/payload.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { latestOf } from "../../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -12,6 +12,8 @@ export interface Standing {
   readonly counts: Readonly<Record<string, number>>;
   /** How many turns it has taken so far. */
   readonly turns: number;
+  /** What the turns that ended have used so far; undefined if that is not known. */
+  readonly usage: TotalUsage | undefined;
   /** How many things it waits for a person for. */
   readonly waiting: number;
   readonly running: readonly RunningTurn[];
@@ -42,9 +44,10 @@ export function workload(
   return {
     running: runningTurns(turns),
     checking: [...checks].flatMap(({ subject }) => subject ?? []),
-    held: [...holds].flatMap(({ role_id, reason, limit }) =>
-      limit?.limit === "turns_per_minute" ? [] : [`${role_id} (${reason})`],
-    ),
+    held: [...holds].flatMap(({ role_id, reason, limit, until }) => {
+      if (limit?.limit === "turns_per_minute") return [];
+      return limit?.limit === "quota" ? [`${role_id} (${reason} until ${until})`] : [`${role_id} (${reason})`];
+    }),
   };
 }
 

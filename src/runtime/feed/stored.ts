@@ -8,6 +8,7 @@ import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
+import { totalOf } from "../usage.ts";
 import { SubjectCounts } from "./subject-counts.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
@@ -89,6 +90,7 @@ export class StoredFeed implements SessionFeed {
       state: row?.state ?? "",
       counts: this.counts(),
       turns: figures?.turns ?? 0,
+      usage: figures && totalOf(figures),
       waiting: asks?.length ?? 0,
       running: this.#notes.of(found?.running ?? []),
       checking: found?.checking ?? [],

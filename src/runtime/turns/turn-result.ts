@@ -6,6 +6,7 @@ import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol
 import { isNotice, type TypedPayload, type Usage } from "../../protocol/payload.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
 import { inlineField } from "./attached.ts";
+import { priced } from "./priced.ts";
 import type { FactInput } from "../facts.ts";
 
 /** The fact of how a turn ended: its answer if that is valid, else a `turn_failed`. */
@@ -13,7 +14,7 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
   const { role, stamp, payload } = request;
   const result = checked(given);
   const { answer, exit, conversation, quota } = result;
-  const usage = result.usage ?? (answer?.payload.usage as Usage | undefined);
+  const usage = priced(result.usage ?? (answer?.payload.usage as Usage | undefined), role);
   const base = {
     subject: stamp.subject,
     turn: stamp,
@@ -45,7 +46,8 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
 }
 
 /** The fact that tells only what a run has used that is cut off; undefined if its program told nothing. */
-export function factOfCutOff({ usage, quota }: TurnResult, { role, stamp }: TurnRequest): FactInput | undefined {
+export function factOfCutOff({ usage: told, quota }: TurnResult, { role, stamp }: TurnRequest): FactInput | undefined {
+  const usage = priced(told, role);
   if (usage === undefined && quota === undefined) return undefined;
   return {
     source: "scheduler",

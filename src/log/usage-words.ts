@@ -1,0 +1,51 @@
+import type { Spent, SpentByARole, TotalUsage } from "../protocol/payload.ts";
+
+/** What each role has used: `codex 41k tokens, cost unknown · claude 120k tokens, $0.84`. Undefined if no program told anything. */
+export function spendWords(by_role: readonly SpentByARole[] = []): string | undefined {
+  if (!by_role.some(hasTold)) return undefined;
+  return by_role.map((spent) => `${spent.role_id} ${spentWords(spent)}`).join(" · ");
+}
+
+/** The tokens and the cost of a session so far; nothing if no program told any. */
+export function totalWords(usage: TotalUsage | undefined): string[] {
+  const { input_tokens = 0, output_tokens = 0, cost_usd = 0 } = usage ?? {};
+  const tokens = input_tokens + output_tokens;
+  return tokens > 0 ? [`${short(tokens)} tokens, ${costWords(cost_usd)}`] : [];
+}
+
+/** The tokens and the cost, each `at least` so much where some turn did not tell it. */
+export function spentWords({
+  input_tokens,
+  output_tokens,
+  untold_turns = 0,
+  cost_usd,
+  told_usd,
+  computed,
+}: Spent): string {
+  const tokens = (input_tokens ?? 0) + (output_tokens ?? 0);
+  const least = untold_turns > 0 ? "at least " : "";
+  const used = input_tokens === null ? "tokens unknown" : `${least}${short(tokens)} tokens`;
+  return `${used}, ${costWords(cost_usd, told_usd)}${computed === true ? " (by its price)" : ""}`;
+}
+
+/** `$0.84`, or that it is unknown. */
+function costWords(cost_usd: number | null, told_usd = 0): string {
+  if (cost_usd !== null) return dollars(cost_usd);
+  return told_usd > 0 ? `at least ${dollars(told_usd)}` : "cost unknown";
+}
+
+function dollars(usd: number): string {
+  return usd > 0 && usd < 0.01 ? "under $0.01" : `$${usd.toFixed(2)}`;
+}
+
+/** Whether a role's turns told any tokens or cost. */
+function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }: SpentByARole): boolean {
+  return (input_tokens ?? 0) + (output_tokens ?? 0) > 0 || (cost_usd ?? 0) > 0 || told_usd > 0;
+}
+
+/** `950`, `41k`, `1.2M`. */
+function short(tokens: number): string {
+  if (tokens < 1_000) return String(tokens);
+  if (tokens < 999_500) return `${Math.round(tokens / 1_000)}k`;
+  return `${(tokens / 1_000_000).toFixed(1)}M`;
+}

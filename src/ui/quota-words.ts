@@ -1,0 +1,53 @@
+import type { Ledger } from "../kernel/ledger.ts";
+import { parseDuration } from "../lib/durations.ts";
+import type { QuotaWindow } from "../protocol/record.ts";
+import { milliseconds } from "../protocol/timestamp.ts";
+import { safeLine } from "./display.ts";
+
+const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const WEEK_MS = 7 * 86_400_000;
+
+/** So many points of a window between its used and its elapsed part are no difference. */
+const POINTS = 10;
+
+/** A line for each window of the session's accounts that has not been reset since it was told. */
+export function quotaLines({ quotas, terms }: Pick<Ledger, "quotas" | "terms">, now: number): string[] {
+  return [...quotas]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([account, { windows }]) => {
+      const reserve = terms.reserves?.find(([one]) => one === account)?.[1];
+      const ahead = windows.filter(({ resets_at }) => milliseconds(resets_at) > now);
+      return ahead.map((window) => windowWords(account, window, reserve, now));
+    });
+}
+
+/** `codex week 63 % left, resets Thu 09:00, reserve 20 %, on pace`. */
+export function windowWords(account: string, window: QuotaWindow, reserve: number | undefined, now: number): string {
+  const pace = paceOf(window, now);
+  return [
+    `${safeLine(account)} ${safeLine(window.name)} ${Math.round(100 - window.used_percent)} % left`,
+    `resets ${resetMoment(milliseconds(window.resets_at), now)}`,
+    ...(reserve === undefined ? [] : [`reserve ${reserve} %`]),
+    ...(pace === undefined ? [] : [pace]),
+  ].join(", ");
+}
+
+/** `09:00` today, `Thu 09:00` within a week, else `2026-12-24 09:00`; local time. */
+export function resetMoment(at: number, now: number): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  if (date.toDateString() === new Date(now).toDateString()) return time;
+  if (at - now <= WEEK_MS) return `${WEEKDAYS[date.getDay()]} ${time}`;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}
+
+/** How much is used compared with the part of the window that has passed; undefined if its name is no length. */
+function paceOf({ name, used_percent, resets_at }: QuotaWindow, now: number): string | undefined {
+  const [length = ""] = name.split(" ");
+  const parsed = parseDuration(length === "week" ? "7d" : length);
+  if (!parsed.ok || parsed.value === 0) return undefined;
+  const elapsed = 100 - ((milliseconds(resets_at) - now) / parsed.value) * 100;
+  if (Math.abs(used_percent - elapsed) <= POINTS) return "on pace";
+  return used_percent > elapsed ? "ahead of pace" : "behind pace";
+}
