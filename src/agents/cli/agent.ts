@@ -142,8 +142,11 @@ async function runProcess(
   const missed_variable = missedVariable(stderr_tail, settings.environment, environment);
   const result = turnResult(request, limits, end, { ...heard, stderr_tail, missed_variable });
   const { conversation, gone } = heard;
-  if (end.cause === "exited" && gone !== undefined && request.conversation && !repaired) return { result, gone };
-  if (end.cause !== "exited" || heard.repair === undefined || conversation === undefined || repaired) return { result };
+  // One that was told to exit may be slow to do so.
+  const isOver = end.cause === "exited" || end.cause === "answered";
+  if (!isOver || repaired) return { result };
+  if (gone !== undefined && request.conversation) return { result, gone };
+  if (heard.repair === undefined || conversation === undefined) return { result };
   return { result, repair: { conversation, prompt: heard.repair } };
 }
 

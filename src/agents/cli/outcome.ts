@@ -69,7 +69,7 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
       if (output.anyExit === true && output.answer !== undefined) return undefined;
       return output.failure ?? exitFailure(request, end, output);
     case "answered":
-      return undefined;
+      return output.answer === undefined ? (output.failure ?? unanswered(request, end, output)) : undefined;
     case "output_limit":
       // Output after the answer does not invalidate it.
       if (output.answer !== undefined) return undefined;
@@ -113,7 +113,11 @@ function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Fail
       details: detailsOf(end, output, {}),
     });
   }
-  if (output.answer !== undefined) return undefined;
+  return output.answer === undefined ? unanswered(request, end, output) : undefined;
+}
+
+function unanswered(request: TurnRequest, end: RunEnd, output: RunOutput): Failure {
+  const who = nameOf(request);
   const last = output.refused.at(-1);
   if (last === undefined) {
     return failure("no_answer", `${who} exited with code 0 without printing an answer.`, {

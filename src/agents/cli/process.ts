@@ -69,6 +69,9 @@ export class SupervisedRun {
   #waiting = 0;
   #waitFor: Promise<void> | undefined;
   #over = false;
+  #isGiven = false;
+  /** What is said before the input is given. */
+  readonly #unsaid: (string | Buffer)[] = [];
 
   constructor(launched: Launched, limits: RunLimits, listener: RunListener | OutputListener, signal: AbortSignal) {
     this.#launched = launched;
@@ -88,19 +91,23 @@ export class SupervisedRun {
   /** Writes the input, then end of file unless more will be said. The time limits count from here. */
   give(input: string | Buffer, more = false): void {
     if (this.#over) return;
-    this.#launched.stdin.write(input);
+    this.#isGiven = true;
+    for (const text of [input, ...this.#unsaid]) this.#launched.stdin.write(text);
     if (!more) this.#launched.stdin.end();
     this.#time.start();
   }
 
-  /** Writes to a process that was given its input with `more`. */
+  /** Writes to a process that is given its input with `more`: after it, if it has not been given yet. */
   say(text: string | Buffer): void {
-    if (!this.#over) this.#launched.stdin.write(text);
+    if (this.#over) return;
+    if (this.#isGiven) this.#launched.stdin.write(text);
+    else this.#unsaid.push(text);
   }
 
-  /** Ends the input of a process that was given it with `more`. */
+  /** Ends the input of a process that was given it with `more`: it has `answer_grace_ms` to exit, and no other limit. */
   close(): void {
     this.#launched.stdin.end();
+    this.#time.answered();
   }
 
   /** Suspends the time limits while a person is waited for. */

@@ -1,6 +1,4 @@
-import { isSpoken } from "../../agents/cli/dialects/index.ts";
 import { directoryObstacle, programFile, programObstacle } from "../../agents/program-file.ts";
-import { dialectOf } from "../../config/role-defaults.ts";
 import { mayEnter } from "../../lib/directory.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -12,19 +10,20 @@ export function programOf(role: Role, directory: string, path: string | undefine
   return program === undefined ? undefined : programFile(program, directory, role.env?.["PATH"] ?? path);
 }
 
-/** Why a role cannot be used: `configuration` for a backend or dialect that is not supported, `environment` for a missing program. */
+/** Why a role cannot be used: `configuration` for a backend that is not supported, `environment` for a missing program. */
 export function roleProblem(role: Role, directory: string, path: string | undefined): Failure | undefined {
   return unsupported(role) ?? missingProgram(role, directory, path);
 }
 
-function unsupported(role: Role): Failure | undefined {
-  const backend = role.backend ?? "cli";
-  const dialect = dialectOf(role);
-  if (backend === "cli" && dialect !== undefined && isSpoken(dialect)) return undefined;
-  const what = backend === "cli" ? `the dialect ${dialect}` : `the backend ${backend}`;
-  return failure("configuration", `The role ${role.role_id} uses ${what}, which this version does not support yet.`, {
-    hint: 'Use a program that speaks the envelope dialect: --manager "CMD", --worker "CMD", or --crew embedded with --plan FILE.',
-  });
+function unsupported({ role_id, backend = "cli" }: Role): Failure | undefined {
+  if (backend === "cli" || backend === "acp") return undefined;
+  return failure(
+    "configuration",
+    `The role ${role_id} uses the backend ${backend}, which this version does not support yet.`,
+    {
+      hint: "Use a program: --manager CMD, --worker CMD, or --crew embedded with --plan FILE.",
+    },
+  );
 }
 
 function missingProgram(role: Role, directory: string, path: string | undefined): Failure | undefined {

@@ -1,0 +1,73 @@
+import type {
+  AnyMessage,
+  ClientContext,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+} from "@agentclientprotocol/sdk";
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+
+/** What the agent sends without being asked. */
+export interface Heard {
+  readonly update: (update: JsonObject) => void;
+  readonly permission: (request: RequestPermissionRequest) => Promise<RequestPermissionResponse>;
+}
+
+/**
+ * A connection of the ACP library to an agent whose lines come one by one. The library gets well-formed requests, and responses to what it
+ * asked; it would print others on the terminal. Updates pass it by, so that those before a response are taken before it.
+ */
+export class Connection {
+  readonly #heard: Heard;
+  readonly #say: (line: string) => void;
+  /** The ids of the requests that have no response yet. */
+  readonly #open = new Set<Json>();
+  readonly #readable: ReadableStream<AnyMessage>;
+  #incoming: ReadableStreamDefaultController<AnyMessage> | undefined;
+
+  constructor(say: (line: string) => void, heard: Heard) {
+    this.#say = say;
+    this.#heard = heard;
+    this.#readable = new ReadableStream({ start: (controller) => void (this.#incoming = controller) });
+  }
+
+  /** Carries out `conversation` with the agent. Rejects with what it throws, and when the connection is closed before. */
+  async with<T>(conversation: (agent: ClientContext) => Promise<T>): Promise<T> {
+    // Loaded when an agent is first spoken to: it takes a tenth of a second.
+    const { client } = await import("@agentclientprotocol/sdk");
+    const writable = new WritableStream<AnyMessage>({ write: (message) => this.#send(message) });
+    const connected = client({ name: "bosun" })
+      .onRequest("session/request_permission", ({ params }) => this.#heard.permission(params))
+      .connectWith({ readable: this.#readable, writable }, conversation);
+    return connected.finally(() => {
+      this.#incoming = undefined;
+    });
+  }
+
+  /** Takes a parsed line. False if it is no message. */
+  take(message: unknown): boolean {
+    if (!isJsonObject(message) || message.jsonrpc !== "2.0") return false;
+    const { id, method } = message;
+    if (method === "session/update") {
+      this.#heard.update(objectOf(objectOf(message.params).update));
+      return true;
+    }
+    if (id === undefined || (typeof method === "string" ? !isId(id) : !this.#open.delete(id))) return true;
+    this.#incoming?.enqueue(message as unknown as AnyMessage);
+    return true;
+  }
+
+  /** The agent says no more. */
+  close(): void {
+    this.#incoming?.close();
+    this.#incoming = undefined;
+  }
+
+  #send(message: AnyMessage): void {
+    if ("method" in message && "id" in message) this.#open.add(message.id ?? null);
+    this.#say(`${JSON.stringify(message)}\n`);
+  }
+}
+
+function isId(id: Json): boolean {
+  return typeof id === "string" || typeof id === "number" || id === null;
+}

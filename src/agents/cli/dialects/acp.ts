@@ -1,0 +1,234 @@
+import type { ClientContext, RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import type { TurnRequest } from "../../../kernel/agent.ts";
+import { type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
+import { type Failure, failure } from "../../../protocol/failure.ts";
+import { parseLine } from "../../../protocol/limits.ts";
+import type { Usage } from "../../../protocol/payload.ts";
+import type { Conversation } from "../../../protocol/record.ts";
+import type { Refusal } from "../../../protocol/refusal.ts";
+import { later } from "../../../protocol/timestamp.ts";
+import { Connection } from "../../acp/connection.ts";
+import { type AgentSession, chooseMode, chooseModel, introduce, openSession } from "../../acp/conversation.ts";
+import { type AgentError, failureOf, stopFailure } from "../../acp/failures.ts";
+import { decide, locationsOf, optionFor } from "../../acp/permission.ts";
+import { Updates } from "../../acp/updates.ts";
+import { addedCounts, countsOf } from "../../acp/usage.ts";
+import { answerIn, readAnswer } from "../../prompts/answers.ts";
+import { Messages } from "../messages.ts";
+import type { RunEnd } from "../process.ts";
+import type { Dialect, DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
+
+const OPENING_BRACE = 0x7b;
+
+/** How long a limit is waited for that does not say when it ends. */
+const UNTOLD_LIMIT_MS = 60_000;
+
+/** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
+export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
+
+/**
+ * Gemini CLI by ACP. It is never told to trust the folder: it asks for each change then, and Bosun answers by the role's permissions; only
+ * the folder's own hooks and agents stay off.
+ */
+export const gemini: Dialect = (turn) => {
+  const { cli_command = [], model } = turn.request.role;
+  const [program = "gemini", ...flags] = cli_command;
+  const given = [...flags, ...(flags.includes("--acp") ? [] : ["--acp"])];
+  return spoken(turn, [program, ...given, ...(model === undefined ? [] : ["--model", model])], true);
+};
+
+function spoken(turn: DialectTurn, command: readonly string[], modelIsChosen = false): Spoken {
+  return {
+    command,
+    // Agents leave files there.
+    environment: { TMPDIR: turn.scratch() },
+    input: "",
+    converses: true,
+    keepsLines: true,
+    reader: new AcpReader(turn, modelIsChosen),
+  };
+}
+
+/** Holds one turn's conversation with an agent. */
+class AcpReader implements Reader {
+  readonly #turn: DialectTurn;
+  readonly #messages: Messages;
+  readonly #updates: Updates;
+  /** Whether the command names the model. */
+  readonly #modelIsChosen: boolean;
+  readonly #began = performance.now();
+  #connection: Connection | undefined;
+  #session: AgentSession | undefined;
+  /** The request that the agent has not answered yet. */
+  #asked = "initialize";
+  #counts: Usage | undefined;
+  #failure: Failure | undefined;
+  #gone: string | undefined;
+  /** Whether all is said, so that the agent's exit is no surprise. */
+  #isOver = false;
+
+  constructor(turn: DialectTurn, modelIsChosen: boolean) {
+    this.#turn = turn;
+    this.#modelIsChosen = modelIsChosen;
+    this.#messages = new Messages(turn.request, turn.emit, turn.redact);
+    this.#updates = new Updates(turn.show);
+  }
+
+  connect(port: Port): void {
+    this.#connection = new Connection(port.say, {
+      update: (update) => this.#updates.take(update),
+      permission: (request) => this.#permit(request, port),
+    });
+    void this.#converse(this.#connection).finally(() => port.close());
+  }
+
+  mayBeLong(firstByte: number): boolean {
+    return firstByte === OPENING_BRACE;
+  }
+
+  read(line: Buffer, cut: boolean): "console" | "message" {
+    if (cut || line[0] !== OPENING_BRACE) return "console";
+    const parsed = parseLine(line);
+    return parsed.ok && this.#connection?.take(parsed.value) === true ? "message" : "console";
+  }
+
+  end({ cause, exit }: RunEnd): Heard {
+    if (!this.#isOver && cause === "exited" && exit?.code === 0) this.#failure = this.#leftEarly();
+    this.#isOver = true;
+    this.#connection?.close();
+    const { answer, refused } = this.#messages;
+    return {
+      answer,
+      refused,
+      // What it says over the protocol counts, and some agents leave with a code of their own when their input ends.
+      anyExit: true,
+      failure: this.#failure,
+      gone: this.#gone,
+      usage: this.#usage(),
+      conversation: this.#conversation(),
+    };
+  }
+
+  async #converse(connection: Connection): Promise<void> {
+    try {
+      await connection.with((agent) => this.#takeTurn(agent));
+    } catch (error) {
+      // The agent is gone, which `end` tells.
+      if (this.#isOver) return;
+      this.#fail(error);
+    }
+    this.#isOver = true;
+  }
+
+  async #takeTurn(agent: ClientContext): Promise<void> {
+    const { request, prompts, emit } = this.#turn;
+    const { role, conversation } = request;
+    const introduced = await introduce(agent);
+    this.#asked = conversation === undefined ? "session/new" : "session/load";
+    const session = await openSession(agent, introduced, request);
+    if (session.id === "") {
+      this.#failure = failure("agent_failed", `The agent of ${role.role_id} began a session without an id.`);
+      return;
+    }
+    this.#session = session;
+    emit({ kind: "conversation", id: session.id });
+    this.#asked = "session/set_mode";
+    await chooseMode(agent, session, role);
+    this.#asked = "session/set_config_option";
+    if (role.model !== undefined && !this.#modelIsChosen && !(await chooseModel(agent, session, role.model))) {
+      this.#failure = noChoiceOfModel(role.role_id, role.model);
+      return;
+    }
+    this.#asked = "session/prompt";
+    const asked = session.goesOn ? request : inNewSession(request);
+    const prompt = prompts.render(asked, { schema: !session.knowsSchema });
+    const refused = await this.#prompt(agent, session, prompt);
+    if (refused !== undefined) await this.#prompt(agent, session, prompts.repair(refused));
+  }
+
+  /** Puts a prompt and takes the answer to it. Returns why the answer was refused, if it was. */
+  async #prompt(agent: ClientContext, { id }: AgentSession, text: string): Promise<Refusal | undefined> {
+    this.#updates.begin();
+    const told = await agent.request("session/prompt", { sessionId: id, prompt: [{ type: "text", text }] });
+    // The library does not check responses.
+    const response = objectOf(told as unknown as Json);
+    this.#count(response);
+    const { role, payload } = this.#turn.request;
+    this.#failure = stopFailure(role.role_id, response.stopReason);
+    if (this.#failure !== undefined) return undefined;
+    const { structured, text: said } = this.#updates;
+    const read = structured === undefined ? answerIn(said, payload.expects) : readAnswer(structured, payload.expects);
+    if (!read.ok) this.#messages.refuse(Buffer.from(said), read.error);
+    else if (this.#messages.take(read.value.payload_type, read.value.payload) === "answer") return undefined;
+    return this.#messages.refused.at(-1);
+  }
+
+  /** Answers a request for permission by the role's permissions, or as a person says. */
+  async #permit({ toolCall, options }: RequestPermissionRequest, port: Port): Promise<RequestPermissionResponse> {
+    const told = toolCall as unknown as JsonObject;
+    const decided = decide(this.#turn.request, this.#updates.call(told), locationsOf(told));
+    const granted = typeof decided === "string" ? decided === "allow" : (await port.permit(decided)).granted;
+    if (!granted) this.#turn.show(`denied: ${toolCall.title ?? "a tool"}`);
+    const optionId = optionFor(granted, options);
+    return { outcome: optionId === undefined ? { outcome: "cancelled" } : { outcome: "selected", optionId } };
+  }
+
+  #fail(error: unknown): void {
+    const { role, at, conversation } = this.#turn.request;
+    if (!isAgentError(error)) {
+      this.#failure = failure("internal", `The conversation with ${role.role_id} broke off: ${String(error)}.`);
+      return;
+    }
+    const retry_at = later(at, performance.now() - this.#began + UNTOLD_LIMIT_MS);
+    const failed = failureOf(error, { role_id: role.role_id, method: this.#asked, retry_at });
+    const isGone = conversation !== undefined && this.#asked === "session/load" && failed.code === "agent_failed";
+    if (isGone) this.#gone = `The conversation ${conversation.id} cannot be gone on with: ${error.message}.`;
+    this.#failure = failed;
+  }
+
+  #leftEarly(): Failure {
+    const { role } = this.#turn.request;
+    return failure("agent_failed", `${role.role_id} ended before it answered ${this.#asked}.`, {
+      hint: "Is it an agent that speaks ACP? Many programs need a flag or an adapter for it.",
+    });
+  }
+
+  #count(response: JsonObject): void {
+    const counts = countsOf(response);
+    this.#counts = counts && this.#counts ? addedCounts(this.#counts, counts) : counts;
+  }
+
+  /** The cost is that of the whole conversation, so what it had cost before is taken off. */
+  #usage(): Usage | undefined {
+    const { conversation } = this.#turn.request;
+    const { cost } = this.#updates;
+    const before = this.#session?.goesOn === true ? conversation?.total?.cost_usd : 0;
+    const cost_usd = cost === undefined || before === undefined ? undefined : Math.max(0, cost - before);
+    if (cost_usd === undefined) return this.#counts;
+    return { ...this.#counts, cost_usd };
+  }
+
+  #conversation(): Conversation | undefined {
+    if (this.#session === undefined) return undefined;
+    const { tokens, cost } = this.#updates;
+    return {
+      id: this.#session.id,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(cost === undefined ? {} : { total: { cost_usd: cost } }),
+    };
+  }
+}
+
+function inNewSession({ conversation: _none, ...request }: TurnRequest): TurnRequest {
+  return request;
+}
+
+function noChoiceOfModel(role_id: string, model: string): Failure {
+  return failure("agent_failed", `The agent of ${role_id} offers no choice of models, so it cannot use ${model}.`, {
+    hint: "Leave model out of the role, and name it in its cli_command or in the program's own settings.",
+  });
+}
+
+function isAgentError(error: unknown): error is AgentError & Error {
+  return error instanceof Error && "code" in error && typeof error.code === "number";
+}
