@@ -58,7 +58,9 @@ export async function chooseMode(
   const { currentModeId, availableModes } = objectOf(session.offer.modes);
   const offered = new Set(listOf(availableModes).map((mode) => objectOf(mode).id));
   const wanted = ASKING_MODES[permissionsOf(role).write].find((mode) => offered.has(mode));
-  if (wanted === undefined || wanted === currentModeId) return;
+  if (wanted === undefined) return;
+  // Gemini tells a loaded conversation after its response, but before the next one: without this, its past would stand in the answer.
+  if (wanted === currentModeId && !session.goesOn) return;
   await agent.request("session/set_mode", { sessionId: session.id, modeId: wanted });
 }
 

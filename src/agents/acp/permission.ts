@@ -2,6 +2,7 @@ import { isAbsolute, relative, resolve } from "node:path";
 import type { PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
+import { isAllowedCommand } from "../allowed-commands.ts";
 import { commandOf } from "./updates.ts";
 
 /** A tool call for which an agent asks permission. */
@@ -13,9 +14,6 @@ interface AskedCall {
 
 const READS: ReadonlySet<string> = new Set(["read", "search", "think"]);
 const WRITES: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
-
-/** Makes a shell run more than the command that it begins with, or write a file. */
-const SHELL_OPERATORS = /[;&|<>`\n\r]|\$\(/;
 
 /** Whether the role may do this anyway, may not, or a person is asked. */
 export function decide(
@@ -31,7 +29,7 @@ export function decide(
     if (locations.every((path) => [workspace, artifacts_dir].some((folder) => isWithin(folder, workspace, path))))
       return "allow";
   }
-  if (command !== undefined && commands.some((pattern) => matches(pattern, command))) return "allow";
+  if (command !== undefined && isAllowedCommand(command, commands)) return "allow";
   if (call.kind === "fetch" && network !== undefined) return network ? "allow" : "deny";
   if (ask === "deny") return "deny";
   return requestOf(call, command, locations);
@@ -53,13 +51,6 @@ export function optionFor(
 ): string | undefined {
   const kinds = granted ? ["allow_once"] : ["reject_once", "reject_always"];
   return kinds.flatMap((kind) => options.find((option) => option.kind === kind)?.optionId ?? [])[0];
-}
-
-/** `npm test` is that command, `git *` every single command that begins so. */
-function matches(pattern: string, command: string): boolean {
-  const wanted = command.trim();
-  if (!pattern.endsWith("*")) return pattern.trim() === wanted;
-  return wanted.startsWith(pattern.slice(0, -1)) && !SHELL_OPERATORS.test(wanted);
 }
 
 function requestOf(call: AskedCall, command: string | undefined, locations: readonly string[]): PermissionRequest {

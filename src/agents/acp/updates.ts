@@ -28,8 +28,13 @@ export class Updates {
   /** What the conversation cost so far, in US dollars. */
   cost: number | undefined;
 
+  /** Whether a prompt was put: before, only the past is told. */
+  #isBegun = false;
+
   constructor(show: (line: string) => void) {
-    this.#show = show;
+    this.#show = (line) => {
+      if (this.#isBegun) show(line);
+    };
   }
 
   get text(): string {
@@ -38,6 +43,7 @@ export class Updates {
 
   /** Forgets what was said before: a prompt is put. */
   begin(): void {
+    this.#isBegun = true;
     this.#text = "";
     this.structured = undefined;
   }
