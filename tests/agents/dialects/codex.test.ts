@@ -196,6 +196,11 @@ describe("codex exec", () => {
     expect(starts[0]?.argv.slice(-3)).toEqual(["resume", THREAD, "-"]);
     expect(result.usage).toEqual({ input_tokens: 100, output_tokens: 20, cached_tokens: 40 });
     expect(result.conversation?.total).toMatchObject({ input_tokens: 500 });
+    const cutOff = await turn(["resumed"], {
+      permissions: { write: "none" },
+      conversation: { id: THREAD, how: "resume" },
+    });
+    expect(cutOff.result.usage).toMatchObject({ input_tokens: 500 });
   });
 
   test("asks once more in the same conversation when the answer breaks the schema", async () => {
@@ -286,7 +291,6 @@ describe("codex app-server", () => {
     expect(asked).toEqual([
       {
         action: "run: touch /elsewhere/outside",
-        details: "touch /elsewhere/outside",
         why: "The file belongs there.",
       },
     ]);

@@ -70,7 +70,7 @@ function asked(action: string, params: JsonObject, details: string): PermissionR
   return {
     // A line end separates commands, as a semicolon does.
     action: action.trim().replaceAll(/\s*\n\s*/g, "; "),
-    ...(details === "" ? {} : { details }),
+    ...(details === "" || action.endsWith(`: ${details}`) ? {} : { details }),
     ...(why === "" ? {} : { why }),
   };
 }

@@ -130,15 +130,13 @@ export class CodexTurn {
     };
   }
 
-  /** The running total that this process began with. Unknown if it goes on with a conversation that did not tell it. */
-  #base(): Usage | undefined {
-    return this.before === undefined ? NOTHING : this.before.total;
+  /** The running total that is on record. Without one the conversation began in a run that was cut off: all of it is new. */
+  #base(): Usage {
+    return this.before?.total ?? NOTHING;
   }
 
   #usage(): Usage | undefined {
-    const base = this.#base();
-    if (this.#total === undefined || base === undefined) return undefined;
-    return difference(this.#total, base);
+    return this.#total === undefined ? undefined : difference(this.#total, this.#base());
   }
 
   /** About what the context holds, where only a sum is told: each request reads it again, and one more follows each call of a tool. */
@@ -155,7 +153,7 @@ export class CodexTurn {
     return {
       id: this.#id,
       ...(tokens === undefined ? {} : { tokens }),
-      ...(total === undefined ? {} : { total }),
+      total,
     };
   }
 }
