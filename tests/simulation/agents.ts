@@ -10,6 +10,8 @@ import type { World } from "./world.ts";
 export interface Conduct {
   /** How long until it answers, in ms of virtual time; infinite if it never does. */
   readonly takes_ms: number;
+  /** What it asks a permission for before it begins; whatever the decision, it goes on. */
+  readonly asks?: string;
   /** The events before its answer. */
   readonly says: readonly TurnEvent[];
   readonly result: TurnResult;
@@ -85,38 +87,40 @@ async function takeTurn(
     settle({ ...answer, failure: failure("agent_failed", "It was killed."), refused: [], exit });
   });
 
-  for (const [index, event] of conduct.says.entries()) {
-    const share = (index + 1) / (conduct.says.length + 1);
-    time.after(Math.min(conduct.takes_ms, 1000) * share, () => {
-      if (!process.alive) return;
-      unsaid -= 1;
-      scheduler.deliver(() => context.emit(event));
-    });
-  }
-  if (Number.isFinite(conduct.takes_ms)) {
-    time.after(conduct.takes_ms, () => {
-      if (!process.alive) return;
-      said = true;
-      time.after(conduct.lingers_ms, () => {
-        if (!process.alive) return;
-        processes.end(process, { code: 0, signal: null });
-        settle(conduct.result);
-        const { afterwards } = conduct;
-        if (afterwards) time.after(chance.between(0, 300), () => scheduler.deliver(() => context.emit(afterwards)));
-      });
-    });
-  }
   // An answer at the very moment of the time-out is in time, so that the order of simultaneous events does not matter.
   const isInTime = conduct.takes_ms <= request.timeout_ms;
-  time.after(request.timeout_ms, () =>
-    scheduler.deliver(() => {
-      if (!process.alive || said || isInTime) return;
-      void ends(world, process);
-      settleWhenGone(process, () =>
-        settle({ failure: failure("timeout", "It took too long."), refused: [], exit: killed() }),
-      );
-    }),
-  );
+  const goOn = () => {
+    for (const [index, event] of conduct.says.entries()) {
+      const share = (index + 1) / (conduct.says.length + 1);
+      time.after(Math.min(conduct.takes_ms, 1000) * share, () => {
+        if (!process.alive) return;
+        unsaid -= 1;
+        scheduler.deliver(() => context.emit(event));
+      });
+    }
+    if (Number.isFinite(conduct.takes_ms)) {
+      time.after(conduct.takes_ms, () => {
+        if (!process.alive) return;
+        said = true;
+        time.after(conduct.lingers_ms, () => {
+          if (!process.alive) return;
+          processes.end(process, { code: 0, signal: null });
+          settle(conduct.result);
+          const { afterwards } = conduct;
+          if (afterwards) time.after(chance.between(0, 300), () => scheduler.deliver(() => context.emit(afterwards)));
+        });
+      });
+    }
+    time.after(request.timeout_ms, () =>
+      scheduler.deliver(() => {
+        if (!process.alive || said || isInTime) return;
+        void ends(world, process);
+        settleWhenGone(process, () =>
+          settle({ failure: failure("timeout", "It took too long."), refused: [], exit: killed() }),
+        );
+      }),
+    );
+  };
   const callOff = () => {
     const isFit = conduct.result.answer !== undefined && conduct.result.failure === undefined;
     // A turn that would fail by itself fails.
@@ -125,6 +129,11 @@ async function takeTurn(
     void ends(world, process);
   };
   context.signal.addEventListener("abort", callOff, { once: true });
+  if (conduct.asks === undefined) goOn();
+  else {
+    process.lent = true;
+    void context.permit({ action: conduct.asks }).then(goOn);
+  }
   return settled.promise;
 }
 

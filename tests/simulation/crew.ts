@@ -69,8 +69,15 @@ export class Crew {
       result: { answer, refused: [] },
       lingers_ms: random.chance(0.2) ? random.between(1, 2000) : 0,
       stubborn: random.chance(0.3),
+      ...this.#wish(message, asked, time),
     };
     return isGood ? usual : this.#misconduct(request, random, usual);
+  }
+
+  /** What a worker asks a permission for: one of two actions, so that earlier decisions cover some requests. */
+  #wish(message: string, asked: string, time: number): Pick<Conduct, "asks"> {
+    const random = randomOf(this.#world.scenario.seed, "wish", asked, time);
+    return message === "instruction" && random.chance(0.15) ? { asks: random.pick(["run: make", "run: test"]) } : {};
   }
 
   #notice({ stamp }: TurnRequest, random: Random): TurnEvent {

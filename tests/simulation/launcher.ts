@@ -94,7 +94,7 @@ function launched(world: World, process: SimulatedProcess, scheduler: Scheduler)
   };
   return {
     identity: { pid: process.pid, started: process.started },
-    stdin: { end: work } as unknown as Writable,
+    stdin: { write: () => true, end: work } as unknown as Writable,
     stdout: streams[0] as unknown as Readable,
     stderr: streams[1] as unknown as Readable,
     exited: exited.promise,

@@ -25,6 +25,8 @@ export interface SimulatedProcess extends ProcessSpec, ProcessIdentity {
   alive: boolean;
   /** It has got its work. Before that it only waits. */
   working: boolean;
+  /** It has waited for a permission, and others got its seat meanwhile. */
+  lent?: boolean;
   /** Called once. */
   onEnd: ((exit: Exit) => void)[];
 }

@@ -155,8 +155,11 @@ export class RecordRules {
         return;
       default:
     }
-    const isNotice = payload_type === "artifact_ref" || (payload_type === "report" && payload["status"] === "progress");
-    if (turn_id === undefined || isNotice || record.record.kind === "decided" || isNote(record)) return;
+    const goesOn =
+      payload_type === "artifact_ref" ||
+      payload_type === "approval_request" ||
+      (payload_type === "report" && payload["status"] === "progress");
+    if (turn_id === undefined || goesOn || record.record.kind === "decided" || isNote(record)) return;
     const run = `${turn_id}.${record.record.run}`;
     if (this.#ended.has(run)) this.#violated("every fact is recorded once", `run ${run} of ${source} ended twice`);
     this.#ended.add(run);

@@ -49,7 +49,7 @@ function difference(disturbed: Execution, undisturbed: Execution, ownersToo: boo
 /** A report without what a crash may change: times, usage, recoveries, the log, and which of several workers took a ticket. */
 function comparableReport(report: JsonObject, ownersToo: boolean): JsonObject {
   const { started_at: _, finished_at: _f, usage: _u, recoveries: _r, log: _l, next_steps = [], ...rest } = report;
-  const tickets = ((rest["tickets"] ?? []) as JsonObject[]).map(({ owner, artifacts, ...ticket }) => ({
+  const tickets = ((rest["tickets"] ?? []) as JsonObject[]).map(({ owner, artifacts, usage: _used, ...ticket }) => ({
     ...ticket,
     ...(ownersToo ? { owner } : {}),
     artifacts: sorted(artifacts as JsonObject[]),

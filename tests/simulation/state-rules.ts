@@ -35,14 +35,16 @@ export function checkWork(world: World, process: SimulatedProcess): void {
   if (process.kind === "check" && beside?.kind === "worker") {
     world.violated("checks run when the worker is gone", `${what} beside ${beside.who} (${beside.turn_id})`);
   }
-  const alike = working.filter((other) => other.kind === process.kind).length;
+  const seated = working.filter(({ lent }) => lent !== true);
+  const alike = seated.filter((other) => other.kind === process.kind).length;
   if ((process.kind === "worker" || process.kind === "participant") && alike > config.max_workers) {
     world.violated("no more workers than max_workers", `${alike} of ${config.max_workers}`);
   }
   const role = roles.find((one) => one.role_id === process.who);
   const several = role?.supports_multiple_instances ?? process.kind !== "manager";
   const most = role?.max_instances ?? (several ? Number.POSITIVE_INFINITY : 1);
-  const instances = working.filter((other) => other.who === process.who).length;
+  const lends = role?.supports_multiple_instances ?? most > 1;
+  const instances = (lends ? seated : working).filter((other) => other.who === process.who).length;
   if (process.kind !== "check" && instances > most) {
     world.violated("no more instances of a role than it allows", `${instances} of ${process.who}`);
   }
@@ -83,9 +85,11 @@ export function checkRow(world: World, { session_id }: Lease, { session }: Commi
   }
 }
 
-/** Checks that a question to a person goes only with the fact that answers or withdraws it. */
+/** Checks that a question to a person goes only with the fact that answers or withdraws it. A permission goes with its turn, too. */
 export function checkAsks(world: World, { changes, records }: Commit): void {
-  const dropped = changes.filter((change: Change) => "drop" in change && change.drop === "ask");
+  const dropped = changes.filter(
+    (change: Change) => "drop" in change && change.drop === "ask" && !/^p\d/.test(change.id),
+  );
   if (dropped.length === 0) return;
   const answers =
     /"payload_type":"(?:clarification_response|approval|review|user_command|plan|session_closed|turn_failed)"|"timer_id":"budget:/;
@@ -103,7 +107,11 @@ export function compareMemory(world: World, scheduler: Scheduler | undefined): v
 function compareSession(world: World, { session, state: known }: Remembered): void {
   const { session_id } = session;
   if (session.sequence !== world.database.lastSequence(session_id)) return;
-  const { turns, timers, asks, checks, children, holds, uses, admissions, terms, figures } = session.ledger;
+  const { turns, timers, asks, checks, children, holds, uses, admissions, grants, terms, figures } = session.ledger;
+  for (const { ask_id, permission } of asks.values()) {
+    if (permission && turns.get(permission.turn_id)?.status !== "open")
+      world.violated("a permission is withdrawn with its turn", `${session_id}: ${ask_id}`);
+  }
   const state = known as JsonObject & Record<"tickets" | "questions" | "debaters", Map<string, Json> | undefined>;
   const one = (name: string, value: unknown) => new Map(value === undefined ? [] : [[name, value]]);
   const memory: Record<string, ReadonlyMap<string, unknown>> = {
@@ -115,6 +123,7 @@ function compareSession(world: World, { session, state: known }: Remembered): vo
     hold: holds,
     role_use: uses,
     admissions,
+    grant: grants,
     terms: one("terms", terms),
     figures: one("figures", figures),
     session: one("session", state["session"]),
