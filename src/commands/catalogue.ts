@@ -79,6 +79,18 @@ export const CATALOGUE: readonly CommandEntry[] = [
   },
   {
     group: CREW,
+    name: "init",
+    summary: "write a crew and settings for this project",
+    load: () => import("./init.ts"),
+  },
+  {
+    group: CREW,
+    name: "trust",
+    summary: "let a project's configuration run its commands",
+    load: () => import("./trust.ts"),
+  },
+  {
+    group: CREW,
     name: "doctor",
     summary: "check that everything needed is available",
     load: () => import("./doctor.ts"),

@@ -2,7 +2,8 @@ import { basename, extname, join } from "node:path";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
+import type { Role, RoleRegistry } from "../protocol/roles.ts";
+import { loadDocument, problemsFailure } from "./document.ts";
 import { entriesOf, EXTENSIONS } from "./found.ts";
 import { shipped } from "./installation.ts";
 import { loadRoles } from "./roles.ts";
@@ -33,16 +34,30 @@ export function listCrews(folders: readonly string[]): Result<CrewFile[], Failur
   return ok([...crews.values()].sort((one, other) => (one.name < other.name ? -1 : 1)));
 }
 
+/** The roles of a crew as its file has them, to be written into another. Failures as `loadCrew`. */
+export function crewRegistry(name: string, folders: readonly string[]): Result<readonly Role[], Failure> {
+  const crew = crewCalled(name, folders);
+  if (!crew.ok) return crew;
+  const document = loadDocument(crew.value.file);
+  if (!document.ok) return err(problemsFailure([document.error]));
+  return ok((document.value.value as unknown as RoleRegistry).roles);
+}
+
 /** The roles of the crew with this name; failure `usage` for an unknown name, `configuration` for a wrong file. */
 export async function loadCrew(
   name: string,
   folders: readonly string[],
   standard: readonly Role[] = [],
 ): Promise<Result<Role[], Failure>> {
+  const crew = crewCalled(name, folders);
+  return crew.ok ? loadRoles([], [crew.value.file], standard) : crew;
+}
+
+function crewCalled(name: string, folders: readonly string[]): Result<CrewFile, Failure> {
   const crews = listCrews(folders);
   if (!crews.ok) return crews;
   const crew = crews.value.find((candidate) => candidate.name === name);
-  if (crew) return loadRoles([], [crew.file], standard);
+  if (crew) return ok(crew);
   const names = crews.value.map((candidate) => candidate.name);
   return err(
     failure("usage", `There is no crew named ${JSON.stringify(name)}.${didYouMean(name, names)}`, {

@@ -63,7 +63,7 @@ function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, 
 }
 
 /** The paths of all files, in byte order. A link is refused: its target could change after it was trusted. */
-function filesBelow(folder: string): Result<string[], Failure> {
+export function filesBelow(folder: string): Result<string[], Failure> {
   const files: string[] = [];
   const open = [folder];
   for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {

@@ -16,6 +16,7 @@ import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings, type Settings } from "../../config/settings.ts";
 import { trustNeeded } from "../../config/trust.ts";
+import { isTrusted } from "../../config/trusted.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -35,9 +36,15 @@ export interface RegistryOptions {
 /** Adds the options for roles and settings. */
 export function addRegistryOptions(command: Command): void {
   command
-    .option("--crew <name>", "a named set of roles: embedded, or one of yours")
+    .option(
+      "--crew <name>",
+      "a named set of roles: codex-claude, claude, codex, opencode, gemini, embedded, or one of yours",
+    )
     .option("--roles <file>", "a role registry that adds to the crew (repeatable)", collect)
-    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or a role id")
+    .option(
+      "--manager <cmd>",
+      "the manager: codex, claude:MODEL, any command that speaks the envelope dialect, or a role id",
+    )
     .option("--worker <cmd>", "the worker: likewise")
     .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect)
     .option("--config <file>", "scheduler settings, as YAML or JSON")
@@ -70,12 +77,13 @@ export function findConfiguration(
   if (project.value === undefined || unnamed?.length === 0) return ok({ user: user.value, project: undefined });
   const needed = trustNeeded(project.value, user.value);
   if (!needed.ok) return needed;
-  if (needed.value === undefined) return ok({ user: user.value, project: project.value });
+  if (needed.value === undefined || isTrusted(context.environment, needed.value.folder))
+    return ok({ user: user.value, project: project.value });
   const { folder, powers } = needed.value;
   const shown = powers.slice(0, 10).map(({ where, what }) => `  ${where}: ${what}`);
   return err(
     failure("trust", `The configuration in ${folder} can run commands or raise limits:\n${shown.join("\n")}`, {
-      hint: `Read it. To use it, name its files: ${unnamed?.join(" ")}. To ignore it, name other files.`,
+      hint: `Read it. To use it: bosun trust, or name its files: ${unnamed?.join(" ")}. To ignore it, name other files.`,
     }),
   );
 }

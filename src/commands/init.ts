@@ -1,0 +1,146 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { Command } from "commander";
+import { AGENT_PROGRAMS, agentProgramOf } from "../config/agent-programs.ts";
+import { crewRegistry } from "../config/crews.ts";
+import { EXTENSIONS, findUserConfiguration, repositoryRoot } from "../config/found.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Role } from "../protocol/roles.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { safeLine } from "../ui/display.ts";
+import { tellNext } from "../ui/words.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { confirmHere } from "./interaction/confirm.ts";
+import { crewHere } from "./options/crew-choice.ts";
+import { crewFolders } from "./options/registry.ts";
+
+interface InitOptions {
+  readonly crew?: string;
+  readonly yes?: boolean;
+}
+
+/** A file of the configuration folder, in any of the formats. */
+interface NewFile {
+  readonly name: string;
+  readonly content: string;
+}
+
+/** `bosun init`: writes a project's configuration, and never over an existing file. */
+export function register(command: Command, run: Run): void {
+  command
+    .option("--crew <name>", "who plans and works (default: the first crew that is installed)")
+    .option("-y, --yes", "write without asking")
+    .action((options: InitOptions) => run((context) => init(context, options)));
+}
+
+async function init(context: CommandContext, options: InitOptions): Promise<Result<number, Failure>> {
+  const { directory, environment, terminal } = context;
+  const { out } = terminal;
+  const user = findUserConfiguration(environment);
+  if (!user.ok) return user;
+  const found = { user: user.value, project: undefined };
+  const installed = options.crew === undefined ? await crewHere(context, found) : ok(options.crew);
+  if (!installed.ok) return installed;
+  const crew = installed.value ?? "embedded";
+  const registry = crewRegistry(crew, crewFolders(found));
+  if (!registry.ok) return registry;
+  const root = repositoryRoot(directory);
+  const folder = join(root ?? directory, ".bosun");
+  const files = [
+    { name: "roles", content: rolesFile(crew, registry.value) },
+    { name: "scheduler_config", content: SETTINGS_FILE },
+  ];
+  const there = files.flatMap(({ name }) => existing(folder, name));
+  const missing = files.filter(({ name }) => existing(folder, name).length === 0);
+  for (const file of there) out.line(`left     ${safeLine(relative(directory, file))} (it exists)`);
+  out.line(`crew     ${safeLine(`${crew}: ${whoDoesWhat(registry.value)}`)}`);
+  if (installed.value === undefined)
+    out.line("         No agent program is on the PATH; `bosun doctor` says what to install.");
+  if (root === undefined)
+    out.line("git      This folder is in no git repository: what agents change cannot be undone.");
+  if (missing.length > 0 && options.yes !== true && terminal.hasPerson) {
+    const names = missing.map(({ name }) => relative(directory, join(folder, `${name}.yaml`)));
+    const declined = await confirmHere(context, `Write ${names.join(" and ")}?`, "yes");
+    if (declined !== undefined) return ok(declined);
+  }
+  const written = write(folder, missing);
+  if (!written.ok) return written;
+  for (const file of written.value) out.line(`written  ${safeLine(relative(directory, file))}`);
+  const example = registry.value.some((role) => agentProgramOf(role)) ? 'bosun run "…"' : "bosun run --plan FILE";
+  tellNext(out, "bosun trust", "bosun doctor", example);
+  return ok(EXIT_DONE);
+}
+
+function existing(folder: string, name: string): string[] {
+  return EXTENSIONS.map((extension) => join(folder, name + extension)).filter((file) => existsSync(file));
+}
+
+function write(folder: string, files: readonly NewFile[]): Result<string[], Failure> {
+  const written: string[] = [];
+  for (const { name, content } of files) {
+    const file = join(folder, `${name}.yaml`);
+    try {
+      mkdirSync(folder, { recursive: true });
+      // Fails for a file that came to be meanwhile.
+      writeFileSync(file, content, { flag: "wx" });
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      return err(
+        failure("environment", `${file} cannot be written (${code}).`, {
+          hint: `Make ${shellWord(folder)} a folder that you may write to, and try again: existing files are left.`,
+        }),
+      );
+    }
+    written.push(file);
+  }
+  return ok(written);
+}
+
+function whoDoesWhat(roles: readonly Role[]): string {
+  return roles
+    .map((role) => `${agentProgramOf(role) ?? role.role_id} ${role.type === "manager" ? "manages" : "works"}`)
+    .join(", ");
+}
+
+function rolesFile(crew: string, roles: readonly Role[]): string {
+  return `# Who plans and who works in this project: the crew "${crew}", yours to change.
+# \`bosun roles\` shows what counts, \`bosun doctor\` whether it works here, \`bosun doctor --try\` with a small turn of each role.
+# SPEC.md of Bosun lists every field. Anything that speaks the envelope dialect can stand in cli_command.
+# Prompts: a file .bosun/prompts/NAME.md replaces the built-in one of that name (\`bosun roles --prompts\` lists them).
+roles:
+${roles.map(roleEntry).join("\n")}`;
+}
+
+function roleEntry(role: Role): string {
+  const { metadata: _, ...fields } = role;
+  const lines = Object.entries(fields).map(([key, value]) => `${key}: ${JSON.stringify(value).replaceAll(",", ", ")}`);
+  const program = agentProgramOf(role);
+  const passed = program === undefined ? [] : AGENT_PROGRAMS[program].pass_env;
+  const hints = [
+    "# timeout_s: 1800",
+    ...(program === undefined
+      ? ["# pass_env: []  # variables of your environment that it sees"]
+      : [
+          "# model: NAME  # the program's own choice if left out",
+          `# pass_env: ${JSON.stringify(passed).replaceAll(",", ", ")}  # what it sees of your environment; these if left out`,
+          role.type === "manager"
+            ? '# permissions: {write: "none", ask: "deny"}  # it reads the project; this is the default'
+            : '# permissions: {write: "workspace", commands: ["npm test"], ask: "user"}  # writes here, runs these without asking',
+        ]),
+  ];
+  return `  - ${[...lines, ...hints].join("\n    ")}\n`;
+}
+
+const SETTINGS_FILE = `# Settings of the sessions in this project. What is left out has its default; flags and BOSUN_* variables come first.
+# Take a # away to change a line. SPEC.md of Bosun lists every setting.
+{}
+# max_workers: 4
+# plan_approval: ask        # ask or never
+# review: manager           # manager, user or checks
+# checks:                   # Bosun runs these itself, and no ticket is done against one that fails
+#   ticket:
+#     - {text: the tests pass, command: [npm, test]}
+# budget: {turns: 200, wall_s: 14400, usd: 20}
+`;

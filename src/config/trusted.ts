@@ -1,0 +1,64 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Environment } from "./found.ts";
+import { stateFolder } from "./known-homes.ts";
+import { filesBelow } from "./trust.ts";
+
+/** Whether the user trusted this configuration folder with the content that it has now. */
+export function isTrusted(environment: Environment, folder: string): boolean {
+  const line = lineOf(folder);
+  return line.ok && linesIn(fileOf(environment)).includes(line.value);
+}
+
+/** Remembers that the user trusts a configuration folder as it is; a change of any file ends that. */
+export function rememberTrust(environment: Environment, folder: string): Result<void, Failure> {
+  const line = lineOf(folder);
+  if (!line.ok) return line;
+  const file = fileOf(environment);
+  const others = linesIn(file).filter((one) => pathIn(one) !== pathIn(line.value));
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, [...others, line.value, ""].join("\n"));
+    return ok(undefined);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    return err(
+      failure("environment", `${file} cannot be written (${code}), so the trust would be forgotten.`, {
+        hint: "Make it writable, or name the files of the configuration with --roles and --config.",
+      }),
+    );
+  }
+}
+
+/** A digest of all files, with the folder's real path. */
+function lineOf(folder: string): Result<string, Failure> {
+  const files = filesBelow(folder);
+  if (!files.ok) return files;
+  const hash = createHash("sha256");
+  for (const file of files.value) {
+    const content = createHash("sha256").update(readFileSync(file)).digest("hex");
+    hash.update(`${JSON.stringify(relative(folder, file))} ${content}\n`);
+  }
+  return ok(`sha256:${hash.digest("hex")} ${JSON.stringify(realpathSync(folder))}`);
+}
+
+function pathIn(line: string): string {
+  return line.slice(line.indexOf(" ") + 1);
+}
+
+function fileOf(environment: Environment): string {
+  return join(stateFolder(environment), "trusted");
+}
+
+function linesIn(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+  } catch {
+    return [];
+  }
+}

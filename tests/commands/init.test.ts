@@ -1,0 +1,48 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fakePrograms } from "./fake-programs.ts";
+import { typed } from "./in-process.ts";
+import { rig } from "./rig.ts";
+
+const PROGRAMS = { codex: { version: "0.169.0" }, claude: { version: "2.1.331" } };
+
+describe("bosun init", () => {
+  it("writes the installed crew, which runs once it is trusted, until a file changes", async () => {
+    const here = rig();
+    const path = fakePrograms(here, PROGRAMS);
+    const first = await typed(here, ["init"], path);
+    expect([first.code, first.stdout]).toEqual([
+      0,
+      expect.stringMatching(/codex-claude[^]*no git repository[^]*trust/),
+    ]);
+    expect((await typed(here, ["roles"], path)).code).toBe(3);
+    expect((await typed(here, ["trust"], path)).code).toBe(4);
+    const trusted = await typed(here, ["trust", "--yes"], path);
+    expect([trusted.code, trusted.stdout]).toEqual([0, expect.stringContaining('worker_claude runs ["claude"]')]);
+    expect((await typed(here, ["roles"], path)).stdout).toMatch(/manager_codex[^]*worker_claude/);
+    const file = join(here.workspace, ".bosun", "roles.yaml");
+    writeFileSync(file, `${readFileSync(file, "utf8")}# changed\n`);
+    expect((await typed(here, ["roles"], path)).code).toBe(3);
+  });
+
+  it("leaves existing files, in any format, and says which", async () => {
+    const here = rig();
+    const path = fakePrograms(here, {});
+    const roles = here.write("workspace/.bosun/roles.json", '{"roles": []}');
+    const { code, stdout } = await typed(here, ["init", "--crew", "embedded"], path);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/left\s+\.bosun\/roles\.json/)]);
+    expect(readFileSync(roles, "utf8")).toBe('{"roles": []}');
+    expect(existsSync(join(here.workspace, ".bosun", "roles.yaml"))).toBe(false);
+    expect(existsSync(join(here.workspace, ".bosun", "scheduler_config.yaml"))).toBe(true);
+  });
+
+  it("writes no path of this machine for the embedded crew, and refuses an unknown crew", async () => {
+    const here = rig();
+    const path = fakePrograms(here, {});
+    expect((await typed(here, ["init", "--crew", "no-such"], path)).code).toBe(2);
+    expect(existsSync(join(here.workspace, ".bosun"))).toBe(false);
+    expect((await typed(here, ["init"], path)).stdout).toContain("embedded");
+    expect(readFileSync(join(here.workspace, ".bosun", "roles.yaml"), "utf8")).toContain("${crew.playbook}");
+  });
+});
