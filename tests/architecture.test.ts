@@ -20,7 +20,7 @@ const ORDER = [
 ];
 
 /** The rooms of `src/commands`, under the same rule. A command may import all of them, but no other command. */
-const ROOMS = [["context"], ["lookup"], ["options"], ["interaction"], ["presenters"], ["driver"]];
+const ROOMS = [["context"], ["lookup"], ["options"], ["interaction"], ["presenters"], ["examination"], ["driver"]];
 
 /** The crew is external to the product: nothing imports it, and it knows only the wire. */
 const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { fakePrograms } from "./fake-programs.ts";
 import { typed } from "./in-process.ts";
 import { type Rig, rig } from "./rig.ts";
 
@@ -74,8 +75,6 @@ describe("bosun roles and doctor", () => {
     expect(code).toBe(3);
     expect(of("role mind")).toMatchObject({ state: "missing", what: containing("the backend model") });
     expect(of("role mind")?.hint).not.toContain("Install it");
-    for (const command of ["run", "doctor"])
-      expect((await typed(here, ["help", command])).stdout).not.toMatch(/claude|codex/);
   });
 
   it("both say when a second manager is asked", async () => {
@@ -131,5 +130,22 @@ describe("bosun roles and doctor", () => {
     expect([code, of("proxy")]).toMatchObject([0, { state: "poor", what: containing("HTTPS_PROXY and http_proxy:") }]);
     expect(JSON.stringify(of("proxy"))).not.toMatch(/hunter2|ada@/);
     expect((await doctor(here, [], { ALL_PROXY: "http://proxy" })).of("proxy")).toBeUndefined();
+  });
+
+  it("doctor tells version and login of each agent program, with the remedy", async () => {
+    const here = rig();
+    const crew = (programs: Parameters<typeof fakePrograms>[1], env: Record<string, string> = {}) =>
+      doctor(here, ["--crew", "codex-claude"], { ...fakePrograms(here, programs), ...env });
+    const codex = { version: "0.170.0" };
+    const fresh = await crew({ codex, claude: { version: "2.1.331", logged_in: false } }, { ANTHROPIC_API_KEY: "k" });
+    expect(fresh).toMatchObject({ code: 0, missing: [] });
+    expect(fresh.of("codex")).toMatchObject({ state: "poor", what: containing("0.170.0, tested up to 0.169.0") });
+    expect(fresh.of("claude")).toMatchObject({ state: "ok", what: containing("logged in by ANTHROPIC_API_KEY") });
+    const out = await crew({ codex, claude: { version: "2.1.331", logged_in: false } });
+    expect(out.missing).toMatchObject([{ name: "claude", hint: containing("ANTHROPIC_API_KEY") }]);
+    const old = await crew({ codex, claude: { version: "2.0.1" } });
+    expect(old.missing).toMatchObject([
+      { name: "claude", hint: containing("npm install -g @anthropic-ai/claude-code") },
+    ]);
   });
 });

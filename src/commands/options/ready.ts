@@ -61,10 +61,7 @@ export async function readyToBegin(
 }
 
 /** The roles with their defaults and their auth profiles. Failure `configuration` for a profile that is not there. */
-export function completeRoles(
-  roles: readonly Role[],
-  { values, auth_profiles }: Settings,
-): Result<CompleteRole[], Failure> {
+function completeRoles(roles: readonly Role[], { values, auth_profiles }: Settings): Result<CompleteRole[], Failure> {
   const complete: CompleteRole[] = [];
   for (const given of roles) {
     const role = withAuthProfile(completeRole(given, values), auth_profiles);
