@@ -107,7 +107,7 @@ function whoDoesWhat(roles: readonly Role[]): string {
 
 function rolesFile(crew: string, roles: readonly Role[]): string {
   return `# Who plans and who works in this project: the crew "${crew}", yours to change.
-# \`bosun roles\` shows what counts, \`bosun doctor\` whether it works here, \`bosun doctor --try\` with a small turn of each role.
+# \`bosun roles\` shows what counts, and \`bosun doctor\` whether it works here.
 # SPEC.md of Bosun lists every field. Anything that speaks the envelope dialect can stand in cli_command.
 # Prompts: a file .bosun/prompts/NAME.md replaces the built-in one of that name (\`bosun roles --prompts\` lists them).
 roles:

@@ -7,7 +7,7 @@ import { baseDirectory, type Environment } from "./found.ts";
 /** Whether an agent program is logged in, as far as that shows without a request to a model. */
 export type Login =
   | { readonly state: "in"; readonly by: string }
-  | { readonly state: "out" | "unknown"; readonly why: string };
+  | { readonly state: "out" | "unknown"; readonly why: string; readonly remedy?: string };
 
 /**
  * A program's login by its environment, the arguments of its command and its files. Undefined where only the program itself can tell
@@ -66,7 +66,8 @@ function codexLogin(
   if (variable === undefined || isSet(environment[variable])) {
     return { state: "in", by: `its provider ${provider}${variable === undefined ? "" : ` with ${variable}`}` };
   }
-  return { state: "out", why: `its provider ${provider} needs ${variable}, which its role does not see` };
+  const remedy = `Set ${variable}, and write pass_env: [${variable}] into its role`;
+  return { state: "out", why: `its provider ${provider} needs ${variable}, which its role does not see`, remedy };
 }
 
 function opencodeLogin(environment: Environment): Login {

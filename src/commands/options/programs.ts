@@ -74,7 +74,7 @@ export function programProblem(role: Role, { name, version, login }: InstalledPr
   }
   if (login.state !== "out") return undefined;
   return failure("authentication", `The role ${role.role_id} runs ${name}, which is not logged in: ${login.why}.`, {
-    hint: `${remedy}, or take another crew with --crew NAME.`,
+    hint: `${login.remedy ?? remedy}, or take another crew with --crew NAME.`,
   });
 }
 
