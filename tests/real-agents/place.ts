@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -44,6 +44,7 @@ export interface Place {
   write(name: string, content: string | object): string;
   /** The text of a file of the workspace. */
   read(name: string): string;
+  has(name: string): boolean;
   status(): Promise<Status>;
   records(): Promise<readonly LogRecord[]>;
 }
@@ -128,6 +129,7 @@ export async function placeWith(model: Model): Promise<Place> {
       return file;
     },
     read: (name) => readFileSync(join(workspace, name), "utf8"),
+    has: (name) => existsSync(join(workspace, name)),
     async status() {
       const [listed] = (await json<{ session_id: string }[]>("status", "--all", "--json"))[0] ?? [];
       const [status] = await json<Status>("status", listed?.session_id ?? "", "--json");
