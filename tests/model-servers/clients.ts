@@ -43,6 +43,11 @@ stream_max_retries = 0
 
 [analytics]
 enabled = false
+
+# With these it asks github.com and chatgpt.com for plugins at each start.
+[features]
+plugins = false
+apps = false
 `;
 }
 

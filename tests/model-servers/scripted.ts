@@ -9,13 +9,3 @@ export function scripted(...steps: readonly Step[]): Model {
     return step ?? { text: "There is nothing to do." };
   };
 }
-
-/** Goes through `steps`, then leaves the conversation to another model. */
-export function first(steps: readonly Step[], then: Model): Model {
-  let taken = 0;
-  return (conversation) => {
-    const step = steps[taken];
-    taken += 1;
-    return step ?? then(conversation);
-  };
-}

@@ -103,7 +103,8 @@ export async function placeWith(model: Model): Promise<Place> {
   const json = async <T>(...args: readonly string[]): Promise<T[]> => jsonLines<T>((await bosun(...args)).stdout);
 
   onTestFinished(async () => {
-    const session_ids = readdirSync(join(directory, "bosun", "sessions"));
+    const sessions = join(directory, "bosun", "sessions");
+    const session_ids = existsSync(sessions) ? readdirSync(sessions) : [];
     for (const child of children) child.kill("SIGKILL");
     const left = session_ids.flatMap(living);
     for (const pid of left) killStray(pid);
