@@ -26,7 +26,7 @@ const brains = crew(
   worker(({ ticket_id }) =>
     ticket_id === "note"
       ? [{ write: "note.txt", content: "Ada was here.\n" }, { run: "cat note.txt" }]
-      : [{ edit: "note.txt", old: "Ada was here.", new: "Ada is here." }, { run: "wc -c note.txt > count.txt" }],
+      : [{ edit: "note.txt", old: "Ada was here.", new: "Ada is here." }, { run: "cp note.txt count.txt" }],
   ),
 );
 
@@ -34,12 +34,15 @@ const PAIRS: readonly (readonly [Program, Program])[] = [
   ["codex", "codex"],
   ["codex", "claude"],
   ["claude", "codex"],
+  ["codex", "opencode"],
+  ["claude", "gemini by ACP"],
+  ["codex", "claude by ACP"],
 ];
 
 describe("a whole session", () => {
   it.each(PAIRS)("is managed by %s and worked by %s", async (boss, hand) => {
     const here = await placeWith(brains);
-    const roles = here.write("roles.json", pair(boss, hand));
+    const roles = here.write("roles.json", pair(boss, hand, { permissions: { commands: ["cat *", "cp *"] } }));
     const began = performance.now();
     const run = await here.bosun(
       "run",
@@ -54,7 +57,7 @@ describe("a whole session", () => {
     );
     expect(outputUnless(0, run)).toBe("");
     expect(here.read("note.txt")).toBe("Ada is here.\n");
-    expect(here.read("count.txt")).toContain("13");
+    expect(here.read("count.txt")).toBe("Ada is here.\n");
 
     const { usage, tickets, outcome } = await here.status();
     expect(outcome).toBe("done");
@@ -65,7 +68,9 @@ describe("a whole session", () => {
       ["count", "done", 1],
     ]);
     const told = here.server.usage();
-    expect(usage).toMatchObject({ input_tokens: told.input, cached_tokens: told.cached, output_tokens: told.output });
+    expect(usage).toMatchObject({ input_tokens: told.input, output_tokens: told.output });
+    // Gemini does not tell by ACP what was cached.
+    if (hand !== "gemini by ACP") expect(usage).toMatchObject({ cached_tokens: told.cached });
     console.log(
       `${boss} and ${hand}: ${usage.turns} turns, ${here.server.exchanges.length} requests, ${told.input} tokens in (${told.cached} cached), ${told.output} out, ${((performance.now() - began) / 1000).toFixed(1)} s`,
     );
