@@ -15,7 +15,7 @@ export function reservesOf({ payload }: FactOf<"session_opened">): Pick<LedgerTe
 }
 
 /** The account of a role, or the role itself: windows are kept by it. */
-export function accountOf({ terms }: Pick<Ledger, "terms">, role_id: string): string {
+function accountOf({ terms }: Pick<Ledger, "terms">, role_id: string): string {
   return terms.accounts.find(([one]) => one === role_id)?.[1] ?? role_id;
 }
 

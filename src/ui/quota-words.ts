@@ -22,7 +22,7 @@ export function quotaLines({ quotas, terms }: Pick<Ledger, "quotas" | "terms">, 
 }
 
 /** `codex week 63 % left, resets Thu 09:00, reserve 20 %, on pace`. */
-export function windowWords(account: string, window: QuotaWindow, reserve: number | undefined, now: number): string {
+function windowWords(account: string, window: QuotaWindow, reserve: number | undefined, now: number): string {
   const pace = paceOf(window, now);
   return [
     `${safeLine(account)} ${safeLine(window.name)} ${Math.round(100 - window.used_percent)} % left`,

@@ -44,7 +44,7 @@ function turn(
 }
 
 /** An instruction, with these fields changed. */
-export function instruction(more: JsonObject = {}, context: JsonObject = {}): JsonObject {
+function instruction(more: JsonObject = {}, context: JsonObject = {}): JsonObject {
   return turn("instruction", ["error", "report"], { ...INSTRUCTION, ...more }, { ...ABOUT_TICKET, ...context });
 }
 
@@ -53,7 +53,7 @@ const INSTRUCT = ["clarification", "error", "instruction"];
 const REVIEW = ["clarification", "error", "review"];
 
 /** The requirement, with these fields of the context changed. */
-export function requirement(context: JsonObject = {}): JsonObject {
+function requirement(context: JsonObject = {}): JsonObject {
   return turn("requirement", PLAN, { text: "A page about tides" }, { requirement: "A page about tides", ...context });
 }
 
