@@ -6,8 +6,8 @@ export interface AgentProgram {
   readonly title: string;
   /** The newest version that Bosun was tested with. */
   readonly tested: string;
-  /** The oldest version that takes all the flags it is given. */
-  readonly needs: string;
+  /** The oldest version that is known to take all the flags it is given; an older one is refused. */
+  readonly needs?: string;
   /** Its package on the npm registry. */
   readonly package: string;
   /** The command that installs it, and its newest version over an older one. */
@@ -55,7 +55,6 @@ export const AGENT_PROGRAMS = {
   codex: {
     title: "Codex",
     tested: "0.169.0",
-    needs: "0.150.0",
     ...fromNpm("@openai/codex"),
     login: "Run codex login, or set CODEX_API_KEY",
     login_status: ["login", "status"],
@@ -66,7 +65,6 @@ export const AGENT_PROGRAMS = {
   opencode: {
     title: "opencode",
     tested: "1.18.33",
-    needs: "1.4.0",
     ...fromNpm("opencode-ai"),
     login: "Run opencode auth login, or write a provider into its configuration",
     keys: OPENCODE_KEYS,
@@ -76,7 +74,6 @@ export const AGENT_PROGRAMS = {
   gemini: {
     title: "Gemini CLI",
     tested: "0.61.0",
-    needs: "0.50.0",
     ...fromNpm("@google/gemini-cli"),
     login: "Run gemini and log in, or set GEMINI_API_KEY",
     keys: GEMINI_KEYS,
@@ -94,7 +91,6 @@ export const AGENT_PROGRAMS = {
   "claude-agent-acp": {
     title: "Claude Code by ACP",
     tested: "0.101.0",
-    needs: "0.101.0",
     ...fromNpm("@agentclientprotocol/claude-agent-acp"),
     login: "Run claude and log in, or set ANTHROPIC_API_KEY",
     keys: CLAUDE_KEYS,

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
-import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
+import { join } from "node:path";
+import { objectOf } from "../lib/json.ts";
 import { AGENT_PROGRAMS, type AgentProgram, type AgentProgramName } from "./agent-programs.ts";
 import { baseDirectory, type Environment } from "./found.ts";
+import { home, jsonIn, tableOf, textOf, tomlText } from "./program-files.ts";
 
 /** Whether an agent program is logged in, as far as that shows without a request to a model. */
 export type Login =
@@ -96,39 +96,4 @@ function geminiLogin(environment: Environment): Login {
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "";
-}
-
-function home(environment: Environment, ...segments: string[]): string {
-  return join(environment.HOME !== undefined && isAbsolute(environment.HOME) ? environment.HOME : "/", ...segments);
-}
-
-/** The value of a key in lines of TOML: `key = "value"`, also within an inline table. */
-function tomlText(text: string, key: string): string | undefined {
-  return new RegExp(`(?:^|[{,\\s.])${key}\\s*=\\s*["']?([^"',}\\s]+)`, "m").exec(text)?.[1];
-}
-
-/** The lines of a table of TOML. */
-function tableOf(text: string, name: string): string {
-  const lines = text.split("\n");
-  const start = lines.findIndex((line) => line.trim().replaceAll(/["']/g, "") === `[${name}]`);
-  if (start === -1) return "";
-  const end = lines.findIndex((line, index) => index > start && line.trim().startsWith("["));
-  return lines.slice(start + 1, end === -1 ? undefined : end).join("\n");
-}
-
-function jsonIn(file: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(textOf(file) ?? "");
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }

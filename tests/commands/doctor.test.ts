@@ -1,7 +1,10 @@
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { fakePrograms } from "./fake-programs.ts";
+import { envelopeCrew, FAKE_MANAGER, FAKE_WORKER, fakePrograms } from "./fake-programs.ts";
 import { typed } from "./in-process.ts";
 import { type Rig, rig } from "./rig.ts";
+import { open } from "./terminal.ts";
 
 interface Finding {
   readonly name: string;
@@ -147,5 +150,74 @@ describe("bosun roles and doctor", () => {
     expect(old.missing).toMatchObject([
       { name: "claude", hint: containing("npm install -g @anthropic-ai/claude-code") },
     ]);
+  });
+
+  it("doctor notes a version that is older than tested, and refuses only one that is known to miss flags", async () => {
+    const here = rig();
+    const programs = { codex: { version: "0.1.0" }, claude: { version: "2.1.331" } };
+    const { code, of } = await doctor(here, ["--crew", "codex-claude"], fakePrograms(here, programs));
+    expect([code, of("codex")]).toMatchObject([0, { state: "ok", what: containing("0.1.0, older than the tested") }]);
+  });
+
+  it("doctor --try gives each role a turn away from the workspace, and exits with 3 if one fails", async () => {
+    const here = rig();
+    const log = here.write("turns", "");
+    const failing = here.write("failing.sh", `pwd >>'${log}'; echo no key >&2; exit 7\n`);
+    const manager = here.write("manager.sh", `pwd >>'${log}'; exec ${FAKE_MANAGER}\n`);
+    const args = ["--try", "--manager", `sh ${manager}`, "--worker", `sh ${failing}`];
+    expect(await typed(here, ["doctor", ...args])).toMatchObject({ code: 4, stdout: "" });
+    expect(readFileSync(log, "utf8")).toBe("");
+    const { code, missing, of } = await doctor(here, [...args, "--yes"]);
+    expect([code, of("try manager")?.state]).toEqual([3, "ok"]);
+    expect(missing).toMatchObject([{ name: "try worker", what: containing("no key") }]);
+    const places = readFileSync(log, "utf8").trim().split("\n");
+    expect(places.map((place) => [place === here.workspace, existsSync(place)])).toEqual([
+      [false, false],
+      [false, false],
+    ]);
+    const good = ["--try", "--yes", "--json", "--manager", FAKE_MANAGER, "--worker", FAKE_WORKER];
+    const { stdout } = await typed(here, ["doctor", ...good]);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, trials: [{ role_id: "manager" }, { role_id: "worker" }] });
+  });
+
+  it("doctor --try tries the crew that a run takes, asks before, and breaks its lines at words", async () => {
+    const here = rig();
+    envelopeCrew(here, "codex-claude", "codex", "claude");
+    const programs = {
+      codex: { version: "0.169.0", turn: FAKE_MANAGER },
+      claude: { version: "2.1.331", turn: FAKE_WORKER },
+    };
+    const pane = open(here, ["doctor", "--try"], fakePrograms(here, programs), 80);
+    await pane.asks("Try them?");
+    const lines = pane.screen().split("\n");
+    const from = lines.findIndex((line) => line.includes("sandbox files"));
+    const until = lines.findIndex((line) => line.startsWith("One turn"));
+    expect(lines.slice(from, until).filter((line) => !/^((ok|--|!!|  )  \S| {25}\S)/.test(line))).toEqual([]);
+    pane.type("y", "Enter");
+    await pane.shows("try worker_claude");
+    expect(await pane.exit()).toBe(0);
+  });
+
+  it("doctor says for each agent program what holds it, and whether it trusts the workspace", async () => {
+    const here = rig();
+    const programs = fakePrograms(here, { codex: { version: "0.169.0" }, gemini: { version: "0.61.0" } });
+    const look = (codex = "codex") =>
+      doctor(here, ["--manager", codex, "--worker", "gemini"], { ...programs, GEMINI_API_KEY: "k" });
+    const plain = await look();
+    expect(plain.of("trust codex")).toBeUndefined();
+    expect(plain.of("trust gemini")).toMatchObject({ state: "poor", what: containing("asks for each change") });
+    expect(plain.of("isolation")).toMatchObject({ state: "ok", what: containing("sandbox of its own") });
+    mkdirSync(join(here.workspace, ".codex"));
+    writeFileSync(join(here.workspace, ".codex", "config.toml"), "");
+    expect((await look()).of("trust codex")).toMatchObject({ state: "poor", what: containing("config.toml") });
+    const workspace = realpathSync(here.workspace);
+    here.write(".codex/config.toml", `[projects."${workspace}"]\ntrust_level = "trusted"\n`);
+    here.write(".gemini/trustedFolders.json", JSON.stringify({ [dirname(workspace)]: "TRUST_FOLDER" }));
+    const trusted = await look("codex --yolo");
+    expect(trusted.of("trust codex")?.state).toBe("ok");
+    expect(trusted.of("trust gemini")?.state).toBe("ok");
+    expect(trusted.of("isolation")).toMatchObject({ state: "poor", what: containing("--yolo") });
+    here.write(".gemini/trustedFolders.json", JSON.stringify({ [workspace]: "DO_NOT_TRUST", "/": "TRUST_FOLDER" }));
+    expect((await look()).of("trust gemini")?.state).toBe("poor");
   });
 });

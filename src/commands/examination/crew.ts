@@ -1,6 +1,7 @@
 import { programFile, programObstacle } from "../../agents/program-file.ts";
 import { AGENT_PROGRAMS, type AgentProgram } from "../../config/agent-programs.ts";
 import { withAuthProfile } from "../../config/auth-profiles.ts";
+import { type ProgramTrust, trustByFiles } from "../../config/program-trust.ts";
 import { completeRole, unheldPermission } from "../../config/role-defaults.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Result } from "../../lib/result.ts";
@@ -8,7 +9,13 @@ import type { Failure } from "../../protocol/failure.ts";
 import type { AuthProfiles } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
-import { type InstalledProgram, installedProgram, isOlder, programProblem } from "../options/programs.ts";
+import {
+  type InstalledProgram,
+  installedProgram,
+  isOlder,
+  programEnvironment,
+  programProblem,
+} from "../options/programs.ts";
 import { programOf, roleProblem } from "../options/reach.ts";
 import { type Found, type RegistryOptions, settingsFrom, whenAsked } from "../options/registry.ts";
 import { missingSandbox, sandboxOf } from "../options/sandboxes.ts";
@@ -61,23 +68,27 @@ async function roleFinding(
   return { name, state: "poor", what: `${what}; ${unheld}`, hint };
 }
 
-/** The agent programs of the roles: version and login. */
+/** The agent programs of the roles: version and login, and whether they trust the workspace. */
 async function programFindings(
   { directory, environment }: CommandContext,
   roles: readonly Role[],
   { values, auth_profiles }: Settings,
 ): Promise<Finding[]> {
   const findings = await Promise.all(
-    roles.map(async (given): Promise<[string, Finding] | undefined> => {
+    roles.map(async (given): Promise<Finding[]> => {
       const role = withAuthProfile(completeRole(given, values), auth_profiles);
       const program = role.ok ? await installedProgram(role.value, directory, environment) : undefined;
-      if (!role.ok || program === undefined) return undefined;
-      const finding = programFinding(role.value, program);
-      return [`${finding.name} ${finding.what}`, finding];
+      if (!role.ok || program === undefined) return [];
+      const trust = trustByFiles(program.name, programEnvironment(role.value, environment), values.workspace);
+      return [programFinding(role.value, program), ...(trust === undefined ? [] : [trustFinding(program.name, trust)])];
     }),
   );
   // Roles with the same program and the same login say it once.
-  return [...new Map(findings.filter((finding) => finding !== undefined)).values()];
+  return [...new Map(findings.flat().map((finding) => [`${finding.name} ${finding.what}`, finding])).values()];
+}
+
+function trustFinding(name: string, { trusted, what, hint }: ProgramTrust): Finding {
+  return { name: `trust ${name}`, state: trusted ? "ok" : "poor", what: `${name} ${what}`, hint };
 }
 
 function programFinding(role: Role, program: InstalledProgram): Finding {
@@ -86,7 +97,7 @@ function programFinding(role: Role, program: InstalledProgram): Finding {
   const wrong = programProblem(role, program);
   if (wrong) return because(wrong, name, "missing");
   const entered = login.state === "in" ? `logged in by ${login.by}` : `login not known: ${login.why}`;
-  const what = `${name} ${version ?? "(version not told)"}, tested up to ${tested}; ${entered}`;
+  const what = `${name} ${version ?? "(version not told)"}, ${testedWords(version, tested)}; ${entered}`;
   if (version !== undefined && isOlder(tested, version)) {
     return {
       name,
@@ -96,6 +107,12 @@ function programFinding(role: Role, program: InstalledProgram): Finding {
     };
   }
   return login.state === "in" ? { name, state: "ok", what } : { name, state: "poor", what, hint: `${remedy}.` };
+}
+
+function testedWords(version: string | undefined, tested: string): string {
+  return version !== undefined && isOlder(version, tested)
+    ? `older than the tested ${tested}`
+    : `tested up to ${tested}`;
 }
 
 function notifyFinding(context: CommandContext, settings: Result<Settings, Failure>): Finding {

@@ -37,9 +37,14 @@ export async function installedProgram(
   const name = agentProgramOf(role);
   const file = programOf(role, directory, environment.PATH);
   if (name === undefined || file === undefined) return undefined;
-  const seen = roleEnvironment(environment, { ...role, pass_env: [...(variablesOf(role) ?? [])] });
+  const seen = programEnvironment(role, environment);
   const [version, login] = await Promise.all([versionOf(file, seen), loginOf(name, file, seen, role)]);
   return { name, version, login };
+}
+
+/** The environment that the program of a role sees. */
+export function programEnvironment(role: Role, environment: CommandContext["environment"]): Record<string, string> {
+  return roleEnvironment(environment, { ...role, pass_env: [...(variablesOf(role) ?? [])] });
 }
 
 /** The agent programs of these roles, by role id. The failure of the first that cannot take a turn. */
@@ -63,7 +68,7 @@ export async function readyPrograms(
 /** Why a role's agent program cannot take its first turn: it is too old, or not logged in. */
 export function programProblem(role: Role, { name, version, login }: InstalledProgram): Failure | undefined {
   const { title, needs, install, login: remedy }: AgentProgram = AGENT_PROGRAMS[name];
-  if (version !== undefined && isOlder(version, needs)) {
+  if (version !== undefined && needs !== undefined && isOlder(version, needs)) {
     return failure(
       "environment",
       `The role ${role.role_id} runs ${name} ${version}, and ${title} ${needs} is needed.`,

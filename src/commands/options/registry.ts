@@ -43,7 +43,7 @@ export function addRegistryOptions(command: Command): void {
     .option("--roles <file>", "a role registry that adds to the crew (repeatable)", collect)
     .option(
       "--manager <cmd>",
-      "the manager: codex, claude:MODEL, any command that speaks the envelope dialect, or a role id",
+      "the manager: codex, claude, opencode or gemini, with :MODEL if you like; a command of yours; or a role id",
     )
     .option("--worker <cmd>", "the worker: likewise")
     .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect)

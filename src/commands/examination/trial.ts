@@ -1,0 +1,170 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
+import { watchedLauncher } from "../../agents/watched-launcher.ts";
+import type { CompleteRole } from "../../config/role-defaults.ts";
+import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { spentWords } from "../../log/usage-words.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadByType, ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
+import { systemClock } from "../../runtime/time/clock.ts";
+import { priced } from "../../runtime/turns/priced.ts";
+import type { CommandContext } from "../context/command.ts";
+import { watchSignals } from "../context/signals.ts";
+import { cliAgentOf } from "../options/cli-agent.ts";
+import { because, type Finding } from "./finding.ts";
+
+/** What came of one turn that asks for nothing. */
+export interface Trial {
+  readonly role_id: string;
+  readonly seconds: number;
+  readonly usage?: Usage;
+  /** Undefined if the role answered. */
+  readonly failure?: Failure;
+}
+
+/** How long a program may take, in ms: it has nothing to do. */
+const PATIENCE_MS = 180_000;
+
+/** How many lines of stderr a failed turn shows. */
+const LAST_WORDS = 5;
+
+const ASKED = "This only tests whether you can be reached. Read nothing, run nothing, change nothing.";
+
+const REQUIREMENT = `${ASKED} Answer at once with a clarification of the status "complete" and no questions.`;
+
+const TASK = { task_id: "test", description: ASKED };
+
+/** The turn of a manager, and of all others: the smallest answer that it can give, beside the others that it usually has. */
+const TURNS: Readonly<Record<"manager" | "worker", JsonObject>> = {
+  manager: {
+    expects: ["clarification", "error", "plan"],
+    message: { payload_type: "requirement", payload: { text: REQUIREMENT } },
+    context: { requirement: REQUIREMENT },
+  },
+  worker: {
+    expects: ["error", "report"],
+    message: {
+      payload_type: "instruction",
+      payload: { summary: `${ASKED} Answer at once with a report of the status "completed".`, steps: [] },
+    },
+    context: { ticket: { ticket_id: "test", task_id: "test", status: "in_progress", history: [], task: TASK } },
+  },
+};
+
+/** A turn of each role, all at once. `heard` gets each as it ends. */
+export async function tryRoles(
+  context: CommandContext,
+  roles: readonly CompleteRole[],
+  config: ResolvedConfiguration,
+  heard: (trial: Trial) => void,
+): Promise<Result<readonly Trial[], Failure>> {
+  const { launcher, killAll } = watchedLauncher(embeddedLauncher(context.environment.PATH));
+  const agent = cliAgentOf(launcher, config, context.environment);
+  const stopped = new AbortController();
+  const signals = watchSignals({ stop: () => stopped.abort(), kill: killAll }, context.leave);
+  try {
+    const trials = await Promise.all(
+      roles.map(async (role) => {
+        const trial = await tryRole(agent, role, stopped.signal);
+        if (!stopped.signal.aborted) heard(trial);
+        return trial;
+      }),
+    );
+    return stopped.signal.aborted ? err(failure("interrupted", "The trial was stopped.")) : ok(trials);
+  } finally {
+    signals.restore();
+  }
+}
+
+/** One turn of a role, in a folder of its own that is removed afterwards. */
+async function tryRole(agent: Agent, role: CompleteRole, signal: AbortSignal): Promise<Trial> {
+  const directory = mkdtempSync(join(tmpdir(), "bosun-doctor-"));
+  const began = systemClock.monotonic();
+  try {
+    const result = await agent.turn(requestOf(role, directory), contextOf(signal));
+    const seconds = Math.round((systemClock.monotonic() - began) / 100) / 10;
+    const usage = priced(result.usage, role);
+    const failed = failureOf(result);
+    return {
+      role_id: role.role_id,
+      seconds,
+      ...(usage === undefined ? {} : { usage }),
+      ...(failed === undefined ? {} : { failure: failed }),
+    };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** A trial as a line of the examination. */
+export function trialFinding({ role_id, seconds, usage, failure: failed }: Trial): Finding {
+  const name = `try ${role_id}`;
+  const used = usage === undefined ? `${seconds} s` : `${seconds} s, ${usedWords(usage)}`;
+  if (failed === undefined) return { name, state: "ok", what: `answered in ${used}` };
+  const { stderr_tail = "" } = (failed.details ?? {}) as { readonly stderr_tail?: string };
+  const last = stderr_tail.split("\n").slice(-LAST_WORDS);
+  return because(
+    { ...failed, message: [`${failed.message} (${failed.code}; ${used})`, ...last].join("\n") },
+    name,
+    "missing",
+  );
+}
+
+function usedWords({ input_tokens, output_tokens, cost_usd, computed = false }: Usage): string {
+  return spentWords({
+    turns: 1,
+    input_tokens: input_tokens ?? null,
+    output_tokens: output_tokens ?? null,
+    cost_usd: cost_usd ?? null,
+    computed,
+  });
+}
+
+function requestOf(role: CompleteRole, directory: string): TurnRequest {
+  const workspace = join(directory, "workspace");
+  mkdirSync(workspace);
+  const timeout_ms = Math.min(role.timeout_s * 1000, PATIENCE_MS);
+  const turn_id = "t1";
+  const seat = role.type === "manager" ? "manager" : "worker";
+  const payload = {
+    turn_id,
+    role_id: role.role_id,
+    ...TURNS[seat],
+    limits: { timeout_s: timeout_ms / 1000 },
+    workspace,
+    artifacts_dir: join(directory, "artifacts"),
+  };
+  return {
+    // Programs keep conversations by it.
+    session_id: `s-${basename(directory)}`,
+    at: systemClock.now(),
+    role,
+    stamp: { turn_id, attempt: 1, run: 1, ...(seat === "worker" ? { subject: TASK.task_id } : {}) },
+    payload: payload as unknown as PayloadByType["turn_request"],
+    timeout_ms,
+    idle_timeout_ms: 0,
+    slot: 1,
+    output_directory: join(directory, "output"),
+  };
+}
+
+function contextOf(signal: AbortSignal): TurnContext {
+  return {
+    signal,
+    started: () => Promise.resolve(),
+    emit: () => {},
+    permit: () => Promise.resolve({ granted: false, notes: "This turn needs no permission." }),
+  };
+}
+
+/** A role that answers `error` could be reached, but cannot do what every turn needs. */
+function failureOf({ failure: failed, answer }: TurnResult): Failure | undefined {
+  if (failed !== undefined) return failed;
+  if (answer?.payload_type !== "error") return undefined;
+  const { message } = answer.payload as { readonly message?: string };
+  return failure("agent_failed", `It answers: ${message ?? "error"}`);
+}
