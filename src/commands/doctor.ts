@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { isEmbedded } from "../config/role-defaults.ts";
+import { costsMoney, isEmbedded } from "../config/role-defaults.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
+import { hanging, safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -34,7 +34,7 @@ interface DoctorOptions extends RegistryOptions {
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
-    .option("--try", "also one turn of each role that asks for nothing; costs a few thousand tokens each")
+    .option("--try", "also one turn of each role that asks for nothing; costs about ten thousand tokens each")
     .option("-y, --yes", "with --try: do not ask before")
     .option("--json", "one JSON value on stdout")
     .action((options: DoctorOptions) => run((context) => doctor(context, options)));
@@ -77,20 +77,22 @@ async function doctor(context: CommandContext, given: DoctorOptions): Promise<Re
   }
   const missing = findings.filter(isMissing);
   if (isJson) out.line(safeJson(reportOf(out, findings, trials)));
-  else conclude(out, missing.length, rights);
+  else conclude(out, missing.length, rights, options.value.crew);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
 
-/** With `--try`, the crew that a run takes where nothing names one. */
+/** The crew that a run takes at this terminal where nothing names one; `--try` needs one. */
 async function withCrew(
   context: CommandContext,
   options: DoctorOptions,
   found: Found,
 ): Promise<Result<DoctorOptions, Failure>> {
-  if (options.try !== true || !namesNobody(options, found)) return ok(options);
+  const isTrial = options.try === true;
+  if (!namesNobody(options, found) || !(isTrial || context.terminal.hasPerson)) return ok(options);
   const crew = await crewHere(context, found);
   if (!crew.ok) return crew;
-  return crew.value === undefined ? err(nobodyInstalled()) : ok({ ...options, crew: crew.value });
+  if (crew.value !== undefined) return ok({ ...options, crew: crew.value });
+  return isTrial ? err(nobodyInstalled()) : ok(options);
 }
 
 /** The turns of the roles whose programs are not Bosun's own; an exit code if the person declines. */
@@ -107,9 +109,11 @@ async function tryCrew(
     return err(failure("usage", "There is no agent program to try.", { hint: "bosun doctor --try --crew NAME" }));
   }
   const { out, err: messages } = context.terminal;
+  const names = roles.map(({ role_id }) => safeLine(role_id)).join(", ");
+  const costs = roles.some(costsMoney) ? " It costs about ten thousand tokens each." : "";
+  for (const line of hanging(`A turn of ${names} that asks for nothing.${costs}`, messages.width, 0))
+    messages.line(line);
   if (options.yes !== true) {
-    const names = roles.map(({ role_id }) => safeLine(role_id)).join(", ");
-    messages.line(`One turn of each of ${names} costs a few thousand tokens each.`);
     const declined = await confirmHere(context, "Try them?", "yes");
     if (declined !== undefined) return ok(declined);
   }
@@ -154,9 +158,6 @@ const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Sty
 /** The columns before the text. */
 const INDENT = 25;
 
-/** The bundled crew needs a plan; other crews are named. */
-const RUNS = ["bosun run --plan FILE", 'bosun run "…" --manager CMD --worker CMD'];
-
 function show(out: Output, { name, state, what, hint }: Finding): void {
   const [mark, style] = MARK[state];
   // An error in a file has more lines: the place, and a mark under it.
@@ -169,7 +170,7 @@ function show(out: Output, { name, state, what, hint }: Finding): void {
   }
 }
 
-function conclude(out: Output, missing: number, rights: string | undefined): void {
+function conclude(out: Output, missing: number, rights: string | undefined, crew: string | undefined): void {
   out.line();
   out.line(
     missing === 0
@@ -177,5 +178,11 @@ function conclude(out: Output, missing: number, rights: string | undefined): voi
       : out.style("red", `${counted(missing, "problem")} to fix first.`),
   );
   if (rights !== undefined) for (const line of wrapped(rights, out.width, 0)) out.line(line);
-  tellNext(out, ...(missing === 0 ? RUNS : ["bosun doctor --crew NAME"]));
+  tellNext(out, ...(missing === 0 ? runsOf(crew) : ["bosun doctor --crew NAME"]));
+}
+
+/** The bundled crew needs a plan. */
+function runsOf(crew: string | undefined): string[] {
+  if (crew !== undefined && crew !== "embedded") return [`bosun run "…" --crew ${safeLine(crew)}`];
+  return ["bosun run --plan FILE", 'bosun run "…" --manager CMD --worker CMD'];
 }
