@@ -34,7 +34,7 @@ interface DoctorOptions extends RegistryOptions {
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
-    .option("--try", "also one turn of each role that asks for nothing; costs about ten thousand tokens each")
+    .option("--try", "also give each role one turn that asks for no change, for about ten thousand tokens each")
     .option("-y, --yes", "with --try: do not ask before")
     .option("--json", "one JSON value on stdout")
     .action((options: DoctorOptions) => run((context) => doctor(context, options)));
@@ -110,8 +110,12 @@ async function tryCrew(
   }
   const { out, err: messages } = context.terminal;
   const names = roles.map(({ role_id }) => safeLine(role_id)).join(", ");
-  const costs = roles.some(costsMoney) ? " It costs about ten thousand tokens each." : "";
-  for (const line of hanging(`A turn of ${names} that asks for nothing.${costs}`, messages.width, 0))
+  const costs = roles.some(costsMoney) ? " A turn costs about ten thousand tokens." : "";
+  for (const line of hanging(
+    `Each of these roles gets one turn that asks for no change: ${names}.${costs}`,
+    messages.width,
+    0,
+  ))
     messages.line(line);
   if (options.yes !== true) {
     const declined = await confirmHere(context, "Try them?", "yes");

@@ -191,7 +191,7 @@ describe("bosun roles and doctor", () => {
     await pane.asks("Try them?");
     const lines = pane.screen().split("\n");
     const from = lines.findIndex((line) => line.includes("sandbox files"));
-    const until = lines.findIndex((line) => line.startsWith("A turn of"));
+    const until = lines.findIndex((line) => line.startsWith("Each of these roles"));
     expect(lines.slice(from, until).filter((line) => !/^((ok|--|!!|  )  \S| {25}\S)/.test(line))).toEqual([]);
     pane.type("y", "Enter");
     await pane.shows("--crew codex-claude");

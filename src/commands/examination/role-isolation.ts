@@ -52,7 +52,7 @@ function codexSandbox({ write, network, commands, ask }: CompletePermissions): s
   if (write === "none") return "where they can write nothing";
   const reach = network === undefined ? "the network as its config.toml says" : network ? "with network" : "no network";
   const outside = commands.length > 0 ? "; the commands of the role may run outside" : "";
-  return `where they write only in the workspace, ${reach}${outside}${ask === "user" ? "; more if you agree" : ""}`;
+  return `where they write only in the workspace and temporary folders, ${reach}${outside}${ask === "user" ? "; more if you agree" : ""}`;
 }
 
 function isHeldByBosun(role: Role): boolean {
