@@ -4,7 +4,7 @@ import { onDoubtAnswered } from "./doubts.ts";
 import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnpriced } from "./figures.ts";
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
 import { watchQuota } from "./quota.ts";
-import { countsTime, limitRoles } from "./role-limits.ts";
+import { countsTime, goOnWithTime, limitRoles, stopTime } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
 import {
   isPermissionRequest,
@@ -157,10 +157,12 @@ function accountCommand(
     case "ask": {
       const { do: _, ...ask } = command;
       changes.push(put("ask", ask.ask_id, ask));
+      stopTime(ledger, fact, ask, changes);
       return figures;
     }
     case "clear_ask":
       changes.push({ drop: "ask", id: command.ask_id });
+      goOnWithTime(ledger, fact, command.ask_id, changes);
       return figures;
     case "set_timer":
       changes.push(
@@ -202,7 +204,7 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
   const turn = ledger.turns.get(stamp.turn_id);
   if (!turn || fact.payload_type !== "turn_request") return;
   const { role_id } = fact.payload;
-  const { begun: _, slept: __, alone: ___, told: ____, ...rest } = turn;
+  const { begun: _, waits: __, slept: ___, alone: ____, told: _____, ...rest } = turn;
   const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
   const alone = fact.payload.conversation?.how === "alone" || turn.alone ? { alone: true } : {};
   changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun, ...alone }));

@@ -34,8 +34,10 @@ export interface LedgerTurn {
   readonly recoveries?: number;
   /** How often it led to a hold of its role. */
   readonly held?: number;
-  /** When the run began, moved by the time that the machine slept. Kept only for roles with a budget of time. */
+  /** When the run began, moved by the time that the machine slept or a person was waited for. Kept only for roles with a budget of time. */
   readonly begun?: Instant;
+  /** Since when it has waited for a person's permission. Kept with `begun`. */
+  readonly waits?: Instant;
 }
 
 /** The stamp of the facts that belong to the turn's current run. */

@@ -15,20 +15,20 @@ export function waitsForPermission({ asks }: Ledger, turn_id: string): boolean {
   return false;
 }
 
-/** The step for a permission that a program asks for: a person is asked, unless an earlier decision covers it. */
+/** The step for a permission that a program asks for: a person is asked, unless an earlier decision or a criterion covers it. */
 export function onPermissionAsked(ledger: Ledger, fact: FactOf<"approval_request">): Step {
   const { ask_id } = fact.payload;
   const permission = askedIn(fact);
   const earlier = decisionOn(ledger, permission, fact.subject);
   const about = fact.subject === undefined ? {} : { subject: fact.subject };
-  if (!earlier) {
+  if (!earlier && !isCriterion(fact)) {
     return {
       ...NOTHING,
       commands: [{ do: "ask", ask_id, kind: "permission", record: fact.sequence, permission, ...about }],
     };
   }
-  const [decided_with, { granted = false, scope = "once" }] = earlier;
-  const notes = `as decided with ${decided_with}`;
+  const { granted = false, scope = "once" } = earlier?.[1] ?? { granted: true };
+  const notes = earlier ? `as decided with ${earlier[0]}` : "a command of the acceptance criteria";
   const payload: JsonObject = { decision: granted ? "approved" : "rejected", ask_id, scope, notes };
   return {
     ...NOTHING,
@@ -127,6 +127,11 @@ function isUndecided(grant: LedgerGrant | undefined): boolean {
 function askedIn({ payload, turn }: FactOf<"approval_request">): AskedPermission {
   const { role_id = "", digest = "" } = (payload.about ?? {}) as Partial<AskedPermission>;
   return { turn_id: turn?.turn_id ?? "", role_id, digest };
+}
+
+/** Whether the acceptance criteria name the command: Bosun runs it itself, too. */
+function isCriterion({ payload }: FactOf<"approval_request">): boolean {
+  return (payload.about as { criterion?: unknown } | undefined)?.criterion === true;
 }
 
 function subjectOf({ subject }: { readonly subject?: string }): { readonly subject?: string } {

@@ -1,5 +1,13 @@
 import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
-import { type Ledger, type LedgerHold, type LedgerTerms, put, type RoleUse, runsEnded } from "./ledger.ts";
+import {
+  type Ledger,
+  type LedgerAsk,
+  type LedgerHold,
+  type LedgerTerms,
+  put,
+  type RoleUse,
+  runsEnded,
+} from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
 
 /**
@@ -50,6 +58,24 @@ export function limitRoles(ledger: Ledger, fact: Fact, closed: boolean, changes:
   if (rates) countAdmissions(ledger, fact, rates, changes);
 }
 
+/** A turn that asks for a permission uses up no time while a person decides. */
+export function stopTime(ledger: Ledger, { received_at }: Fact, { permission }: LedgerAsk, changes: Change[]): void {
+  const turn = ledger.turns.get(permission?.turn_id ?? "");
+  if (turn?.begun === undefined || turn.waits !== undefined) return;
+  changes.push(put("turn", turn.turn_id, { ...turn, waits: received_at }));
+}
+
+/** Its time goes on with the decision on the last permission that it waits for. */
+export function goOnWithTime(ledger: Ledger, { received_at }: Fact, decided: string, changes: Change[]): void {
+  const turn = ledger.turns.get(ledger.asks.get(decided)?.permission?.turn_id ?? "");
+  if (turn?.begun === undefined || turn.waits === undefined) return;
+  for (const [ask_id, { permission }] of ledger.asks)
+    if (ask_id !== decided && permission?.turn_id === turn.turn_id) return;
+  const { waits, ...rest } = turn;
+  const waited = Math.max(0, milliseconds(received_at) - milliseconds(waits));
+  changes.push(put("turn", turn.turn_id, { ...rest, begun: later(turn.begun, waited) }));
+}
+
 function spend(
   ledger: Ledger,
   fact: Fact,
@@ -93,9 +119,9 @@ function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): Read
   if (fact.payload_type === "session_stopped") {
     for (const turn of ledger.turns.values()) if (turn.status === "open") ended.add(turn);
   }
-  for (const { role_id = "", begun } of ended) {
+  for (const { role_id = "", begun, waits = fact.received_at } of ended) {
     if (begun === undefined) continue;
-    const time = Math.max(0, milliseconds(fact.received_at) - milliseconds(begun));
+    const time = Math.max(0, milliseconds(waits) - milliseconds(begun));
     took.set(role_id, (took.get(role_id) ?? 0) + time);
   }
   return took;

@@ -12,7 +12,8 @@ export function onSleep(ledger: Ledger, fact: FactOf<"time_shifted">, changes: C
   for (const turn of ledger.turns.values()) {
     if (turn.status !== "open") continue;
     const begun = turn.begun === undefined ? {} : { begun: later(turn.begun, fact.payload.shift_ms) };
-    changes.push(put("turn", turn.turn_id, { ...turn, slept: true, ...begun }));
+    const waits = turn.waits === undefined ? {} : { waits: later(turn.waits, fact.payload.shift_ms) };
+    changes.push(put("turn", turn.turn_id, { ...turn, slept: true, ...begun, ...waits }));
   }
 }
 

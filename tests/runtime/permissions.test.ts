@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { asking } from "./asking.ts";
+import { criterion, instructed } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { withRole } from "./roles.ts";
 import { begin, DONE, logOf, recordOf, resume, type Rig, run, say, sessionId, told } from "./sessions.ts";
@@ -83,6 +84,23 @@ describe("a permission that a program asks for", () => {
     expect(given.filter(([source]) => source === "scheduler")).toHaveLength(3 - asked);
     const [first] = requests(rig, session.session_id);
     expect(logOf(rig, session.session_id, "approval").at(1)?.payload["notes"]).toContain(first?.[0]);
+  });
+
+  it.each<[string[], string, string]>([
+    [["true"], "run: true", "scheduler"],
+    [["true"], "run: true x", "user"],
+    [["true"], "write: true", "user"],
+    // A shell would run two commands.
+    [["test", "a;b"], "run: test a;b", "user"],
+    [["test", "a b"], "run: test a b", "user"],
+  ])("is given for a command of the plan's criteria alone: %j for %s by %s", async (command, action, source) => {
+    const rig = newRig();
+    const tasks = [instructed("a", [], { acceptance_criteria: [criterion(...command)] })];
+    const { agentFor, heard } = asking({ a: 1 }, { tasks, action });
+    const session = await begin(rig, { agentFor });
+    expect(await run(session, ALLOW)).toEqual(DONE);
+    expect(heard).toMatchObject([{ granted: true }]);
+    expect(approvals(rig, session.session_id)).toMatchObject([[source, "applied", "approved", expect.any(String)]]);
   });
 
   it("is denied with the person's words", async () => {

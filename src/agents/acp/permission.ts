@@ -57,7 +57,8 @@ function requestOf(call: AskedCall, command: string | undefined, locations: read
   const { description } = call.input;
   const what = WRITES.has(call.kind) && locations.length > 0 ? `write: ${locations.join(", ")}` : `use: ${call.title}`;
   return {
-    action: (command === undefined ? what : `run: ${command}`).replaceAll(/\s+/g, " "),
+    // A line end separates commands, as a semicolon does.
+    action: (command === undefined ? what : `run: ${command}`).trim().replaceAll(/\s*\n\s*/g, "; "),
     ...(Object.keys(call.input).length > 0 ? { details: JSON.stringify(call.input, undefined, 2) } : {}),
     ...(typeof description === "string" ? { why: description } : {}),
   };

@@ -2,6 +2,7 @@ import type { TurnRequest } from "../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { ANSWER_SCHEMAS } from "../../protocol/generated/answers.ts";
 import { type Shape, SHAPES } from "../../protocol/generated/shapes.ts";
+import { permissionsOf } from "../../protocol/roles.ts";
 import { answerSchema, answersTo } from "./answers.ts";
 import { outline, quotation } from "./quoting.ts";
 
@@ -34,6 +35,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   "role.manager": ({ role }) => yes(role.type === "manager"),
   "role.worker": ({ role }) => yes(role.type === "worker"),
   "role.participant": ({ role }) => yes(role.type === "participant"),
+  "role.asks": ({ role }) => yes(permissionsOf(role).ask === "user"),
   session: ({ session_id }) => session_id,
   turn: ({ payload }) => payload.turn_id,
   ticket: ({ payload }) => payload.context.ticket?.ticket_id,

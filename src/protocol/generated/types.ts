@@ -616,7 +616,7 @@ export type ApprovalRequest = {
    */
   readonly ticket_id?: string;
   /**
-   * The thing to approve; of a permission {role_id, action, details, why, digest}.
+   * The thing to approve; of a permission {role_id, action, details, why, digest, criterion}.
    */
   readonly about?: Json;
   readonly estimate?: JsonObject;

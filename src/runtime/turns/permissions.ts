@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { isCriterion } from "../../protocol/criteria.ts";
 import { cut } from "../../protocol/refusal.ts";
 import { about as recorded } from "../../protocol/recording.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
@@ -24,7 +25,11 @@ export class Permissions {
   }
 
   /** Asks a person, as far as the role may; resolves when that is decided or the turn ends. */
-  ask(asked: PermissionRequest, { role, stamp }: TurnRequest, signal: AbortSignal): Promise<Permission> {
+  ask(
+    asked: PermissionRequest,
+    { role, stamp, payload: given }: TurnRequest,
+    signal: AbortSignal,
+  ): Promise<Permission> {
     if (signal.aborted) return Promise.resolve(ENDED);
     const action = cut(asked.action.toWellFormed(), MAX_ACTION);
     if (permissionsOf(role).ask === "deny") {
@@ -41,6 +46,7 @@ export class Permissions {
       ...(details === undefined ? {} : { details: cut(details.toWellFormed(), MAX_DETAILS) }),
       ...(why === undefined ? {} : { why: cut(why.toWellFormed(), MAX_ACTION) }),
       digest: digestOf(asked),
+      ...(isCriterion(action, given) ? { criterion: true } : {}),
     };
     const { promise, resolve } = Promise.withResolvers<Permission>();
     const end = () => this.decide(ask_id, ENDED);

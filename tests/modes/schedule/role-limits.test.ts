@@ -164,6 +164,30 @@ describe("a role's budget of time", () => {
     session.admit("a").recover(false);
     expect(used(session)).toBe("2/2000");
   });
+
+  it("does not count the time in which a turn waits for a person's permission", () => {
+    const session = timed().admit("a");
+    const stamp = (subject: string) => {
+      return { turn_id: session.ticket(subject).turn?.turn_id ?? "", subject, attempt: 1, run: 1 };
+    };
+    const ask = (subject: string, ask_id: string) => {
+      const about = { role_id: "hand", action: "run: x", digest: ask_id };
+      const payload = { subject: "permission", ask_id, about };
+      session.submit("scheduler", "approval_request", payload, { subject, turn: stamp(subject) });
+    };
+    const allow = (ask_id: string) =>
+      session.submit("user", "approval", { decision: "approved", ask_id }, { at: after(session, 60) });
+    ask("a", "p1");
+    ask("a", "p2");
+    allow("p1");
+    allow("p2");
+    expect(used(session.deliver("a"))).toBe("1/2000");
+    session.admit("b");
+    ask("b", "p3");
+    const gone = { turn_id: stamp("b").turn_id, code: "agent_failed", message: "It exited." };
+    session.submit("scheduler", "turn_failed", gone, { subject: "b", turn: stamp("b"), at: after(session, 60) });
+    expect(used(session)).toBe("2/3000");
+  });
 });
 
 describe("a role's own rate", () => {

@@ -117,8 +117,12 @@ function checkHolders(state: ScheduleState, ledger: Ledger): void {
   const alarms = [...ledger.timers].flatMap(([id, timer]) => (timer.passive ? [] : [id]));
   // A stop does not take a question back.
   const resting = session.phase === "stopped" || session.phase === "waiting";
+  // A permission is awaited by the program of a turn.
   const asks = [...ledger.asks.keys()].filter(
-    (id) => !(resting && id === session.gate?.ask_id) && ledger.turns.get(id)?.status !== "asked",
+    (id) =>
+      !ledger.asks.get(id)?.permission &&
+      !(resting && id === session.gate?.ask_id) &&
+      ledger.turns.get(id)?.status !== "asked",
   );
   const children = [...ledger.children.values()];
   // A withdrawn child session is awaited until it ends, or not at all.

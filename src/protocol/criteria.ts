@@ -1,0 +1,14 @@
+import { listOf, objectOf, textOf } from "../lib/json.ts";
+import type { PayloadByType } from "./payload.ts";
+
+/** A word that a shell takes as it stands. */
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
+
+/** Whether an executable criterion of the turn's task or instruction is exactly the command of a permission's `action`. */
+export function isCriterion(action: string, { message, context }: PayloadByType["turn_request"]): boolean {
+  const places = [objectOf(context.ticket?.task), message.payload_type === "instruction" ? message.payload : {}];
+  return places
+    .flatMap(({ acceptance_criteria }) => listOf(acceptance_criteria))
+    .map((criterion) => listOf(objectOf(criterion).command).map(textOf))
+    .some((command) => command.every((word) => PLAIN_WORD.test(word)) && action === `run: ${command.join(" ")}`);
+}
