@@ -1,11 +1,11 @@
 import { askForChild, isLateOfChild, onChild } from "./children.ts";
-import { keepConversation } from "./conversations.ts";
+import { chosenBy, keepConversation, withConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
 import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnpriced } from "./figures.ts";
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
 import { watchQuota } from "./quota.ts";
 import { countsTime, goOnWithTime, limitRoles, stopTime } from "./role-limits.ts";
-import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
+import { type Ledger, type LedgerFigures, type LedgerTurn, put } from "./ledger.ts";
 import {
   isPermissionRequest,
   keepDecision,
@@ -70,7 +70,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
   else if (failedOfSleep(ledger, fact)) repeatAfterSleep(ledger, fact, changes);
-  else if (isCutOff(fact) && fact.turn) markTold(ledger, fact.turn, changes);
+  else if (isCutOff(fact) && fact.turn) markTold(ledger, fact, fact.turn, changes);
   else if (endsTurn(fact) && fact.turn) {
     keepConversation(ledger, fact, changes);
     changes.push({ drop: "turn", id: fact.turn.turn_id });
@@ -121,9 +121,9 @@ function countSpends(ledger: Ledger, fact: Fact, cut: ReturnType<typeof cutShort
 }
 
 /** The turn stays open: a stop has cut off its run, and a resume gives it again. */
-function markTold(ledger: Ledger, { turn_id }: TurnStamp, changes: Change[]): void {
+function markTold(ledger: Ledger, fact: Fact, { turn_id }: TurnStamp, changes: Change[]): void {
   const turn = ledger.turns.get(turn_id);
-  if (turn) changes.push(put("turn", turn_id, { ...turn, told: true }));
+  if (turn) changes.push(put("turn", turn_id, { ...withConversation(turn, fact), told: true }));
 }
 
 /** Adds the ledger's changes for one command, and gives the figures after it. */
@@ -204,10 +204,30 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
   const turn = ledger.turns.get(stamp.turn_id);
   if (!turn || fact.payload_type !== "turn_request") return;
   const { role_id } = fact.payload;
-  const { begun: _, waits: __, slept: ___, alone: ____, told: _____, ...rest } = turn;
+  const {
+    begun: _begun,
+    waits: _waits,
+    slept: _slept,
+    alone: _alone,
+    told: _told,
+    chosen: _chosen,
+    conversation,
+    ...rest
+  } = turn;
   const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
   const alone = fact.payload.conversation?.how === "alone" || turn.alone ? { alone: true } : {};
-  changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun, ...alone }));
+  const opened: LedgerTurn = {
+    ...rest,
+    status: "open",
+    role_id,
+    run: stamp.run,
+    ...begun,
+    ...alone,
+    // Another role cannot go on with it.
+    ...(conversation === undefined || turn.role_id !== role_id ? {} : { conversation }),
+    ...chosenBy(fact),
+  };
+  changes.push(put("turn", turn.turn_id, opened));
   // A role that is given a turn is no longer held.
   if (ledger.holds.has(role_id)) lift(ledger, role_id, changes);
 }

@@ -1,7 +1,7 @@
 import type { Conversation } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import { type Ledger, type LedgerTurn, put } from "./ledger.ts";
-import type { Change, Fact } from "./mode.ts";
+import type { Change, Fact, FactOf } from "./mode.ts";
 
 /** The conversation of a turn, as its request names it. `alone` begins one that no later turn goes on with. */
 export interface ChosenConversation extends Partial<Conversation> {
@@ -47,6 +47,12 @@ export function withConversation(turn: LedgerTurn, fact: Fact): LedgerTurn {
   if (isGone(fact)) return rest;
   const latest = fact.conversation ?? conversation;
   return latest === undefined ? rest : { ...rest, conversation: latest };
+}
+
+/** The conversation that a request goes on with or copies, for the ledger. */
+export function chosenBy({ payload }: FactOf<"turn_request">): Pick<LedgerTurn, "chosen"> {
+  const { how: _, id, ...known } = payload.conversation ?? { how: "alone" };
+  return id === undefined ? {} : { chosen: { id, ...known } };
 }
 
 /** Whether a turn failed because the program does not have the conversation any more. */

@@ -24,6 +24,8 @@ export interface LedgerTurn {
   readonly interrupted?: boolean;
   /** The program's conversation in the run that was cut short. */
   readonly conversation?: Conversation;
+  /** The conversation that its current run goes on with, or has a copy of. */
+  readonly chosen?: Conversation;
   /** Its conversation is of no use to later turns. */
   readonly alone?: boolean;
   /** The machine slept while it ran. */

@@ -8,6 +8,8 @@ export type Instant = string;
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})?$/;
 
 /** The end of the year 9999, the last RFC 3339 time. */
+/** The year 0. */
+const FIRST_MS = -62_167_219_200_000;
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Reads RFC 3339 text and converts an explicit offset to UTC. A time without a zone or outside the calendar is `validation_failed`. */
@@ -38,9 +40,12 @@ export function parseInstant(text: string): Result<Instant, Failure> {
   return ok(instant(moment.getTime()));
 }
 
-/** The instant of `ms` milliseconds since 1970-01-01T00:00:00Z; whole seconds are written without a fraction. */
+/**
+ * The instant of `ms` milliseconds since 1970-01-01T00:00:00Z, or the first or last one that can be written: programs tell any number.
+ * Whole seconds are written without a fraction.
+ */
 export function instant(ms: number): Instant {
-  return new Date(ms).toISOString().replace(".000Z", "Z");
+  return new Date(Math.min(Math.max(ms, FIRST_MS), LAST_MS)).toISOString().replace(".000Z", "Z");
 }
 
 /** Milliseconds since 1970-01-01T00:00:00Z of an instant that `parseInstant` or `instant` made. */
@@ -50,7 +55,7 @@ export function milliseconds(time: Instant): number {
 
 /** The instant `ms` milliseconds after another, at most the last one: a log can contain any number. */
 export function later(time: Instant, ms: number): Instant {
-  return instant(Math.min(milliseconds(time) + ms, LAST_MS));
+  return instant(milliseconds(time) + ms);
 }
 
 function offsetMinutes(zone: string): number | null {

@@ -64,8 +64,12 @@ export function recover(
   });
 }
 
-/** The conversation that the turn's program had begun, with what was known of it before if it was resumed. */
-function conversationOf(begun: Conversation | undefined, { conversation }: LedgerTurn): { conversation?: JsonObject } {
+/** The conversation that the turn's program had begun, with what was known of it, or of the one that it goes on with, before. */
+function conversationOf(
+  begun: Conversation | undefined,
+  { conversation, chosen }: LedgerTurn,
+): { conversation?: JsonObject } {
   if (begun === undefined) return {};
-  return { conversation: { ...(conversation?.id === begun.id ? conversation : begun) } };
+  const known = conversation?.id === begun.id ? conversation : chosen;
+  return { conversation: { ...known, id: begun.id } };
 }

@@ -9,6 +9,7 @@ import { makeWorkDirectory } from "../work-directory.ts";
 import type { Repair } from "./dialects/dialect.ts";
 import { dialectFor } from "./dialects/index.ts";
 import { agentEnvironment, missedVariable } from "./environment.ts";
+import { guarded } from "./guarded-reader.ts";
 import { cancelledTurn, turnResult, withUsageOf } from "./outcome.ts";
 import { type RunLimits, SupervisedRun } from "./process.ts";
 import { TurnOutput } from "./turn-output.ts";
@@ -112,7 +113,8 @@ async function runProcess(
   const { timeout_ms, idle_timeout_ms } = request;
   const { kill_grace_ms, answer_grace_ms, max_output_bytes } = settings;
   const limits: RunLimits = { timeout_ms, idle_timeout_ms, kill_grace_ms, answer_grace_ms, max_output_bytes };
-  const { reader, converses = false, keepsLines = false } = spoken;
+  const { converses = false, keepsLines = false } = spoken;
+  const reader = guarded(spoken.reader);
   const listener = output.listener(reader, keepsLines, () => run.answered());
   const run = new SupervisedRun(launched.value, limits, listener, context.signal);
   reader.connect?.({

@@ -42,9 +42,12 @@ export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
   };
 }
 
-/** A number that one of the two did not tell is unknown, not zero. */
+/** A number that one of the two did not tell is unknown, not zero. If one told nothing, the other's tokens count, and the cost is unknown. */
 function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
-  if (first === undefined || second === undefined) return undefined;
+  if (first === undefined || second === undefined) {
+    const { cost_usd: _, ...tokens } = first ?? second ?? {};
+    return first === second ? undefined : tokens;
+  }
   const keys = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
   const sums = keys.flatMap((key) => {
     const [one, other] = [first[key], second[key]];

@@ -6,6 +6,7 @@ import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, isOfStorage } from "../../protocol/failure.ts";
 import { type ArtifactQuota, keepArtifact, runQuota, sessionQuota } from "./artifacts.ts";
 import { aboutOf } from "../facts.ts";
+import { isConversationId } from "./told.ts";
 import type { SessionContext } from "../context.ts";
 
 /** A run whose agent's events are handled. */
@@ -50,6 +51,7 @@ export class TurnEventHandler {
         });
         return;
       case "conversation":
+        if (!isConversationId(event.id)) return;
         run.conversing = true;
         await this.#context.keep({ put: "conversing", id: stamp.turn_id, value: { id: event.id } });
         return;

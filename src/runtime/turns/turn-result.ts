@@ -4,24 +4,28 @@ import type { JsonObject } from "../../lib/json.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
 import { isNotice, type TypedPayload, type Usage } from "../../protocol/payload.ts";
-import { refusalFrom } from "../../protocol/refusal.ts";
+import { cut, refusalFrom } from "../../protocol/refusal.ts";
 import { inlineField } from "./attached.ts";
 import { priced } from "./priced.ts";
+import { toldIn } from "./told.ts";
 import type { FactInput } from "../facts.ts";
+
+const MAX_MESSAGE = 20_000;
+const MAX_HINT = 2_000;
 
 /** The fact of how a turn ended: its answer if that is valid, else a `turn_failed`. */
 export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
   const { role, stamp, payload } = request;
   const result = checked(given);
-  const { answer, exit, conversation, quota } = result;
-  const usage = priced(result.usage ?? (answer?.payload.usage as Usage | undefined), role);
+  const { answer, exit } = result;
+  const { usage: told, ...further } = toldIn(result);
+  const usage = priced(told ?? (answer?.payload.usage as Usage | undefined), role);
   const base = {
     subject: stamp.subject,
     turn: stamp,
     ...(exit ? { exit } : {}),
     ...(usage ? { usage } : {}),
-    ...(conversation ? { conversation } : {}),
-    ...(quota ? { quota } : {}),
+    ...further,
   };
   const called = answer && result.failure?.code === "cancelled" ? undefined : result.failure;
   const wrong = called ?? answerTrouble(result, payload.expects);
@@ -46,9 +50,10 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
 }
 
 /** The fact that tells only what a run has used that is cut off; undefined if its program told nothing. */
-export function factOfCutOff({ usage: told, quota }: TurnResult, { role, stamp }: TurnRequest): FactInput | undefined {
+export function factOfCutOff(result: TurnResult, { role, stamp }: TurnRequest): FactInput | undefined {
+  const { usage: told, ...further } = toldIn(result);
   const usage = priced(told, role);
-  if (usage === undefined && quota === undefined) return undefined;
+  if (usage === undefined && further.quota === undefined) return undefined;
   return {
     source: "scheduler",
     payload_type: "turn_failed",
@@ -63,7 +68,7 @@ export function factOfCutOff({ usage: told, quota }: TurnResult, { role, stamp }
     subject: stamp.subject,
     turn: stamp,
     ...(usage ? { usage } : {}),
-    ...(quota ? { quota } : {}),
+    ...further,
   };
 }
 
@@ -103,8 +108,9 @@ function failedPayload(result: TurnResult, { stamp, role }: TurnRequest, wrong: 
     turn_id: stamp.turn_id,
     role_id: role.role_id,
     code,
-    message: wrong?.message ?? "The turn failed.",
-    ...(wrong?.hint === undefined ? {} : { resolution_hint: wrong.hint }),
+    // Programs' own words may be of any length.
+    message: cut(wrong?.message.toWellFormed() ?? "The turn failed.", MAX_MESSAGE),
+    ...(wrong?.hint === undefined ? {} : { resolution_hint: cut(wrong.hint.toWellFormed(), MAX_HINT) }),
     ...(Object.keys(details).length === 0 ? {} : { details }),
     refused: result.refused,
     ...(result.answer ? { answer: { payload_type: result.answer.payload_type, payload: result.answer.payload } } : {}),

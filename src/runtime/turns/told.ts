@@ -1,0 +1,58 @@
+import type { TurnResult } from "../../kernel/agent.ts";
+import type { Usage } from "../../protocol/payload.ts";
+import { parseInstant } from "../../protocol/timestamp.ts";
+
+const LONGEST_ID = 500;
+const LONGEST_NAME = 64;
+const MOST_USD = 1_000_000_000;
+
+/**
+ * What a program told beside its answer, as far as a record can hold it. A program may tell anything: a part that does not fit is left out,
+ * and so unknown.
+ */
+export function toldIn(result: TurnResult): Pick<TurnResult, "usage" | "conversation" | "quota"> {
+  const usage = result.usage && usageIn(result.usage);
+  const quota = result.quota?.filter(
+    ({ name, used_percent, resets_at }) =>
+      fits(name, LONGEST_NAME) && used_percent >= 0 && used_percent <= 100 && parseInstant(resets_at).ok,
+  );
+  return {
+    ...(usage === undefined ? {} : { usage }),
+    ...conversationIn(result.conversation),
+    ...(quota === undefined || quota.length === 0 ? {} : { quota }),
+  };
+}
+
+/** Whether a record can hold the id of a conversation. */
+export function isConversationId(id: string): boolean {
+  return fits(id, LONGEST_ID);
+}
+
+function conversationIn(told: TurnResult["conversation"]): Pick<TurnResult, "conversation"> {
+  if (told === undefined || !isConversationId(told.id)) return {};
+  const { id, tokens, total } = told;
+  return {
+    conversation: {
+      id,
+      ...(tokens !== undefined && isCount(tokens) ? { tokens } : {}),
+      ...(total === undefined ? {} : { total: usageIn(total) }),
+    },
+  };
+}
+
+function usageIn({ cost_usd, ...told }: Usage): Usage {
+  const counts = (["input_tokens", "output_tokens", "cached_tokens"] as const).flatMap((key) => {
+    const count = told[key];
+    return count !== undefined && isCount(count) ? [[key, count] as const] : [];
+  });
+  const cost = cost_usd !== undefined && cost_usd >= 0 && cost_usd <= MOST_USD ? { cost_usd } : {};
+  return { ...Object.fromEntries(counts), ...cost };
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function fits(text: string, most: number): boolean {
+  return text !== "" && text.length <= most && text.isWellFormed();
+}
