@@ -1,10 +1,14 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** The nearest directory from here up with a `.git`: a folder, or the file of a worktree or submodule. */
+/**
+ * The nearest directory from here up with a `.git`: a folder with a HEAD, or the file of a worktree or submodule. Sandboxes of agent
+ * programs leave empty folders of that name.
+ */
 export function repositoryRoot(directory: string): string | undefined {
   for (let here = resolve(directory); ; here = dirname(here)) {
-    if (existsSync(join(here, ".git"))) return here;
+    const dotGit = join(here, ".git");
+    if (existsSync(join(dotGit, "HEAD")) || (existsSync(dotGit) && !isFolder(dotGit))) return here;
     if (here === dirname(here)) return undefined;
   }
 }

@@ -9,6 +9,7 @@ import { errorOf, type Scratch, scratch, valueOf } from "./scratch.ts";
 function project(files: { readonly [name: string]: string }): Scratch & { readonly found: FoundConfiguration } {
   const place = scratch();
   mkdirSync(join(place.directory, ".git"));
+  writeFileSync(join(place.directory, ".git", "HEAD"), "ref: refs/heads/main\n");
   for (const [name, content] of Object.entries(files)) place.write(join(".bosun", name), content);
   const found = valueOf(findProjectConfiguration(place.directory));
   if (found === undefined) throw new Error("the project's configuration was not found");
