@@ -3,7 +3,7 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { loadModes } from "../../src/commands/lookup/modes.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
-import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../src/lib/json.ts";
 import { eventLines } from "../../src/log/events.ts";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
@@ -20,7 +20,9 @@ const OPEN = new Set(["turn", "timer", "ask", "check", "child", "hold", "process
 /** The report without fields that a crash may change and without this place's names. */
 export function essence(place: Place): Json {
   const { started_at: _, finished_at: __, usage: ___, recoveries: ____, log: _____, ...rest } = reportOf(place);
-  const text = JSON.stringify(rest).replaceAll(place.directory, "PLACE").replaceAll(place.session_id, "SESSION");
+  const tickets = listOf(rest["tickets"]).map(objectOf);
+  const essential = { ...rest, tickets: tickets.map(({ usage: _usage, ...ticket }) => ticket) };
+  const text = JSON.stringify(essential).replaceAll(place.directory, "PLACE").replaceAll(place.session_id, "SESSION");
   return JSON.parse(text) as Json;
 }
 

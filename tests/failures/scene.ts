@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type JsonObject, listOf, objectOf } from "../../src/lib/json.ts";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { isLocked } from "../../src/store/lock.ts";
@@ -200,7 +200,9 @@ export function reportOf({ home, session_id }: Scene): JsonObject {
     log: _l,
     ...rest
   } = JSON.parse(text) as JsonObject;
-  return JSON.parse(JSON.stringify(rest).replaceAll(home, "HOME").replaceAll(session_id, "SESSION")) as JsonObject;
+  const tickets = listOf(rest["tickets"]).map(objectOf);
+  const essential = { ...rest, tickets: tickets.map(({ usage: _usage, ...ticket }) => ticket) };
+  return JSON.parse(JSON.stringify(essential).replaceAll(home, "HOME").replaceAll(session_id, "SESSION")) as JsonObject;
 }
 
 /** What is wrong with a command that met a fault, in words. */

@@ -31,6 +31,8 @@ export class RecordRules {
   #at = "2000-01-01T00:00:00Z";
   #mode: unknown;
   #houseCommands: string[][] = [];
+  /** The ids of the permissions that were asked for. */
+  readonly #permissions = new Set<unknown>();
   /** The tasks of the current plan, and of the plan that waits for approval. */
   #standing: readonly JsonObject[] = [];
   #proposed: readonly JsonObject[] | undefined;
@@ -134,8 +136,12 @@ export class RecordRules {
         if (disposition === "applied") this.#planned(record);
         break;
       case "approval":
-        if (disposition === "applied") this.#approved(record);
+        // One about a permission moves no plan.
+        if (disposition === "applied" && !this.#permissions.has(payload["ask_id"])) this.#approved(record);
         return;
+      case "approval_request":
+        if (payload["subject"] === "permission") this.#permissions.add(payload["ask_id"]);
+        break;
       case "instruction":
         if (disposition === "applied" && ticket_id !== undefined) {
           this.#tickets.get(ticket_id)?.commands.push(...commandsOf(payload["acceptance_criteria"]));
