@@ -1,6 +1,6 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import type { PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
-import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
 import { isAllowedCommand } from "../allowed-commands.ts";
 import { commandOf } from "./updates.ts";
@@ -13,18 +13,26 @@ interface AskedCall {
 }
 
 const READS: ReadonlySet<string> = new Set(["read", "search", "think"]);
+/** Reads that without a location are of the workspace, or of nothing. */
+const READS_HERE: ReadonlySet<string> = new Set(["search", "think"]);
 const WRITES: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
+
+/** Members of a tool's input that name places. The pattern of a search can be a path, too. */
+const PLACE = /(?:path|file|dir|directory|folder|root|cwd|uri|glob|pattern)s?$/i;
 
 /** Whether the role may do this anyway, may not, or a person is asked. */
 export function decide(
   { role, payload }: TurnRequest,
   call: AskedCall,
-  locations: readonly string[],
+  told: readonly string[],
 ): "allow" | "deny" | PermissionRequest {
   const { write, commands, network, ask } = permissionsOf(role);
   const { workspace, artifacts_dir } = payload;
   const command = commandOf(call);
-  if (READS.has(call.kind) && locations.every((path) => isWithin(workspace, workspace, path))) return "allow";
+  const locations = [...new Set([...told, ...placesIn(call.input)])];
+  if (READS.has(call.kind) && (locations.length > 0 || READS_HERE.has(call.kind))) {
+    if (locations.every((path) => isWithin(workspace, workspace, path))) return "allow";
+  }
   if (WRITES.has(call.kind) && write === "workspace" && locations.length > 0) {
     if (locations.every((path) => [workspace, artifacts_dir].some((folder) => isWithin(folder, workspace, path))))
       return "allow";
@@ -35,13 +43,20 @@ export function decide(
   return requestOf(call, command, locations);
 }
 
-/** The places that a tool call names. */
+/** The places that a tool call names beside its input. */
 export function locationsOf(call: JsonObject): string[] {
   const diffs = listOf(call.content)
     .map(objectOf)
     .filter(({ type }) => type === "diff");
   const named = [...listOf(call.locations).map(objectOf), ...diffs].map(({ path }) => path);
   return named.filter((path) => typeof path === "string");
+}
+
+/** The places that the input of a tool names: not every agent tells them as locations. */
+function placesIn(value: Json | undefined, name = ""): string[] {
+  if (typeof value === "string") return PLACE.test(name) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap((one: Json) => placesIn(one, name));
+  return Object.entries(objectOf(value)).flatMap(([key, inner]) => placesIn(inner, key));
 }
 
 /** The option to answer with. Permission is given once each time, so that the role's permissions stay what they are. */
@@ -65,6 +80,8 @@ function requestOf(call: AskedCall, command: string | undefined, locations: read
 }
 
 function isWithin(folder: string, workspace: string, path: string): boolean {
+  // A home directory or an address, which agents resolve.
+  if (/^(?:~|\w+:\/)/.test(path)) return false;
   const inner = relative(folder, resolve(workspace, path));
   return inner !== ".." && !inner.startsWith("../") && !isAbsolute(inner);
 }

@@ -159,6 +159,28 @@ describe("an agent by ACP", () => {
   });
 
   test.each([
+    ["search", { pattern: "KEY" }, [], "allow"],
+    ["search", { pattern: "KEY", path: "src" }, [], "allow"],
+    ["search", { pattern: "KEY", path: "/elsewhere/.ssh" }, [], "reject"],
+    ["search", { pattern: "KEY", path: "~/.ssh" }, [], "reject"],
+    ["search", { pattern: "/elsewhere/.ssh/*" }, [], "reject"],
+    ["search", { query: { paths: ["src", "../../elsewhere"] } }, [], "reject"],
+    ["read", { file_path: "a.txt" }, [], "allow"],
+    ["read", { abs_path: "/elsewhere/key" }, [{ path: "a.txt" }], "reject"],
+    ["read", { uri: "file:///elsewhere/key" }, [], "reject"],
+    ["read", { id: 7 }, [], "reject"],
+  ])("a %s with %j and the locations %j is answered with %s", async (kind, rawInput, locations, answer) => {
+    const options = ["allow", "reject"].map((optionId) => ({ optionId, name: optionId, kind: `${optionId}_once` }));
+    const toolCall = { toolCallId: "one", title: "Look", kind, rawInput, locations };
+    const params = { sessionId: "s1", toolCall, options };
+    const asks = { agent: { jsonrpc: "2.0", id: 0, method: "session/request_permission", params } };
+    const stream = written(asks, { client: { id: 0 } }, says(JSON.stringify(REPORT)), ends(2));
+    const { result, said } = begin(stream, { role: { permissions: { ask: "deny" } } });
+    await result;
+    expect(said().at(-1)?.result).toEqual({ outcome: { outcome: "selected", optionId: answer } });
+  });
+
+  test.each([
     ["gemini-rate-limit", "rate_limited"],
     ["claude-rate-limit", "rate_limited"],
     ["gemini-unauthorized", "authentication"],
