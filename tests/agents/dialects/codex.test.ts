@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isAllowedCommand } from "../../../src/agents/allowed-commands.ts";
 import { cliAgent } from "../../../src/agents/cli/agent.ts";
 import { codex } from "../../../src/agents/cli/dialects/codex.ts";
 import { endOfLimit } from "../../../src/agents/cli/dialects/codex-failures.ts";
@@ -323,9 +322,6 @@ describe("codex app-server", () => {
     const { asked, starts } = await turn(["approval-accepted"], { permissions: { ask: "deny", commands } });
     expect(asked).toEqual([]);
     expect(said(starts[0]).at(-1)).toEqual({ id: 0, result: { decision: "accept" } });
-    expect(isAllowedCommand("touch a; rm -r b", commands)).toBe(false);
-    expect(isAllowedCommand("touch $(rm -r b)", commands)).toBe(false);
-    expect(isAllowedCommand("touchy", commands)).toBe(false);
   });
 
   test("asks for a change by its path, with the patch", async () => {

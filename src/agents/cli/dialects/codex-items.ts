@@ -55,9 +55,9 @@ export function changesOf(item: JsonObject, workspace: string): { verb: string; 
   });
 }
 
-/** A command without the shell that codex wraps it in. */
+/** A command without the shell that codex wraps it in. A shell elsewhere can be a program of any kind: it stays, so that no rule means it. */
 export function plainCommand(command: string): string {
-  const inner = /^(?:\S*\/)?(?:ba|z|da|)sh -l?c ([\s\S]+)$/.exec(command)?.[1];
+  const inner = /^(?:\/usr)?\/bin\/(?:ba|z|)sh -l?c ([\s\S]+)$/.exec(command)?.[1];
   if (inner === undefined) return command;
   if (/^'[^']*'$/.test(inner)) return inner.slice(1, -1);
   if (/^"(?:[^"\\]|\\.)*"$/s.test(inner)) return inner.slice(1, -1).replace(/\\(["\\$`])/g, "$1");
