@@ -149,7 +149,7 @@ describe("codex exec", () => {
     });
     const [start] = starts;
     const { argv = [], temporary = "" } = start ?? {};
-    const roots = JSON.stringify([join(directory, "artifacts"), join(directory, ".git")]);
+    const roots = JSON.stringify([join(directory, "artifacts")]);
     expect(argv).toEqual([
       ...["--config", "x=1", "exec", "--json", "--skip-git-repo-check", "-s", "workspace-write"],
       ...["-c", `sandbox_workspace_write.writable_roots=${roots}`],
@@ -179,9 +179,15 @@ describe("codex exec", () => {
     ]);
   });
 
-  test("lets a worker in a worktree commit, and names no file as writable", async () => {
-    const { directory, starts } = await turn(["work"], { permissions: { ask: "deny" }, worktree: true });
-    const roots = ["artifacts", "main/.git/worktrees/one", "main/.git"].map((path) => join(directory, path));
+  test.each([
+    [["git *"], true],
+    [["npm test", "git"], true],
+    [["git commit*"], true],
+    [["*", "github *", "npx git"], false],
+  ])("lets a worker with the commands %j commit in a worktree: %s", async (commands, commits) => {
+    const { directory, starts } = await turn(["approval-accepted"], { permissions: { commands }, worktree: true });
+    const git = commits ? ["main/.git/worktrees/one", "main/.git"] : [];
+    const roots = ["artifacts", ...git].map((path) => join(directory, path));
     expect(starts[0]?.argv).toContain(`sandbox_workspace_write.writable_roots=${JSON.stringify(roots)}`);
   });
 

@@ -187,9 +187,11 @@ export function codexCommand({ request }: DialectTurn): {
 } {
   const { role, payload } = request;
   const program = role.cli_command ?? ["codex"];
-  const { write, network } = permissionsOf(role);
+  const { write, commands, network } = permissionsOf(role);
   if (write === "none") return { program, settings: [], sandbox: "read-only" };
-  const writable = [payload.artifacts_dir, ...written(payload.workspace)];
+  // Hooks and settings in `.git` run programs when a person uses git: only a role that may use git itself writes there.
+  const committed = commands.some((pattern) => /^\s*git(?:[\s*]|$)/.test(pattern)) ? written(payload.workspace) : [];
+  const writable = [payload.artifacts_dir, ...committed];
   const settings = [
     `sandbox_workspace_write.writable_roots=${JSON.stringify(writable)}`,
     ...(network === undefined ? [] : [`sandbox_workspace_write.network_access=${network}`]),
