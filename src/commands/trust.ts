@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { findProjectConfiguration, findUserConfiguration } from "../config/found.ts";
 import { trustNeeded } from "../config/trust.ts";
-import { rememberTrust } from "../config/trusted.ts";
+import { contentOf, rememberTrust } from "../config/trusted.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
@@ -30,9 +30,12 @@ async function trust(context: CommandContext, agreed: boolean): Promise<Result<n
   }
   const user = findUserConfiguration(environment);
   if (!user.ok) return user;
+  const { folder } = project.value;
+  // Before the files are read: a change while the user reads and answers is no part of what they trust.
+  const content = contentOf(folder);
+  if (!content.ok) return content;
   const needed = trustNeeded(project.value, user.value);
   if (!needed.ok) return needed;
-  const { folder } = project.value;
   const powers = needed.value?.powers ?? [];
   if (powers.length === 0) terminal.out.line(safeLine(`${folder} runs nothing by itself, so it needs no trust.`));
   else terminal.out.line(safeLine(`The configuration in ${folder}:`));
@@ -48,7 +51,7 @@ async function trust(context: CommandContext, agreed: boolean): Promise<Result<n
     const declined = await confirmHere(context, "Trust it, until one of its files changes?", "yes");
     if (declined !== undefined) return ok(declined);
   }
-  const remembered = powers.length === 0 ? ok(undefined) : rememberTrust(environment, folder);
+  const remembered = powers.length === 0 ? ok(undefined) : rememberTrust(environment, folder, content.value);
   if (!remembered.ok) return remembered;
   if (powers.length > 0) terminal.out.line("Trusted, until one of its files changes.");
   tellNext(terminal.out, 'bosun run "…"', "bosun doctor");

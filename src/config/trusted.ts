@@ -9,14 +9,24 @@ import { filesBelow } from "./trust.ts";
 
 /** Whether the user trusted this configuration folder with the content that it has now. */
 export function isTrusted(environment: Environment, folder: string): boolean {
-  const line = lineOf(folder);
+  const line = contentOf(folder);
   return line.ok && linesIn(fileOf(environment)).includes(line.value);
 }
 
-/** Remembers that the user trusts a configuration folder as it is; a change of any file ends that. */
-export function rememberTrust(environment: Environment, folder: string): Result<void, Failure> {
-  const line = lineOf(folder);
+/**
+ * Remembers that the user trusts a configuration folder with the content that was read; a change of any file ends that. Failure `trust` if
+ * it has changed already.
+ */
+export function rememberTrust(environment: Environment, folder: string, content: string): Result<void, Failure> {
+  const line = contentOf(folder);
   if (!line.ok) return line;
+  if (line.value !== content) {
+    return err(
+      failure("trust", `${folder} has changed since its powers were shown, so it is not trusted.`, {
+        hint: "See what it can do now: bosun trust.",
+      }),
+    );
+  }
   const file = fileOf(environment);
   const others = linesIn(file).filter((one) => pathIn(one) !== pathIn(line.value));
   try {
@@ -34,7 +44,7 @@ export function rememberTrust(environment: Environment, folder: string): Result<
 }
 
 /** A digest of all files, with the folder's real path. */
-function lineOf(folder: string): Result<string, Failure> {
+export function contentOf(folder: string): Result<string, Failure> {
   const files = filesBelow(folder);
   if (!files.ok) return files;
   const hash = createHash("sha256");

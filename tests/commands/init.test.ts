@@ -26,6 +26,19 @@ describe("bosun init", () => {
     expect((await typed(here, ["roles"], path)).code).toBe(3);
   });
 
+  it("is not trusted if a file changes after its powers are shown", async () => {
+    const here = rig();
+    const path = fakePrograms(here, PROGRAMS);
+    await typed(here, ["init"], path);
+    const file = join(here.workspace, ".bosun", "roles.yaml");
+    const changed = await typed(here, ["trust", "--yes"], path, (line) => {
+      if (line.includes("worker_claude runs")) writeFileSync(file, `${readFileSync(file, "utf8")}# changed\n`);
+    });
+    expect([changed.code, changed.stderr]).toEqual([3, expect.stringMatching(/has changed[^]*bosun trust/)]);
+    expect((await typed(here, ["roles"], path)).code).toBe(3);
+    expect((await typed(here, ["trust", "--yes"], path)).code).toBe(0);
+  });
+
   it("leaves existing files, in any format, and says which", async () => {
     const here = rig();
     const path = fakePrograms(here, {});
