@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Finding, printable } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
+import { networkIn } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { entriesOf, type FoundConfiguration } from "./found.ts";
 
@@ -100,8 +101,24 @@ function rolePowers(value: Json): Finding[] {
     const yours = passed.length === 0 ? "" : ` and sees ${passed.join(", ")} of your environment`;
     const { auth_profile } = objectOf(role.metadata);
     const profile = typeof auth_profile === "string" ? ` with the auth profile ${auth_profile}` : "";
-    return { pointer: `/roles/${index}`, what: `the role ${name} ${runs}${env}${profile}${yours}` };
+    return {
+      pointer: `/roles/${index}`,
+      what: [`the role ${name} ${runs}${env}${profile}${yours}`, ...rightsOf(role)].join(", "),
+    };
   });
+}
+
+/** What a role may do beyond its defaults, and what holds it. */
+function rightsOf({ permissions, metadata, sandbox, account }: JsonObject): string[] {
+  const { commands, network = networkIn(objectOf(metadata).network), write } = objectOf(permissions);
+  return [
+    ...(listOf(commands).length > 0 ? [`may run ${JSON.stringify(commands)} unasked`] : []),
+    ...(network === true ? ["may use the network"] : []),
+    ...(write === "workspace" ? ["may write in the workspace"] : []),
+    ...(typeof sandbox === "string" ? [`has the sandbox ${JSON.stringify(sandbox)}`] : []),
+    // The limits of another account than usual are not the user's.
+    ...(typeof account === "string" ? [`counts for the account ${JSON.stringify(account)}`] : []),
+  ];
 }
 
 function promptPower(file: string): Power {
@@ -114,7 +131,8 @@ const DISCUSSED: readonly Json[] = ["never", "risk", "always"];
 function settingPowers(value: Json, usual: JsonObject): Finding[] {
   // Bosun does not read the metadata.
   const { metadata: _, ...settings } = objectOf(value);
-  const { checks, notify, plan_approval, confirm, workspace, review, proposal } = settings;
+  const { accounts, ...limits } = settings;
+  const { checks, notify, plan_approval, confirm, workspace, review, proposal } = limits;
   const usualReview = usual.review ?? CONFIGURATION_DEFAULTS.review;
   const usualProposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
   const policy = isJsonObject(proposal) ? "risk" : proposal;
@@ -148,7 +166,13 @@ function settingPowers(value: Json, usual: JsonObject): Finding[] {
     claim("/proposal", `work is discussed before it begins: ${change}`);
   }
   if (isJsonObject(proposal)) claim("/proposal/patterns", "other words than usual signal risk");
-  return [...claims, ...raised(settings, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
+  for (const [name, account] of Object.entries(objectOf(accounts))) {
+    const [own, reserve] = [objectOf(objectOf(usual.accounts)[name]).reserve, objectOf(account).reserve];
+    if (typeof own === "number" && typeof reserve === "number" && reserve < own) {
+      claim(`/accounts/${name}/reserve`, `accounts.${name}.reserve is lowered from ${own} to ${reserve}`);
+    }
+  }
+  return [...claims, ...raised(limits, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
 }
 
 /** Numbers that are larger than in the layers `below`, the nearest last: a larger number lets a session use more. */

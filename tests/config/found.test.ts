@@ -121,6 +121,21 @@ describe("trust", () => {
       ),
     );
   });
+  test("shows what a role may do and what holds it", () => {
+    const roles = [
+      "roles:",
+      "  - {role_id: a, type: worker, cli_command: [claude], permissions: {commands: ['*'], network: true}}",
+      "  - {role_id: b, type: manager, cli_command: [codex], permissions: {write: workspace}, sandbox: none, account: b}",
+      "  - {role_id: c, type: worker, cli_command: [x], metadata: {network: full}}",
+      "  - {role_id: d, type: worker, cli_command: [x], permissions: {commands: [], network: false, write: none}}",
+    ];
+    expect(powers(project({ "roles.yaml": roles.join("\n") }))).toEqual([
+      ["roles.yaml:2", expect.stringMatching(/\["claude"\].*\["\*"\].*network/)],
+      ["roles.yaml:3", expect.stringMatching(/\["codex"\].*write.*sandbox "none".*account "b"/)],
+      ["roles.yaml:4", expect.stringMatching(/\["x"\].*network/)],
+      ["roles.yaml:5", expect.stringMatching(/\["x"\]$/)],
+    ]);
+  });
   test("is needed for prompts, which tell agents what to do", () => {
     const place = project({ "prompts/instruction.md": "Do it.", "scheduler_config.yaml": "max_workers: 1\n" });
     expect(powers(place)).toEqual(facts(["instruction.md", "its own instruction.md"]));
@@ -136,6 +151,7 @@ describe("trust", () => {
         "max_workers: 2",
         "discussion: {mode: debate, budget: {turns: 10}}",
         "metadata: {year: 2000}",
+        "accounts: {codex: {reserve: 20}, claude: {reserve: 20}}",
       ].join("\n"),
     );
     const user = valueOf(findUserConfiguration({ HOME: home.directory }));
@@ -147,6 +163,7 @@ describe("trust", () => {
       "max_retries: 9",
       "discussion: {mode: debate, budget: {turns: 9}}",
       "metadata: {year: 3000}",
+      "accounts: {codex: {reserve: 30}, other: {reserve: 0}}",
     ];
     expect(powers(project({ "scheduler_config.yaml": within.join("\n") }), user)).toBeUndefined();
     const beyond = [
@@ -159,11 +176,13 @@ describe("trust", () => {
       "checks: {ticket: []}",
       "max_workers: 3",
       "discussion: {mode: debate, budget: {turns: 11}}",
+      "accounts: {codex: {reserve: 0}}",
     ];
     expect(powers(project({ "scheduler_config.yaml": beyond.join("\n") }), user)).toEqual(
       facts(
         ["scheduler_config.yaml:7", "checks of each ticket"],
         ["scheduler_config.yaml:1", '"manager", not by "user"'],
+        ["scheduler_config.yaml:10", "accounts.codex.reserve is lowered from 20 to 0"],
         ["scheduler_config.yaml:3", "budget.turns is raised from 5 to 100"],
         ["scheduler_config.yaml:4", "budget.usd is raised from 2 to 50"],
         ["scheduler_config.yaml:5", "budget.wall_s is raised from 20000 to 20001"],
