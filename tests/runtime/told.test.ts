@@ -19,8 +19,8 @@ test.each<[string, Partial<TurnResult>]>([
 ])("a program that tells %s does not end the session", async (_, told) => {
   const rig = newRig();
   const agentFor = crew([instructed("a")], {
-    instruction: (_request, { emit }) => {
-      if (told.conversation) emit({ kind: "conversation", id: told.conversation.id });
+    instruction: (_request, context) => {
+      if (told.conversation) context.emit({ kind: "conversation", id: told.conversation.id });
       return { answer: report(), refused: [], ...told };
     },
   });
