@@ -15,6 +15,8 @@ async function uncommittedFiles(
 ): Promise<readonly string[]> {
   const careful = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
   const { stdout, failed } = await execa("git", [...careful, "status", "--porcelain=v1", "-z", "--no-renames", "."], {
+    // Otherwise execa listens to SIGXFSZ, and a file size limit ends this process from then on.
+    cleanup: false,
     cwd: folder,
     env: { ...environment, GIT_OPTIONAL_LOCKS: "0" },
     extendEnv: false,

@@ -111,6 +111,8 @@ async function loginOf(
 
 async function ask(file: string, parameters: readonly string[], env: Record<string, string>) {
   const { stdout, exitCode } = await execa(file, parameters, {
+    // Otherwise execa listens to SIGXFSZ, and a file size limit ends this process from then on.
+    cleanup: false,
     env,
     extendEnv: false,
     stdin: "ignore",
