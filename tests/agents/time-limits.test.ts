@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { TimeLimits } from "../../src/agents/cli/time-limits.ts";
+import { type TimeCause, TimeLimits } from "../../src/agents/cli/time-limits.ts";
 import { scratchDirectory } from "./scratch.ts";
 import { supervise } from "./supervised.ts";
 
@@ -16,13 +16,9 @@ function timers(): number {
 }
 
 /** Time limits in ms; 0 is no limit. */
-function limitsOf(ms: number): TimeLimits {
+function limitsOf(ms: number, passed: (cause: TimeCause) => void = () => {}): TimeLimits {
   const terms = { timeout_ms: ms, idle_timeout_ms: ms, answer_grace_ms: ms };
-  return new TimeLimits(
-    terms,
-    () => false,
-    () => {},
-  );
+  return new TimeLimits(terms, () => false, passed);
 }
 
 describe("the time limits of a run", () => {
@@ -37,6 +33,15 @@ describe("the time limits of a run", () => {
     expect(timers()).toBe(before);
     limits.answered();
     expect(timers()).toBe(before);
+  });
+
+  test("end an agent that has answered while it waits for a person", async () => {
+    const { promise, resolve } = Promise.withResolvers<TimeCause>();
+    const limits = limitsOf(50, resolve);
+    limits.start();
+    limits.suspend();
+    limits.answered();
+    expect(await promise).toBe("answered");
   });
 
   test("use no timer without limits", () => {

@@ -88,7 +88,9 @@ export class TimeLimits {
 
   /** Reports a limit that has passed by the monotonic clock, or checks again later. */
   #check(): void {
-    if (this.#over || this.#suspended !== undefined) return;
+    // An agent that has answered waits for nobody.
+    const waits = this.#suspended !== undefined && this.#answered === undefined;
+    if (this.#over || waits) return;
     clearTimeout(this.#timer);
     // The machine slept or this process was stopped, so output could not be read: that time does not count as idle.
     const uptime = uptimeMs();

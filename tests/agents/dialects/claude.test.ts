@@ -95,7 +95,10 @@ interface Start {
 /** Runs a turn of the fake claude, which replays these streams one after the other. */
 async function turn(
   streams: readonly string[],
-  choices: Choices & { readonly permit?: (signal: PermissionRequest) => Promise<boolean> } = {},
+  choices: Choices & {
+    readonly permit?: (signal: PermissionRequest) => Promise<boolean>;
+    readonly answer_grace_ms?: number;
+  } = {},
 ) {
   const directory = scratchDirectory();
   const record = join(directory, "record.ndjson");
@@ -104,7 +107,7 @@ async function turn(
   const env = { CLAUDE_RECORD: record, CLAUDE_STREAMS: streams.map(streamFile).join(","), ...choices.role?.env };
   const settings = {
     kill_grace_ms: 2_000,
-    answer_grace_ms: 5_000,
+    answer_grace_ms: choices.answer_grace_ms ?? 5_000,
     max_line_bytes: 8_388_608,
     max_output_bytes: 67_108_864,
     environment: { PATH: process.env["PATH"], HOME: directory },
@@ -266,6 +269,26 @@ describe("claude that may ask", () => {
     });
     expect(result).toMatchObject({ answer: { payload_type: "report" }, exit: { code: 0 } });
     expect(result.failure).toBeUndefined();
+  });
+
+  test("is ended after its answer, also while a permission is open", async () => {
+    const script = 'echo {} > "$CLAUDE_RECORD"; cat "$CLAUDE_STREAMS"; exec sleep 600';
+    const { result, asked } = await turn(["granted"], {
+      role: { cli_command: ["sh", "-c", script] },
+      answer_grace_ms: 200,
+      permit: () => new Promise(() => {}),
+    });
+    expect(asked).toHaveLength(1);
+    expect(result).toMatchObject({ answer: { payload_type: "report" }, exit: { signal: "SIGTERM" } });
+  });
+
+  test("asks for nothing where its stdin is closed", () => {
+    const asked: PermissionRequest[] = [];
+    const permit = async (request: PermissionRequest) => ({ granted: asked.push(request) > 0 });
+    const { reader } = speak();
+    reader.connect?.({ say: () => {}, close: () => {}, permit });
+    readAll(reader, [...linesOf("granted"), ...linesOf("question")]);
+    expect(asked).toEqual([]);
   });
 
   test("tells the model what the person said who denied a permission", async () => {

@@ -18,6 +18,7 @@ const OPENING_BRACE = 0x7b;
 /** Reads the stream of one process of Claude Code. Events that it does not know are kept in the raw output only. */
 export class ClaudeReader implements Reader {
   readonly #turn: DialectTurn;
+  readonly #converses: boolean;
   readonly #messages: Messages;
   readonly #usage = new ClaudeUsage();
   readonly #limits = new ClaudeLimits();
@@ -29,8 +30,9 @@ export class ClaudeReader implements Reader {
   #error: Json | undefined;
   #asked = false;
 
-  constructor(turn: DialectTurn) {
+  constructor(turn: DialectTurn, converses: boolean) {
     this.#turn = turn;
+    this.#converses = converses;
     this.#messages = new Messages(turn.request, turn.emit, turn.redact);
   }
 
@@ -85,7 +87,8 @@ export class ClaudeReader implements Reader {
         this.#limits.heard(objectOf(event.rate_limit_info));
         break;
       case "control_request":
-        return this.#control(event);
+        // Without an open stdin nothing can be said to it.
+        return this.#converses ? this.#control(event) : "message";
       case "result":
         return this.#end(event);
     }

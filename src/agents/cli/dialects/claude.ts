@@ -44,7 +44,7 @@ export const claude: Dialect = (turn) => {
     input: converses ? `${userLine(prompt)}\n` : prompt,
     converses,
     keepsLines: true,
-    reader: new ClaudeReader(turn),
+    reader: new ClaudeReader(turn, converses),
   };
 };
 
