@@ -11,13 +11,26 @@ import { aboutOf } from "../facts.ts";
 
 const ENDED: Permission = { granted: false, notes: "The turn has ended." };
 
-/** The most characters of each text that a person is shown. */
-const MAX_ACTION = 2_000;
+/** The most characters of the texts on record: of what is decided, and of the lines about it. */
 const MAX_DETAILS = 100_000;
+const MAX_LINE = 2_000;
+
+/** How many permissions one run may wait for, and ask for in all. */
+const MAX_OPEN = 10;
+const MAX_ASKED = 200;
+
+/** The requests of one run. */
+interface Asked {
+  total: number;
+  open: number;
+  /** Whether one was too many. */
+  tooMany: boolean;
+}
 
 /** Permissions that the programs of running turns wait for. */
 export class Permissions {
   readonly #context: SessionContext;
+  readonly #asked = new WeakMap<TurnStamp, Asked>();
   readonly #open = new Map<string, { readonly turn: TurnStamp; readonly decide: (permission: Permission) => void }>();
 
   constructor(context: SessionContext) {
@@ -25,29 +38,45 @@ export class Permissions {
   }
 
   /** Asks a person, as far as the role may; resolves when that is decided or the turn ends. */
-  ask(
-    asked: PermissionRequest,
-    { role, stamp, payload: given }: TurnRequest,
-    signal: AbortSignal,
-  ): Promise<Permission> {
-    if (signal.aborted) return Promise.resolve(ENDED);
-    const action = cut(asked.action.toWellFormed(), MAX_ACTION);
-    if (permissionsOf(role).ask === "deny") {
-      const message = `${role.role_id} asked for a permission, which its role denies: ${action}`;
-      const payload = { code: "not_permitted", message };
-      this.#context.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn: stamp });
-      return Promise.resolve({ granted: false, notes: `The permissions of ${role.role_id} do not allow it.` });
+  async ask(asked: PermissionRequest, { role, stamp, payload }: TurnRequest, signal: AbortSignal): Promise<Permission> {
+    if (signal.aborted) return ENDED;
+    const { role_id } = role;
+    const counts = this.#countsOf(stamp);
+    if (counts.open >= MAX_OPEN || counts.total >= MAX_ASKED) {
+      const notes = `One turn may ask for ${MAX_ASKED} permissions, and wait for ${MAX_OPEN} at a time.`;
+      if (!counts.tooMany) this.#refuse(stamp, `${role_id} asked for too many permissions. ${notes}`);
+      counts.tooMany = true;
+      return { granted: false, notes };
     }
-    const ask_id = `p${this.#context.nextSequence()}`;
-    const { details, why } = asked;
+    counts.total += 1;
+    const action = cut(asked.action.toWellFormed(), MAX_LINE);
+    if (permissionsOf(role).ask === "deny") {
+      this.#refuse(stamp, `${role_id} asked for a permission, which its role denies: ${action}`);
+      return { granted: false, notes: `The permissions of ${role_id} do not allow it.` };
+    }
+    const details = wholeOf(asked);
+    if (details.length > MAX_DETAILS) {
+      const notes = `It has ${details.length} characters, and a person is shown at most ${MAX_DETAILS}: ask for less.`;
+      this.#refuse(stamp, `${role_id} asked for a permission that is too long to be decided. ${notes} ${action}`);
+      return { granted: false, notes };
+    }
+    counts.open += 1;
+    const { why } = asked;
     const about: JsonObject = {
-      role_id: role.role_id,
+      role_id,
       action,
-      ...(details === undefined ? {} : { details: cut(details.toWellFormed(), MAX_DETAILS) }),
-      ...(why === undefined ? {} : { why: cut(why.toWellFormed(), MAX_ACTION) }),
+      ...(details === "" ? {} : { details: details.toWellFormed() }),
+      ...(why === undefined ? {} : { why: cut(why.toWellFormed(), MAX_LINE) }),
       digest: digestOf(asked),
-      ...(isCriterion(action, given) ? { criterion: true } : {}),
+      ...(isCriterion(action, payload) ? { criterion: true } : {}),
     };
+    return this.#decision(about, stamp, signal).finally(() => {
+      counts.open -= 1;
+    });
+  }
+
+  #decision(about: JsonObject, stamp: TurnStamp, signal: AbortSignal): Promise<Permission> {
+    const ask_id = `p${this.#context.nextSequence()}`;
     const { promise, resolve } = Promise.withResolvers<Permission>();
     const end = () => this.decide(ask_id, ENDED);
     this.#open.set(ask_id, { turn: stamp, decide: resolve });
@@ -69,6 +98,19 @@ export class Permissions {
     return promise.finally(() => signal.removeEventListener("abort", end));
   }
 
+  #countsOf(stamp: TurnStamp): Asked {
+    const known = this.#asked.get(stamp);
+    if (known !== undefined) return known;
+    const counts: Asked = { total: 0, open: 0, tooMany: false };
+    this.#asked.set(stamp, counts);
+    return counts;
+  }
+
+  #refuse(turn: TurnStamp, message: string): void {
+    const payload = { code: "not_permitted", message };
+    this.#context.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
+  }
+
   /** Tells the program that waits. */
   decide(ask_id: string, permission: Permission): void {
     this.#open.get(ask_id)?.decide(permission);
@@ -80,6 +122,11 @@ export class Permissions {
     for (const [ask_id, { turn }] of this.#open)
       if (turn.turn_id === turn_id && turn.run === run) this.decide(ask_id, ENDED);
   }
+}
+
+/** What the line of the action leaves out of a request. */
+function wholeOf({ action, details = "" }: PermissionRequest): string {
+  return action.length <= MAX_LINE ? details : `${action}\n${details}`.trim();
 }
 
 function digestOf({ action, details = "" }: PermissionRequest): string {
