@@ -7,7 +7,8 @@ import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { BESIDES, promptQuestion } from "../ui/prompt.ts";
-import { type OpenPermission, type OpenQuestion, showWaiting } from "../ui/waiting.ts";
+import type { OpenPermission } from "../ui/permission-lines.ts";
+import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";

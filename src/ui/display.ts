@@ -15,6 +15,11 @@ export function safeText(text: string): string {
   return replaceEachUnsafe(spaced.replace(PILED_MARKS, "$1"), escaped);
 }
 
+/** The same with its escape sequences visible, too: text that a person decides on hides nothing. */
+export function visibleText(text: string): string {
+  return replaceEachUnsafe(text.toWellFormed().replaceAll("\r\n", "\n").replaceAll("\t", "  "), escaped);
+}
+
 /** Foreign text made safe, on one line: line breaks and runs of blanks become one blank. */
 export function safeLine(text: string): string {
   return safeText(text).replace(/\s+/gu, " ").trim();

@@ -9,7 +9,7 @@ import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
 import { STATE_STYLE } from "./record-lines.ts";
 import type { Output, Style } from "./terminal.ts";
-import { type ChildWaiting, holdSentence, sentenceFor, unheardLines } from "./waiting.ts";
+import { type ChildWaiting, holdSentence, linesFor, unheardLines } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
 /** So many tickets are shown at the end; `bosun status` shows all. */
@@ -37,12 +37,16 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   lines.push(...interruptedLines(output, ending.interrupted_turns), ...troubles(ending.tickets, output));
   lines.push(...unheardLines(output, ending.unheard));
   if (ending.result) lines.push(...resultLines(presentation.parts(ending.result), output));
-  const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
+  const needed = [
+    ...ending.waiting.map((waiting) => linesFor(waiting, output)),
+    ...ending.children.flatMap((child) => childLines(child, output)),
+  ];
   if (needed.length > 0) {
     lines.push("", "To decide:");
-    for (const words of needed) {
+    for (const [words, ...details] of needed) {
       const [first = "", ...more] = hanging(words, output.width, 4);
       lines.push(`  ${output.style("yellow", "?")} ${first}`, ...more);
+      lines.push(...details.flatMap((detail) => wrappedLines(detail, output.width, 6)));
     }
   }
   lines.push("");
@@ -67,10 +71,12 @@ function troubles(tickets: readonly TicketLine[], { width }: Output): string[] {
   );
 }
 
-function childSentences({ session_id, waiting, holds }: ChildWaiting): string[] {
-  return [...waiting.map(sentenceFor), ...holds.map((hold) => safeLine(holdSentence(hold)))].map(
-    (words) => `${session_id}: ${words}`,
-  );
+function childLines({ session_id, waiting, holds }: ChildWaiting, output: Output): [string, ...string[]][] {
+  const needed = [
+    ...waiting.map((one) => linesFor(one, output)),
+    ...holds.map((hold): [string] => [safeLine(holdSentence(hold))]),
+  ];
+  return needed.map(([words, ...details]) => [`${session_id}: ${words}`, ...details]);
 }
 
 /** Of many tickets, those that are not done and then the first others, in the plan's order. */

@@ -2,13 +2,10 @@ import { shellWord } from "../lib/shell-word.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { widthOf } from "../lib/text-layout.ts";
-import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
+import { clipped, hanging, safeLine, safeText, wrappedLines } from "./display.ts";
+import { type OpenPermission, permissionDetails, permissionSentence, wholeLines } from "./permission-lines.ts";
 import type { Output } from "./terminal.ts";
 import { localize, quoted } from "./words.ts";
-
-/** The width of an action for which a permission is asked, in columns, and the lines of its details. */
-const ACTION_WIDTH = 400;
-const DETAIL_LINES = 40;
 
 /** The width of each report and failure in a request for a review, in columns. */
 const REPORT_WIDTH = 400;
@@ -44,35 +41,6 @@ export type Waiting =
       readonly failed_checks?: readonly string[];
     }
   | OpenPermission;
-
-/** Something that a role's program may do only if a person lets it. */
-export interface OpenPermission {
-  readonly kind: "permission";
-  readonly ask_id: string;
-  readonly role_id: string;
-  readonly ticket_id?: string | undefined;
-  /** In one line: `run: npm publish`. */
-  readonly action: string;
-  /** The whole command, patch or arguments. */
-  readonly details?: string | undefined;
-  /** The program's reason. */
-  readonly why?: string | undefined;
-}
-
-/** The decisions on a permission, as they are typed. */
-export const PERMISSION_CHOICES = [
-  { key: "allow", label: "Allow it once" },
-  { key: "allow-ticket", label: "Allow it for this ticket" },
-  { key: "allow-session", label: "Allow it for the session" },
-  { key: "deny", label: "Deny it" },
-] as const;
-
-export type PermissionChoice = (typeof PERMISSION_CHOICES)[number]["key"];
-
-/** The decisions that a permission can have: without a ticket, none is for it. */
-export function permissionChoices({ ticket_id }: OpenPermission): (typeof PERMISSION_CHOICES)[number][] {
-  return PERMISSION_CHOICES.filter(({ key }) => key !== "allow-ticket" || ticket_id !== undefined);
-}
 
 /** What a child session needs from a person: decisions, and roles that only a person releases. */
 export interface ChildWaiting {
@@ -125,10 +93,9 @@ export function sentenceFor(waiting: Waiting): string {
   }
 }
 
-/** What a program wants to do, and for which ticket. */
-export function permissionSentence({ role_id, action, ticket_id }: OpenPermission): string {
-  const about = ticket_id === undefined ? "" : ` (ticket ${safeLine(ticket_id)})`;
-  return `${safeLine(role_id)} wants to ${clipped(action, ACTION_WIDTH)}${about}`;
+/** The same, with the lines of a permission that the sentence does not show whole. */
+export function linesFor(waiting: Waiting, output: Pick<Output, "program" | "anywhere">): [string, ...string[]] {
+  return [sentenceFor(waiting), ...(waiting.kind === "permission" ? wholeLines(waiting, output) : [])];
 }
 
 /** Why a question is withdrawn: it was answered elsewhere, with this answer, or is not open any more. */
@@ -155,17 +122,6 @@ export function workLines({ outputs, issues }: Extract<Waiting, { kind: "review"
   return [
     ...(outputs.length > 0 ? [`outputs: ${clipped(outputs.join(", "), REPORT_WIDTH)}`] : []),
     ...issues.map((issue) => `issue: ${clipped(issue, REPORT_WIDTH)}`),
-  ];
-}
-
-/** What a person should know before they decide: the whole of it, the program's reason, and the other decisions. */
-export function permissionDetails(waiting: OpenPermission): string[] {
-  const { action, details, why } = waiting;
-  const others = permissionChoices(waiting).map(({ key }) => key);
-  return [
-    ...(details === undefined || details === action ? [] : safeText(details).split("\n").slice(0, DETAIL_LINES)),
-    ...(why === undefined ? [] : [`why: ${safeLine(why)}`]),
-    `one of: ${others.join(" | ")}`,
   ];
 }
 
@@ -223,7 +179,8 @@ export function showWaiting(output: Output, session_id: string, waiting: Waiting
     write(output, "      ", `answered ${JSON.stringify(safeLine(kept))}; to deliver it:`, command);
     return;
   }
-  for (const detail of detailsOf(waiting)) for (const line of wrapped(detail, output.width, 6)) output.line(line);
+  for (const detail of detailsOf(waiting, output))
+    for (const line of wrappedLines(detail, output.width, 6)) output.line(line);
   output.line(`      ${localize(output, commandFor(session_id, waiting))}`);
 }
 
@@ -236,12 +193,12 @@ function write(output: Output, before: string, text: string, command?: string): 
   for (const line of [before + first, ...more]) output.line(line);
 }
 
-function detailsOf(waiting: Waiting): string[] {
+function detailsOf(waiting: Waiting, output: Output): string[] {
   if (waiting.kind === "review") {
     const summary = waiting.summary === "" ? [] : [`reported: ${waiting.summary}`];
     return [...summary, ...workLines(waiting)].map((line) => clipped(line, REPORT_WIDTH));
   }
-  if (waiting.kind === "permission") return permissionDetails(waiting);
+  if (waiting.kind === "permission") return permissionDetails(waiting, output);
   if (waiting.kind !== "question") return [];
   return [
     ...(waiting.why === undefined ? [] : safeText(waiting.why).split("\n")).map((line) => `why: ${line}`),

@@ -3,6 +3,7 @@ import type { PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
 import { isAllowedCommand } from "../allowed-commands.ts";
+import { permissionRequest } from "../permission-request.ts";
 import { commandOf } from "./updates.ts";
 
 /** A tool call for which an agent asks permission. */
@@ -20,16 +21,16 @@ const WRITES: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
 /** Members of a tool's input that name places. The pattern of a search can be a path, too. */
 const PLACE = /(?:path|file|dir|directory|folder|root|cwd|uri|glob|pattern)s?$/i;
 
-/** Whether the role may do this anyway, may not, or a person is asked. */
+/** Whether the role may do this anyway, may not, or a person is asked. `told` is the call as it came with the request. */
 export function decide(
   { role, payload }: TurnRequest,
   call: AskedCall,
-  told: readonly string[],
+  told: JsonObject,
 ): "allow" | "deny" | PermissionRequest {
   const { write, commands, network, ask } = permissionsOf(role);
   const { workspace, artifacts_dir } = payload;
   const command = commandOf(call);
-  const locations = [...new Set([...told, ...placesIn(call.input)])];
+  const locations = [...new Set([...locationsOf(told), ...placesIn(call.input)])];
   if (READS.has(call.kind) && (locations.length > 0 || READS_HERE.has(call.kind))) {
     if (locations.every((path) => isWithin(workspace, workspace, path))) return "allow";
   }
@@ -40,11 +41,11 @@ export function decide(
   if (command !== undefined && isAllowedCommand(command, commands)) return "allow";
   if (call.kind === "fetch" && network !== undefined) return network ? "allow" : "deny";
   if (ask === "deny") return "deny";
-  return requestOf(call, command, locations);
+  return requestOf(call, command, locations, listOf(told.content));
 }
 
 /** The places that a tool call names beside its input. */
-export function locationsOf(call: JsonObject): string[] {
+function locationsOf(call: JsonObject): string[] {
   const diffs = listOf(call.content)
     .map(objectOf)
     .filter(({ type }) => type === "diff");
@@ -68,15 +69,22 @@ export function optionFor(
   return kinds.flatMap((kind) => options.find((option) => option.kind === kind)?.optionId ?? [])[0];
 }
 
-function requestOf(call: AskedCall, command: string | undefined, locations: readonly string[]): PermissionRequest {
+function requestOf(
+  call: AskedCall,
+  command: string | undefined,
+  locations: readonly string[],
+  content: readonly Json[],
+): PermissionRequest {
   const { description } = call.input;
   const what = WRITES.has(call.kind) && locations.length > 0 ? `write: ${locations.join(", ")}` : `use: ${call.title}`;
-  return {
-    // A line end separates commands, as a semicolon does.
-    action: (command === undefined ? what : `run: ${command}`).trim().replaceAll(/\s*\n\s*/g, "; "),
-    ...(Object.keys(call.input).length > 0 ? { details: JSON.stringify(call.input, undefined, 2) } : {}),
-    ...(typeof description === "string" ? { why: description } : {}),
-  };
+  const hasInput = Object.keys(call.input).length > 0;
+  // Some agents tell the input only as content to show, such as a patch.
+  const told = hasInput ? [call.input] : content;
+  return permissionRequest(
+    command === undefined ? what : `run: ${command}`,
+    command !== undefined && !hasInput ? command : told.map((part) => JSON.stringify(part, undefined, 2)).join("\n"),
+    typeof description === "string" ? description : "",
+  );
 }
 
 function isWithin(folder: string, workspace: string, path: string): boolean {

@@ -1,19 +1,18 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { type Choice, promptChoice } from "../../ui/choices.ts";
-import { safeLine, safeText, wrapped } from "../../ui/display.ts";
+import { safeLine, safeText, wrappedLines } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
-import { planLines, type ShownPlan } from "../../ui/plan.ts";
-import { promptLine } from "../../ui/prompt.ts";
-import type { Terminal } from "../../ui/terminal.ts";
 import {
   type OpenPermission,
   permissionChoices,
   permissionDetails,
   permissionSentence,
-  type Waiting,
-  workLines,
-} from "../../ui/waiting.ts";
+} from "../../ui/permission-lines.ts";
+import { planLines, type ShownPlan } from "../../ui/plan.ts";
+import { promptLine } from "../../ui/prompt.ts";
+import type { Terminal } from "../../ui/terminal.ts";
+import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
@@ -150,8 +149,8 @@ export async function promptPermission(
 ): Promise<PersonMessage | undefined> {
   const { err } = terminal;
   err.line();
-  for (const detail of permissionDetails(permission).slice(0, -1))
-    for (const line of wrapped(detail, err.width, 2)) err.line(line);
+  for (const detail of permissionDetails(permission, err).slice(0, -1))
+    for (const line of wrappedLines(detail, err.width, 2)) err.line(line);
   const heading = permissionSentence(permission);
   const choice = await promptChoice(terminal, heading, permissionChoices(permission), signal);
   return choice && permissionMessage(permission.ask_id, choice);

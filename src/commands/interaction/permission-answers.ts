@@ -2,7 +2,8 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
-import { type OpenPermission, permissionChoices, type Waiting } from "../../ui/waiting.ts";
+import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
+import type { Waiting } from "../../ui/waiting.ts";
 import { cancelFor, keptFor, saidAlready } from "./kept.ts";
 import { permissionMessage, type PersonMessage } from "./person-message.ts";
 

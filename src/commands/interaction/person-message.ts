@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { validateWord } from "../../protocol/envelope.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { PermissionChoice } from "../../ui/waiting.ts";
+import type { PermissionChoice } from "../../ui/permission-lines.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 
 /** What a person says to a session: an answer, a decision, a command. */

@@ -4,7 +4,7 @@ import type { ReadableSession, Notification } from "../../runtime/notifications.
 import type { StoreReader } from "../../store/store.ts";
 import { safeJson, safeText } from "../../ui/display.ts";
 import { headline } from "../../ui/ending.ts";
-import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../../ui/waiting.ts";
+import { holdSentence, linesFor, oneOfEachAccount, releasesOf, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import { waitingFor } from "../lookup/asks.ts";
 import { buildEnding, snapshotOf } from "./ending.ts";
@@ -24,7 +24,7 @@ export function notificationFor(
   const { session_id } = session;
   const about =
     event === "question"
-      ? aboutQuestions(store, session_id, asks)
+      ? aboutQuestions(program, store, session_id, asks)
       : event === "hold"
         ? aboutHolds(session_id, holds)
         : aboutEnd(program, home, store, session);
@@ -34,11 +34,16 @@ export function notificationFor(
   return safeJson({ event, session_id, home, ...said, ...(again ? { again } : {}) });
 }
 
-function aboutQuestions(store: StoreReader, session_id: string, asks: Notification["asks"]) {
+function aboutQuestions(program: string, store: StoreReader, session_id: string, asks: Notification["asks"]) {
   const questions = asks.flatMap((ask) => waitingFor(store, session_id, ask));
   if (questions.length === 0) return undefined;
-  const message = [`${session_id} needs a person:`, ...questions.map(sentenceFor)];
+  const message = [`${session_id} needs a person:`, ...questions.flatMap((one) => needLines(program, one))];
   return { message, questions, next: answersTo(session_id, questions) };
+}
+
+function needLines(program: string, waiting: Waiting): string[] {
+  const [sentence, ...details] = linesFor(waiting, { program });
+  return [sentence, ...details.map((line) => `  ${line}`)];
 }
 
 function aboutHolds(session_id: string, holds: Notification["holds"]) {
@@ -60,7 +65,7 @@ function aboutEnd(program: string, home: string, store: StoreReader, session: Re
   const message = [
     headline(ending),
     localize({ program }, safeText(ending.message ?? "")),
-    ...questions.map(sentenceFor),
+    ...questions.flatMap((one) => needLines(program, one)),
   ].filter(Boolean);
   const { kind, reason } = value;
   return { message, state, outcome, reason, ...(kind === "closed" ? {} : { questions }), report, log, next };

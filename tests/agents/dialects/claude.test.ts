@@ -18,6 +18,8 @@ const AT = "2026-11-24T17:00:00Z";
 const ID = conversationId({ session_id: "s-1", stamp: { turn_id: "t7", attempt: 1, run: 1 } });
 
 interface Choices {
+  readonly permit?: () => Promise<boolean>;
+  readonly answer_grace_ms?: number;
   readonly permissions?: Permissions;
   readonly expects?: readonly string[];
   readonly conversation?: TurnRequest["conversation"];
@@ -93,13 +95,7 @@ interface Start {
 }
 
 /** Runs a turn of the fake claude, which replays these streams one after the other. */
-async function turn(
-  streams: readonly string[],
-  choices: Choices & {
-    readonly permit?: (signal: PermissionRequest) => Promise<boolean>;
-    readonly answer_grace_ms?: number;
-  } = {},
-) {
+async function turn(streams: readonly string[], choices: Choices = {}) {
   const directory = scratchDirectory();
   const record = join(directory, "record.ndjson");
   const events: TurnEvent[] = [];
@@ -122,7 +118,7 @@ async function turn(
       emit: (event) => events.push(event),
       permit: async (request) => {
         asked.push(request);
-        const granted = (await choices.permit?.(request)) === true;
+        const granted = (await choices.permit?.()) === true;
         return granted ? { granted } : { granted, notes: "use npm ci" };
       },
     },
@@ -282,12 +278,9 @@ describe("claude that may ask", () => {
     expect(result).toMatchObject({ answer: { payload_type: "report" }, exit: { signal: "SIGTERM" } });
   });
 
-  test("asks for nothing where its stdin is closed", () => {
-    const asked: PermissionRequest[] = [];
-    const permit = async (request: PermissionRequest) => ({ granted: asked.push(request) > 0 });
-    const { reader } = speak();
-    reader.connect?.({ say: () => {}, close: () => {}, permit });
-    readAll(reader, [...linesOf("granted"), ...linesOf("question")]);
+  test("asks for nothing where its stdin is closed", async () => {
+    const cli_command = ["sh", "-c", 'echo {} > "$CLAUDE_RECORD"; cat "$CLAUDE_STREAMS"'];
+    const { asked } = await turn(["granted"], { role: { cli_command }, permissions: { ask: "deny" } });
     expect(asked).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import { later } from "../../../protocol/timestamp.ts";
 import { Connection } from "../../acp/connection.ts";
 import { type AgentSession, chooseMode, chooseModel, introduce, openSession } from "../../acp/conversation.ts";
 import { type AgentError, failureOf, stopFailure } from "../../acp/failures.ts";
-import { decide, locationsOf, optionFor } from "../../acp/permission.ts";
+import { decide, optionFor } from "../../acp/permission.ts";
 import { Updates } from "../../acp/updates.ts";
 import { addedCounts, countsOf } from "../../acp/usage.ts";
 import { answerIn, readAnswer } from "../../prompts/answers.ts";
@@ -166,7 +166,7 @@ class AcpReader implements Reader {
   /** Answers a request for permission by the role's permissions, or as a person says. */
   async #permit({ toolCall, options }: RequestPermissionRequest, port: Port): Promise<RequestPermissionResponse> {
     const told = toolCall as unknown as JsonObject;
-    const decided = decide(this.#turn.request, this.#updates.call(told), locationsOf(told));
+    const decided = decide(this.#turn.request, this.#updates.call(told), told);
     const granted = typeof decided === "string" ? decided === "allow" : (await port.permit(decided)).granted;
     if (!granted) this.#turn.show(`denied: ${toolCall.title ?? "a tool"}`);
     const optionId = optionFor(granted, options);

@@ -1,23 +1,20 @@
 import type { PermissionRequest } from "../../../kernel/agent.ts";
 import { type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
+import { permissionRequest } from "../../permission-request.ts";
 import { pathIn } from "./claude-lines.ts";
 
 /** What a person is asked when a tool needs a permission. */
 export function permissionFor(asked: JsonObject, workspace: string): PermissionRequest {
   const input = objectOf(asked.input);
-  const action = actionOf(textOf(asked.tool_name), input, workspace);
-  const details = detailsOf(textOf(asked.tool_name), input);
+  const tool = textOf(asked.tool_name);
   const why = textOf(input.description) || textOf(asked.decision_reason);
-  return { action, ...(details === undefined ? {} : { details }), ...(why === "" ? {} : { why }) };
+  return permissionRequest(actionOf(tool, input, workspace), detailsOf(tool, input), why);
 }
 
 function actionOf(tool: string, input: JsonObject, workspace: string): string {
   switch (tool) {
     case "Bash":
-      // A line end separates commands, as a semicolon does.
-      return `run: ${textOf(input.command)
-        .trim()
-        .replaceAll(/\s*\n\s*/g, "; ")}`;
+      return `run: ${textOf(input.command)}`;
     case "Edit":
     case "NotebookEdit":
     case "Write":
@@ -33,10 +30,17 @@ function actionOf(tool: string, input: JsonObject, workspace: string): string {
   }
 }
 
-/** What the action leaves out. */
-function detailsOf(tool: string, input: JsonObject): string | undefined {
-  const command = textOf(input.command);
-  if (tool === "Bash") return command.includes("\n") ? command : undefined;
-  if (tool === "Write") return textOf(input.content);
-  return tool === "Edit" || tool === "NotebookEdit" ? JSON.stringify(input, null, 2) : undefined;
+/** All of what it does, as far as the action may leave it out. */
+function detailsOf(tool: string, input: JsonObject): string {
+  switch (tool) {
+    case "Bash":
+      return textOf(input.command);
+    case "Write":
+      return textOf(input.content);
+    case "Edit":
+    case "NotebookEdit":
+      return JSON.stringify(input, null, 2);
+    default:
+      return "";
+  }
 }

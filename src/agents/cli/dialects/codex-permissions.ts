@@ -1,5 +1,6 @@
 import type { PermissionRequest } from "../../../kernel/agent.ts";
 import { type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
+import { permissionRequest } from "../../permission-request.ts";
 import { changesOf, plainCommand } from "./codex-items.ts";
 
 /** A permission that codex asks for, and what it is answered. */
@@ -66,13 +67,7 @@ function accessRequest(params: JsonObject, { network, fileSystem }: JsonObject):
 }
 
 function asked(action: string, params: JsonObject, details: string): PermissionRequest {
-  const why = textOf(params["reason"]);
-  return {
-    // A line end separates commands, as a semicolon does.
-    action: action.trim().replaceAll(/\s*\n\s*/g, "; "),
-    ...(details === "" || action.endsWith(`: ${details}`) ? {} : { details }),
-    ...(why === "" ? {} : { why }),
-  };
+  return permissionRequest(action, details, textOf(params["reason"]));
 }
 
 function withoutNulls(value: JsonObject): JsonObject {
