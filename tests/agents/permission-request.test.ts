@@ -30,6 +30,14 @@ describe.each(["claude", "codex", "acp"] as const)("a command of %s", (dialect) 
   });
 });
 
+describe("a command of claude outside of its sandbox", () => {
+  test("is another request than within it", () => {
+    const input = { command: "npm test", dangerouslyDisableSandbox: true };
+    const asked = permissionFor({ tool_name: "Bash", input }, "/repo");
+    expect(asked).toEqual({ action: "run: npm test", details: expect.stringContaining("dangerouslyDisableSandbox") });
+  });
+});
+
 describe("a patch by ACP", () => {
   test("is told whole by an agent that names only the file", () => {
     const content = [{ type: "diff", path: "/repo/a.txt", oldText: "", newText: "all of it" }];

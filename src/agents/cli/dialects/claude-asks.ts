@@ -34,7 +34,8 @@ function actionOf(tool: string, input: JsonObject, workspace: string): string {
 function detailsOf(tool: string, input: JsonObject): string {
   switch (tool) {
     case "Bash":
-      return textOf(input.command);
+      // Another thing than the same command within claude's own sandbox.
+      return input.dangerouslyDisableSandbox === true ? JSON.stringify(input, null, 2) : textOf(input.command);
     case "Write":
       return textOf(input.content);
     case "Edit":
