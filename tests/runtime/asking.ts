@@ -7,7 +7,7 @@ const TASKS = [instructed("a"), instructed("b")];
 /** A crew whose worker asks for a permission before it reports on `a`, as often as `times` says for each ticket. */
 export function asking(
   times: Readonly<Record<string, number>> = { a: 1 },
-  { tasks = TASKS, action = "run: npm publish" } = {},
+  { tasks = TASKS, action = "run: npm publish", details = "npm publish --tag next" } = {},
 ): {
   readonly agentFor: (role: Role) => Agent;
   /** What each request led to, in order. */
@@ -17,7 +17,7 @@ export function asking(
   const agentFor = crew(tasks, {
     instruction: async ({ stamp }, context) => {
       for (let left = times[stamp.subject ?? ""] ?? 0; left > 0; left--)
-        heard.push(await context.permit({ action, details: "npm publish --tag next", why: "It is ready." }));
+        heard.push(await context.permit({ action, ...(details === "" ? {} : { details }), why: "It is ready." }));
       return report();
     },
   });

@@ -87,22 +87,26 @@ describe("a permission that a program asks for", () => {
     expect(logOf(rig, session.session_id, "approval").at(1)?.payload["notes"]).toContain(first?.[0]);
   });
 
-  it.each<[string[], string, string]>([
-    [["true"], "run: true", "scheduler"],
-    [["true"], "run: true x", "user"],
-    [["true"], "write: true", "user"],
+  it.each<[string[], string, string, string]>([
+    [["true"], "run: true", "", "scheduler"],
+    [["true"], "run: true", "outside the sandbox", "user"],
+    [["true"], "run: true x", "", "user"],
+    [["true"], "write: true", "", "user"],
     // A shell would run two commands.
-    [["test", "a;b"], "run: test a;b", "user"],
-    [["test", "a b"], "run: test a b", "user"],
-  ])("is given for a command of the plan's criteria alone: %j for %s by %s", async (command, action, source) => {
-    const rig = newRig();
-    const tasks = [instructed("a", [], { acceptance_criteria: [criterion(...command)] })];
-    const { agentFor, heard } = asking({ a: 1 }, { tasks, action });
-    const session = await begin(rig, { agentFor });
-    expect(await run(session, ALLOW)).toEqual(DONE);
-    expect(heard).toMatchObject([{ granted: true }]);
-    expect(approvals(rig, session.session_id)).toMatchObject([[source, "applied", "approved", expect.any(String)]]);
-  });
+    [["test", "a;b"], "run: test a;b", "", "user"],
+    [["test", "a b"], "run: test a b", "", "user"],
+  ])(
+    "is given for a command of the plan's criteria alone: %j for %s %s by %s",
+    async (command, action, details, source) => {
+      const rig = newRig();
+      const tasks = [instructed("a", [], { acceptance_criteria: [criterion(...command)] })];
+      const { agentFor, heard } = asking({ a: 1 }, { tasks, action, details });
+      const session = await begin(rig, { agentFor });
+      expect(await run(session, ALLOW)).toEqual(DONE);
+      expect(heard).toMatchObject([{ granted: true }]);
+      expect(approvals(rig, session.session_id)).toMatchObject([[source, "applied", "approved", expect.any(String)]]);
+    },
+  );
 
   it("is denied with the person's words", async () => {
     const rig = newRig();

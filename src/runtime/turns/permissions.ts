@@ -68,7 +68,8 @@ export class Permissions {
       ...(details === "" ? {} : { details: details.toWellFormed() }),
       ...(why === undefined ? {} : { why: cut(why.toWellFormed(), MAX_LINE) }),
       digest: digestOf(asked),
-      ...(isCriterion(action, payload) ? { criterion: true } : {}),
+      // What has details is more than the command: it may leave a sandbox, for example.
+      ...(details === "" && isCriterion(action, payload) ? { criterion: true } : {}),
     };
     return this.#decision(about, stamp, signal).finally(() => {
       counts.open -= 1;
