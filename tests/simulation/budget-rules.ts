@@ -33,7 +33,9 @@ export class BudgetRules {
   /** By role: its runs and their time since a person last released it. */
   readonly #roles = new Map<string, { turns: number; wall_ms: number }>();
   /** By turn: when its open run began. */
-  readonly #begun = new Map<string, { role_id: string; at: number; slept: boolean }>();
+  readonly #begun = new Map<string, { role_id: string; at: number; slept: boolean; waits?: number }>();
+  /** By its id: the turn that waits for a permission. */
+  readonly #waiting = new Map<unknown, string>();
   readonly #admissions = new Map<string, number[]>();
   readonly #tickets = new Map<string, TicketUse>();
   readonly #used = { turns: 0, tokens: 0, usd: 0 };
@@ -85,6 +87,7 @@ export class BudgetRules {
   slept(ms: number): void {
     for (const run of this.#begun.values()) {
       run.at += ms;
+      if (run.waits !== undefined) run.waits += ms;
       run.slept = true;
     }
   }
@@ -92,6 +95,7 @@ export class BudgetRules {
   /** All runs are over. The log does not always say when they ended. */
   interrupted(): void {
     this.#begun.clear();
+    this.#waiting.clear();
   }
 
   /** Reserves a part of what is left for a child. */
@@ -119,6 +123,23 @@ export class BudgetRules {
     this.#used.usd += usage?.cost_usd ?? 0;
   }
 
+  /** A turn waits for a permission: its time stands still. */
+  waits({ payload, record: { turn_id = "", received_at } }: LogRecord): void {
+    const run = this.#begun.get(turn_id);
+    if (run) run.waits ??= milliseconds(received_at);
+    this.#waiting.set(payload["ask_id"], turn_id);
+  }
+
+  /** A permission is decided. */
+  decided({ payload, record: { received_at } }: LogRecord): void {
+    const turn_id = this.#waiting.get(payload["ask_id"]) ?? "";
+    this.#waiting.delete(payload["ask_id"]);
+    const run = this.#begun.get(turn_id);
+    if (run?.waits === undefined || [...this.#waiting.values()].includes(turn_id)) return;
+    run.at += milliseconds(received_at) - run.waits;
+    delete run.waits;
+  }
+
   ended({ record, payload_type, payload }: LogRecord): void {
     const { usage, turn_id = "", received_at } = record;
     this.countUsage(record);
@@ -133,7 +154,7 @@ export class BudgetRules {
       if (usage?.cost_usd === undefined) this.#untold.usd = true;
     }
     const { turns, wall_ms } = this.#roles.get(run.role_id) ?? { turns: 0, wall_ms: 0 };
-    this.#roles.set(run.role_id, { turns, wall_ms: wall_ms + milliseconds(received_at) - run.at });
+    this.#roles.set(run.role_id, { turns, wall_ms: wall_ms + (run.waits ?? milliseconds(received_at)) - run.at });
   }
 
   requested({ record, payload }: LogRecord): void {

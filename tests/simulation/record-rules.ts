@@ -137,10 +137,15 @@ export class RecordRules {
         break;
       case "approval":
         // One about a permission moves no plan.
-        if (disposition === "applied" && !this.#permissions.has(payload["ask_id"])) this.#approved(record);
+        if (disposition !== "applied") return;
+        if (this.#permissions.has(payload["ask_id"])) this.#budgets.decided(record);
+        else this.#approved(record);
         return;
       case "approval_request":
-        if (payload["subject"] === "permission") this.#permissions.add(payload["ask_id"]);
+        if (payload["subject"] === "permission" && disposition === "applied") {
+          this.#permissions.add(payload["ask_id"]);
+          this.#budgets.waits(record);
+        }
         break;
       case "instruction":
         if (disposition === "applied" && ticket_id !== undefined) {

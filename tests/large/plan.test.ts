@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { crew, instructed, report, task } from "./crew.ts";
-import { newRig } from "./rig.ts";
-import { cli, REPORT, withWorker } from "./roles.ts";
-import { begin, DONE, logOf, reportOf, run } from "./sessions.ts";
+import { crew, instructed, report, task } from "../runtime/crew.ts";
+import { newRig } from "../runtime/rig.ts";
+import { cli, REPORT, withWorker } from "../runtime/roles.ts";
+import { begin, DONE, logOf, reportOf, run } from "../runtime/sessions.ts";
 
 const TASKS = 300;
 const WORKERS = 2;
