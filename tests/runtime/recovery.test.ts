@@ -17,14 +17,20 @@ const TURN: LedgerTurn = {
 };
 
 /** What a recovery puts on record when the turn is open and its schedulers have died so often. */
-function recorded(recoveries: number, left: "by a crash" | "by a stop" | "by a crash in a stop"): readonly string[] {
+function recorded(
+  recoveries: number,
+  left: "by a crash" | "by a stop" | "by a crash in a stop",
+  turn: Partial<LedgerTurn> = {},
+  begun?: string,
+): readonly string[] {
   const ledger = emptyLedger();
-  applyToLedger(ledger, put("turn", TURN.turn_id, { ...TURN, recoveries }));
+  applyToLedger(ledger, put("turn", TURN.turn_id, { ...TURN, recoveries, ...turn }));
   const stop = { stopping: true, ...(left === "by a stop" ? { stopped: { reason: "signal", message: "" } } : {}) };
   applyToLedger(ledger, put("figures", "figures", { ...ledger.figures, ...(left === "by a crash" ? {} : stop) }));
+  const conversing = new Map(begun === undefined ? [] : [[TURN.turn_id, { id: begun }]]);
   const said: FactInput[] = [];
   const config = { ...CONFIGURATION_DEFAULTS, workspace: "/", plan_approval: "never" as const, max_recoveries: 3 };
-  recover((input) => said.push(input), ledger, { config, roles: [WORKER] }, 2, { conversing: new Map() });
+  recover((input) => said.push(input), ledger, { config, roles: [WORKER] }, 2, { conversing });
   return said.map(({ payload_type, payload }) =>
     payload_type === "session_recovered" ? `recovered ${JSON.stringify(payload["turns"])}` : payload_type,
   );
@@ -41,5 +47,16 @@ describe("an open turn of a dead scheduler", () => {
 
   it("is repeated after a stop, whatever its recoveries", () => {
     expect(recorded(3, "by a stop")).toEqual(['recovered [{"turn_id":"t4.1","run":5}]']);
+  });
+
+  // Otherwise a program that tells running totals would be counted once more from the beginning.
+  it.each([
+    ["goes on with", "c1"],
+    ["copied", "c2"],
+  ])("knows what the conversation that it %s had used before", (_, begun) => {
+    const chosen = { id: "c1", tokens: 9, total: { input_tokens: 1_000 } };
+    expect(recorded(0, "by a stop", { chosen }, begun)).toEqual([
+      `recovered [{"turn_id":"t4.1","run":5,"conversation":{"id":"${begun}","tokens":9,"total":{"input_tokens":1000}}}]`,
+    ]);
   });
 });
