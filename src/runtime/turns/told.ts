@@ -1,6 +1,5 @@
 import type { TurnResult } from "../../kernel/agent.ts";
 import type { Usage } from "../../protocol/payload.ts";
-import { parseInstant } from "../../protocol/timestamp.ts";
 
 const LONGEST_ID = 500;
 const LONGEST_NAME = 64;
@@ -13,8 +12,7 @@ const MOST_USD = 1_000_000_000;
 export function toldIn(result: TurnResult): Pick<TurnResult, "usage" | "conversation" | "quota"> {
   const usage = result.usage && usageIn(result.usage);
   const quota = result.quota?.filter(
-    ({ name, used_percent, resets_at }) =>
-      fits(name, LONGEST_NAME) && used_percent >= 0 && used_percent <= 100 && parseInstant(resets_at).ok,
+    ({ name, used_percent }) => fits(name, LONGEST_NAME) && used_percent >= 0 && used_percent <= 100,
   );
   return {
     ...(usage === undefined ? {} : { usage }),
