@@ -54,4 +54,13 @@ describe("a program", () => {
     const output = await outputOfRun(here, "claude", { sandbox });
     expect(there.ok ? output : "").toBe("");
   });
+
+  it("reaches no model server in the sandbox offline, and the session says so", async () => {
+    const here = await placeWith(brains);
+    const roles = here.write("roles.json", pair("claude", "claude", { sandbox: "offline" }));
+    const { code } = await here.bosun("run", "Write a note.", "--roles", roles, "--yes", "--reporter", "plain");
+    await here.bosun("cancel", "--yes");
+    const there = await sandboxMechanism("offline", process.env.PATH ?? "");
+    expect({ code, requests: here.server.exchanges.length }).toEqual({ code: there.ok ? 4 : 3, requests: 0 });
+  });
 });

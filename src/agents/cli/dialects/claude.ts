@@ -13,7 +13,7 @@ const MAX_TURNS = 200;
 const EDITING = ["Edit", "Write", "NotebookEdit"];
 const NETWORK = ["WebFetch", "WebSearch"];
 
-/** Tools that leave the workspace, outlive the turn, or wait for somebody at a terminal. */
+/** Tools that leave the workspace, outlive the turn, or wait for a person at a terminal. */
 const DISALLOWED = ["EnterWorktree", "EnterPlanMode", "ExitPlanMode", "ScheduleWakeup", "CronCreate", "RemoteTrigger"];
 
 /** Flags that choose the permission mode, of which the user's own counts. */
