@@ -80,6 +80,7 @@ const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "runtime/time/clock.ts": ["Date.now"],
   "runtime/resume.ts": ["process.env"],
   "ui/plain.ts": ["new Date()"],
+  "ui/tui/dashboard.ts": ["Date.now"],
 };
 
 const OUTER_WORLD_PATTERNS = {

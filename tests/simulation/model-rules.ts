@@ -64,9 +64,10 @@ export class ModelRules {
       same(`ticket ${id}`, [seen?.status, seen?.owner ?? owner], [status, owner]);
     }
     const turns = [...(rows.get("turn")?.values() ?? [])] as LedgerTurn[];
-    const given = turns.flatMap(({ turn_id, status }) => (status === "open" ? [turn_id] : []));
+    // A turn of the manager about a long wait ends with the wait, which no record says.
+    const given = turns.flatMap(({ turn_id, status, subject }) => (status === "open" && subject ? [turn_id] : []));
     if (model.stopped === undefined) {
-      const seen = [...model.turns.keys()];
+      const seen = [...model.turns.values()].flatMap(({ turn_id, ticket_id }) => (ticket_id ? [turn_id] : []));
       same("the open turns", seen.toSorted(), given.filter((id) => !isPlanned || model.turns.has(id)).toSorted());
     }
     const figures = rows.get("figures")?.get("figures") as LedgerFigures | undefined;

@@ -8,6 +8,7 @@ import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
+import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import type { SessionOpening } from "./driver.ts";
 import type { Order, SchedulerMessage } from "./order.ts";
@@ -48,6 +49,7 @@ export async function handOver(
   const scheduler = started.value;
   const left = () => scheduler.say({ kind: "left" });
   const inbox = isAttached ? store : undefined;
+  const detached = new AbortController();
   let viewer: Viewer | undefined;
   let isBegun = false;
   const signals = watchSignals(
@@ -65,7 +67,8 @@ export async function handOver(
     ["SIGINT"],
   );
   try {
-    viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left });
+    const detach = isAttached ? () => detached.abort() : undefined;
+    viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left, detach });
     const { driver } = viewer;
     const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
     // What is known already is shown while the scheduler starts.
@@ -81,7 +84,14 @@ export async function handOver(
       return ok(EXIT_DONE);
     }
     if (!isAttached) begin();
-    const end = await viewer.follow(scheduler.isGone);
+    const end = await viewer.follow(scheduler.isGone, detached.signal);
+    if (detached.signal.aborted && !scheduler.isGone()) {
+      await driver.interaction.end();
+      viewer.close();
+      scheduler.letGo();
+      tellDetached(context, home, order, scheduler.pid);
+      return ok(EXIT_DONE);
+    }
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
     return await viewer.end(end, { exited, isTimed: true });
   } finally {
@@ -138,7 +148,7 @@ function tellDetached(
   const log = schedulerLog(home, session_id);
   if (runOptions.reporter === "json")
     out.line(safeJson({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }));
-  if (runOptions.reporter !== "plain") return;
+  if (!isForPeople(runOptions.reporter)) return;
   out.line(out.style("bold", `${session_id} is running in process ${pid}.`));
   out.line(`If it needs you, it waits ${formatDuration(PATIENCE_MS)}, then stops; resume it any time.`);
   tellNext(out, ...next);

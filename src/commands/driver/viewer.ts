@@ -26,6 +26,8 @@ export interface ViewerParts {
   readonly joins?: boolean;
   /** The person at this terminal leaves a question open. */
   readonly left: () => void;
+  /** The person at the dashboard leaves the session running. */
+  readonly detach?: (() => void) | undefined;
 }
 
 /** The driver of a session that this process does not run. It only reads; answers go through the inbox. */
@@ -40,7 +42,7 @@ export interface Viewer {
 
 /** Throws a `StorageError`. */
 export async function openViewer(parts: ViewerParts): Promise<Viewer> {
-  const { context, home, store, inbox, session_id, reporter, first, joins = false, left } = parts;
+  const { context, home, store, inbox, session_id, reporter, first, joins = false, left, detach } = parts;
   const over = new AbortController();
   const control = new InboxControl({ inbox, session_id, left, over: over.signal });
   const feed = await StoredFeed.open({
@@ -51,7 +53,7 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
     joins,
   });
   const ask = inbox !== undefined;
-  const driver = new Driver({ context, home, store, feed, control, reporter, ask, attended: () => true });
+  const driver = new Driver({ context, home, store, feed, control, reporter, ask, detach, attended: () => true });
   return {
     feed,
     driver,

@@ -63,6 +63,11 @@ export class PromptAsker implements Asker {
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
+  /** Settles when nothing is asked any more, because all is answered or the person has left. */
+  settled(): Promise<void> {
+    return this.#done;
+  }
+
   end(): Promise<void> {
     this.#over.abort();
     return this.#done;
