@@ -22,7 +22,7 @@ export interface Pane {
   type(...keys: string[]): void;
   /** Pastes a text as bracketed paste. */
   paste(text: string): void;
-  resize(columns: number): void;
+  resize(columns: number, rows?: number): void;
   /** Sets the modes of the terminal that a shell expects. */
   sane(): void;
   /** Waits until the text is on the screen so many times. */
@@ -73,7 +73,7 @@ export function openTerminal(
       tmux("set-buffer", text);
       tmux("paste-buffer", "-p");
     },
-    resize: (to) => void tmux("resize-window", "-x", `${to}`),
+    resize: (to, rows) => void tmux("resize-window", "-x", `${to}`, ...(rows === undefined ? [] : ["-y", `${rows}`])),
     sane: () => void execFileSync("sh", ["-c", `stty sane < ${tmux("display-message", "-p", "#{pane_tty}")}`]),
     shows: (text, times = 1) =>
       until(
