@@ -100,11 +100,9 @@ export function shortTicketTable(
   const [heading = ""] = ticketTable(presentation, tickets, output);
   const many = Math.floor((rows - 1) / heading.split("\n").length) - 1;
   if (many < 1) return [];
-  const first = new Set(tickets.toSorted((one, other) => urgency(one) - urgency(other)).slice(0, many));
-  const others = Map.groupBy(
-    tickets.filter((ticket) => !first.has(ticket)),
-    ({ status }) => status,
-  );
+  const byUrgency = tickets.toSorted((one, other) => urgency(one) - urgency(other));
+  const first = new Set(byUrgency.slice(0, many));
+  const others = Map.groupBy(byUrgency.slice(many), ({ status }) => status);
   const counts = [...others].map(([status, { length }]) => `${length} ${status}`).join(", ");
   const shown = ticketTable(
     presentation,

@@ -19,7 +19,7 @@ const LOOK_EVERY_MS = 100;
 const SHOW_EVERY_MS = 1_000;
 
 /** A look at a very large session takes long: the pause after it is so many times longer. */
-const PAUSE = 4;
+const PAUSE = 6;
 
 /**
  * Keeps a status on the screen: reads it again when `version` changes, and paints it in its place. Ends when it is over, with Ctrl-C, and
