@@ -20,6 +20,24 @@ const visible = (pane: Pane, rows: number) =>
     .slice(-rows - 1)
     .join("\n");
 
+it("viewers of every kind watch one session at once, each to its end, and one that dies harms none", async () => {
+  const here = endAfterwards(rig());
+  await detached(here, WAIT);
+  await taskRuns(here);
+  const views = [["attach"], ["attach", "--json"], ["log", "mine", "-f"], ["log", "mine", "wait", "-f"], ["attach"]];
+  const running = views.map((words) => here.start(words));
+  for (const viewer of running) await until("the viewer to be there", () => viewer.stdout().includes("in_progress"));
+  const pane = open(here, ["status", "--watch"]);
+  await pane.shows("Running: wait");
+  const waits = here.start(["wait"]);
+  running.pop()?.child.kill("SIGKILL");
+  letGo(here);
+  const ended = await Promise.all([...running, waits].map(({ done }) => done));
+  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, ""]));
+  expect(await pane.exit()).toBe(0);
+  expect((await typed(here, ["replay", "mine", "--verify"])).code).toBe(0);
+});
+
 describe("bosun status --watch", () => {
   it("keeps a session on the screen in its place until it is closed", async () => {
     const here = endAfterwards(rig());
@@ -51,9 +69,13 @@ describe("bosun status --watch", () => {
     await pane.shows(`${first}  done`);
     await detached(here, WAIT);
     await pane.shows("mine      running");
+    const alone = open(here, ["status", "mine", "--watch"]);
+    await alone.shows("mine is running");
     const { owner } = await statusOf(here, "mine");
     process.kill(owner?.pid ?? 0, "SIGKILL");
     await pane.shows("interrupted (");
+    await alone.shows("mine is interrupted");
+    await alone.shows("bosun resume mine");
     expect(times(pane.screen(), "SESSION")).toBe(1);
     pane.type("C-c");
     expect(await pane.exit()).toBe(0);
