@@ -117,6 +117,9 @@ describe("a painted screen", () => {
     expect(written()).toBe("");
     stream.rows = 6;
     expect(screen.isStale).toBe(true);
+    for (let times = 0; times < 2; times += 1) screen.paint(["one"]);
+    expect(written()).toBe(`${home}one${clear}\n${below}`);
+    stream.rows = 5;
     screen.paint(["one"]);
     expect(written()).toBe(`${home}one${clear}\n${below}`);
     process.emit("SIGCONT");

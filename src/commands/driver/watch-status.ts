@@ -36,7 +36,7 @@ export async function watchStatus(
   const screen = new Screen(out);
   let known: string | undefined;
   let look: Look | undefined;
-  let shown = 0;
+  let due = 0;
   try {
     while (!ended.aborted) {
       const began = performance.now();
@@ -45,12 +45,12 @@ export async function watchStatus(
         const found = await read();
         if (!found.ok) return found;
         look = found.value;
-        shown = 0;
+        known = now;
+        due = began;
       }
-      known = now;
-      if (began - shown >= SHOW_EVERY_MS || screen.isStale) {
+      if (began >= due || screen.isStale) {
         screen.paint(fittedScreen(look.parts(), screen.rows, screen.columns));
-        shown = began;
+        due = began + SHOW_EVERY_MS;
       }
       if (look.isOver) break;
       const pause = Math.max(LOOK_EVERY_MS, PAUSE * (performance.now() - began));
