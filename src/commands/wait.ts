@@ -109,7 +109,11 @@ async function tellResult(
   const end = came === "input" ? err(needed(session_id)) : recorded ? ok(recorded) : err(vanished(home, session_id));
   const ending = buildEnding(home, left.value, { end });
   const reporter = json ? jsonReporter(terminal.out) : silentReporter(terminal);
-  reporter.end(came === "input" ? { ...ending, next: [`bosun attach ${session_id}`] } : ending);
+  // It runs, so it is not resumed.
+  const next = ending.next.map((command) =>
+    command === `bosun resume ${session_id}` ? `bosun attach ${session_id}` : command,
+  );
+  reporter.end(came === "input" ? { ...ending, next } : ending);
   return ok(ending.exit_code);
 }
 
