@@ -56,6 +56,12 @@ export const CATALOGUE: readonly CommandEntry[] = [
     summary: "watch a running session, and answer it",
     load: () => import("./attach.ts"),
   },
+  {
+    group: LOOK,
+    name: "wait",
+    summary: "wait until a session has ended, for scripts",
+    load: () => import("./wait.ts"),
+  },
   { group: LOOK, name: "inbox", summary: "everything that needs a person", load: () => import("./inbox.ts") },
   { group: LOOK, name: "log", summary: "what happened, and what agents printed", load: () => import("./log.ts") },
   {

@@ -142,6 +142,8 @@ function show(story: Story, from: number): number {
     for (const line of formatter.format(record, { ...WHOLE, output })) {
       const ticket = line.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
+      // What led to the record was printed before it.
+      showPrinted(story);
       showProgress(story);
       showLine(story, received_at, { ...line, ticket });
     }

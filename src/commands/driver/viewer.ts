@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { StoredFeed } from "../../runtime/feed/stored.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -10,7 +10,7 @@ import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
 import { storedSnapshot } from "../presenters/ending.ts";
 import { Driver } from "./driver.ts";
-import { lastWords } from "./scheduler-log.ts";
+import { vanished } from "./scheduler-log.ts";
 
 export interface ViewerParts {
   readonly context: CommandContext;
@@ -71,9 +71,4 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
       driver.close();
     },
   };
-}
-
-function vanished(home: string, session_id: string): Failure {
-  const what = `The scheduler of ${session_id} exited unexpectedly${lastWords(home, session_id)}`;
-  return failure("internal", what, { hint: "What was committed is safe." });
 }
