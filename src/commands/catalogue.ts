@@ -103,4 +103,11 @@ export const CATALOGUE: readonly CommandEntry[] = [
     load: () => import("./conformance.ts"),
   },
   { group: CREW, name: "roles", summary: "the roles of a run", hidden: true, load: () => import("./roles.ts") },
+  {
+    group: CREW,
+    name: "completion",
+    summary: "print the script that completes commands in your shell",
+    hidden: true,
+    load: () => import("./completion.ts"),
+  },
 ];

@@ -40,6 +40,7 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   try {
     const { operands } = program.parseOptions([...argv]);
     const [first, second] = operands;
+    if (first === "complete") return await (await import("./complete.ts")).complete(program, operands.slice(1), around);
     if (first === "help" && second === "all") {
       terminal.out.line(completeHelp(program));
       return EXIT_DONE;

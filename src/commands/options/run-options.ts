@@ -51,8 +51,8 @@ export interface RunFlags extends ReporterOptions {
   readonly foreground?: boolean;
 }
 
-const REPORTERS = ["plain", "json", "silent", "tui"] as const;
-const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
+export const REPORTERS = ["plain", "json", "silent", "tui"] as const;
+export const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
 /** Adds them; `no_input` says what `--no-input` means to the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
