@@ -97,6 +97,12 @@ export const CATALOGUE: readonly CommandEntry[] = [
   },
   {
     group: CREW,
+    name: "config",
+    summary: "the settings of a run, and where each comes from",
+    load: () => import("./config.ts"),
+  },
+  {
+    group: CREW,
     name: "conformance",
     summary: "try an agent program of your own with every kind of turn",
     hidden: true,
