@@ -34,14 +34,6 @@ export function register(command: Command, run: Run): void {
   addSettingOptions(command);
   addRegistryOptions(command);
   addRunOptions(command);
-  command.addHelpText(
-    "after",
-    `
-Examples:
-  bosun run --plan plan.yaml
-  bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"
-  bosun run --file requirement.md --manager "python3 manager.py" --plan-only`,
-  );
   command.showHelpAfterError(QUOTE_HINT);
   command.action((words: string | undefined, options: RunCommandOptions) =>
     run((context) => runSession(context, words, options)),
