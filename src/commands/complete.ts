@@ -3,7 +3,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { clipped, safeLine } from "../ui/display.ts";
 import { CATALOGUE } from "./catalogue.ts";
 import { type Candidates, candidatesAt } from "./completion/candidates.ts";
-import { readTyped } from "./completion/typed.ts";
+import { readTyped, type Typed } from "./completion/typed.ts";
 import type { CommandContext } from "./context/command.ts";
 
 /** The last line says with these numbers, added, what the shell does besides. */
@@ -32,17 +32,21 @@ export async function complete(
     if (entry) (await entry.load()).register(command, async () => {});
     const typed = readTyped(program, words);
     const candidates = await candidatesAt({ ...around, home: typed.values.get("home") }, program, typed);
-    for (const line of linesOf(candidates, typed.prefix)) out.line(line);
+    for (const line of linesOf(candidates, typed)) out.line(line);
   } catch {
     return EXIT_DONE;
   }
   return EXIT_DONE;
 }
 
-function linesOf({ found, files }: Candidates, prefix: string): string[] {
-  const fitting = found.filter(({ value }) => value.startsWith(prefix) && isInert(value));
-  const lines = fitting.map(
-    ({ value, about = "" }) => `${value}${about === "" ? "" : `\t${clipped(about, WIDEST_ABOUT)}`}`,
+function linesOf({ found, files }: Candidates, { prefix, place }: Typed): string[] {
+  // An id that looks like an option would be taken for one.
+  const mayBeOption = place === undefined || prefix.startsWith("-");
+  const fitting = found.filter(
+    ({ value }) => value.startsWith(prefix) && isInert(value) && (mayBeOption || !value.startsWith("-")),
+  );
+  const lines = fitting.map(({ value, about = "" }) =>
+    about === "" ? value : `${value}\t${clipped(about, WIDEST_ABOUT)}`,
   );
   const directive = KEEP_ORDER + { all: 0, folders: FOLDERS, none: NO_FILES }[files];
   return [...new Set(lines), `:${directive}`];

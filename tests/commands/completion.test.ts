@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { AGENT_CREWS } from "../../src/config/crews.ts";
@@ -104,9 +104,19 @@ describe("bosun complete", () => {
     expect(existsSync(here.environment.XDG_STATE_HOME ?? "")).toBe(false);
   });
 
+  it("leaves no file in a home that it reads, nor remembers it", async () => {
+    const here = await withSessions();
+    const state = here.environment.XDG_STATE_HOME ?? "";
+    rmSync(state, { recursive: true });
+    const files = () => readdirSync(join(here.workspace, ".."), { recursive: true, encoding: "utf8" }).toSorted();
+    const before = files();
+    expect(await completed(here, ["answer", ""])).toContain("asking");
+    expect(files()).toEqual(before);
+  });
+
   it("never gives a word that a shell would expand", async () => {
     const here = rig();
-    for (const name of ["$(touch owned)", "`touch owned`", "a b", "a;b", "-x\u202e", "fine-1.2"])
+    for (const name of ["$(touch owned)", "`touch owned`", "a b", "a;b", "x\u202e", "--yes", "fine-1.2"])
       here.write(`workspace/.bosun/crews/${name}.yaml`, "roles: []\n");
     const own = (await completed(here, ["run", "--crew", ""])).filter((name) => !AGENT_CREWS.includes(name));
     expect(own).toEqual(["embedded", "fine-1.2"]);

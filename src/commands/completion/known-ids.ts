@@ -1,7 +1,5 @@
-import { statSync } from "node:fs";
 import { objectOf } from "../../lib/json.ts";
-import { databasePath } from "../../store/database.ts";
-import { openReader } from "../../store/sqlite-store.ts";
+import { openUntouched } from "../../store/sqlite-store.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -90,9 +88,7 @@ async function inHomes<T>(
   const here = homeOf(context);
   const homes = [...(here.ok ? [here.value] : []), ...otherHomes(context, here.ok ? here.value : undefined)];
   for (const home of homes.slice(0, MOST_HOMES)) {
-    // A reader would make the tables of an empty database.
-    if ((statSync(databasePath(home), { throwIfNoEntry: false })?.size ?? 0) === 0) continue;
-    const reader = openReader(home);
+    const reader = openUntouched(home);
     if (!reader.ok) continue;
     try {
       const found = await look(reader.value);
