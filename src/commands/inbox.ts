@@ -11,11 +11,12 @@ import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf, isUnused, otherHomes } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
+import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { cancelFor, keptCommands, keptFor, type KeptMessage } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
 import { lookInto } from "./lookup/homes.ts";
 
-interface InboxOptions {
+interface InboxOptions extends PagerOption {
   readonly json?: boolean;
 }
 
@@ -37,9 +38,11 @@ interface Waits {
 
 /** `bosun inbox`: everything in all homes of this user that needs a person. */
 export function register(command: Command, run: Run): void {
-  command
-    .option("--json", "one JSON value on stdout")
-    .action((options: InboxOptions) => run((context) => inbox(context, options)));
+  command.option("--json", "one JSON value on stdout");
+  addPagerOption(command);
+  command.action((options: InboxOptions) =>
+    run((context) => paged(context, options, options.json !== true, (shown) => inbox(shown, options))),
+  );
 }
 
 async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {

@@ -326,7 +326,8 @@ describe("help", () => {
     here.write("workspace/plan.yaml", GOOD);
     here.write("workspace/requirement.md", "Write a page about tides\n");
     process.chdir(here.workspace);
-    const examples = (await typed(here, ["run", "--help"])).stdout.split("Examples:\n")[1]?.trimEnd().split("\n") ?? [];
+    const examples =
+      (await typed(here, ["run", "--help"])).stdout.split("Examples:\n")[1]?.split("\n\n")[0]?.split("\n") ?? [];
     expect(examples).toHaveLength(3);
     const codes = examples.map((example) => {
       const words = execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${example}`], { encoding: "utf8" });

@@ -58,8 +58,8 @@ export interface RunFlags extends ReporterOptions {
   readonly foreground?: boolean;
 }
 
-const REPORTERS = ["tui", "plain", "json", "silent"] as const satisfies readonly ReporterName[];
-const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
+export const REPORTERS = ["tui", "plain", "json", "silent"] as const satisfies readonly ReporterName[];
+export const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
 /** Adds them; `no_input` says what `--no-input` means to the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
