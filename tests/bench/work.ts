@@ -3,6 +3,7 @@ import type { Mode } from "../../src/kernel/mode.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { type ChildrenOrder, holdChildren } from "./children.ts";
+import { type ScreenOrder, showUpdates } from "./dashboard-screen.ts";
 import { type FloorOrder, loadFloor, readFloor, writeFloor } from "./floors.ts";
 import { runSession, type SessionOrder } from "./sessions.ts";
 
@@ -19,6 +20,7 @@ const WORK: Readonly<Record<string, (input: never) => unknown>> = {
   "read-floor": ({ folder }: { folder: string }) => readFloor(folder),
   "load-floor": ({ home }: { home: string }) => loadFloor(home),
   children: (order: ChildrenOrder) => holdChildren(order),
+  dashboard: (order: ScreenOrder) => showUpdates(order),
   chain: ({ folder }: { folder: string }) => checked(() => verifyFolder(folder)),
   replay: ({ folder }: { folder: string }) =>
     checked(() => verifySession(folder, new Map([["schedule", scheduleMode as unknown as Mode<unknown>]]))),

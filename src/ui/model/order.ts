@@ -16,11 +16,13 @@ const OTHER = 6;
 /** The tickets by how much they need a person: those that wait for one, in error, blocked, under review, at work, waiting, done. */
 export function ticketsByNeed({ tickets, asks }: SessionModel): TicketModel[] {
   const needy = new Set([...asks.values()].map(({ ticket_id }) => ticket_id));
-  const rank = (ticket: TicketModel) => (needy.has(ticket.id) ? 0 : (RANKS[ticket.status] ?? OTHER));
-  return [...tickets.values()]
-    .map((ticket) => ({ ticket, rank: rank(ticket) }))
-    .sort((a, b) => a.rank - b.rank || a.ticket.order - b.ticket.order)
-    .map(({ ticket }) => ticket);
+  const ranked: TicketModel[][] = [];
+  for (const ticket of tickets.values()) {
+    const rank = needy.has(ticket.id) ? 0 : (RANKS[ticket.status] ?? OTHER);
+    (ranked[rank] ??= []).push(ticket);
+  }
+  // Most are in the plan's order already, which makes this quick for very many.
+  return ranked.flatMap((same) => same.sort((a, b) => a.order - b.order));
 }
 
 /** The tickets that a ticket still waits for. */

@@ -9,6 +9,7 @@ import type { Terminal } from "../terminal.ts";
 import type { ChildWaiting } from "../waiting.ts";
 import { counted, localize } from "../words.ts";
 import type { SessionEvent } from "../../runtime/bus.ts";
+import { collectEarly } from "../../runtime/memory.ts";
 import { TurnOutput } from "../../runtime/feed/turn-output.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { dashboardFrame, pageRows, selectable } from "./frame.ts";
@@ -72,6 +73,7 @@ export class Dashboard implements Reporter {
 
   begin(opening: Opening): void {
     this.#opening = opening;
+    collectEarly();
     // What agents have printed before this viewer came.
     for (const { turn_id, run, role_id, ticket_id, since } of this.#model.turns.values()) {
       const lines = new TurnOutput(opening.output, { turn_id, run }, false).read(true);

@@ -3,7 +3,7 @@ import { safeLine } from "../display.ts";
 import { stateOf } from "../model/model.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, ends, fitted, type Line, own, rule, span, widthOfLine } from "./line.ts";
-import { eventLines, filled, listed, listLines } from "./list.ts";
+import { eventLines, filled, type Listed, listed, listLines } from "./list.ts";
 import { costWords, elapsed, LEAST, type Scene } from "./scene.ts";
 import { COUNTED, shownState } from "./states.ts";
 import { ticketLines } from "./ticket.ts";
@@ -32,26 +32,29 @@ export function pageRows(rows: number): number {
 
 /** The ids that the selection moves through. */
 export function selectable(scene: Scene, view: View): string[] {
-  return view.page === "graph" ? graphOrder(scene.model) : listed(scene, view);
+  return view.page === "graph" ? graphOrder(scene.model) : listed(scene, view).map(({ id }) => id);
 }
 
 function bodyLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
-  const selected = selectedIn(view, selectable(scene, view));
-  const ticket = scene.model.tickets.get(selected ?? "");
   if (view.page === "help") return filled(helpLines(scene), rows);
-  if (view.page === "graph") return graphLines(scene, selected, rows);
+  if (view.page === "graph") {
+    return graphLines(scene, selectedIn(view, graphOrder(scene.model)), rows);
+  }
+  const tickets = listed(scene, view);
+  const ticket = tickets.find(({ id }) => id === view.selected) ?? tickets[0];
   if (view.page === "ticket" && ticket) return ticketLines(scene, ticket, view.scroll, columns, rows);
-  if (columns < BESIDE_COLUMNS || !ticket) return listAndEvents(scene, view, columns, rows);
+  const list = { tickets, selected: ticket?.id, filter: view.filter };
+  if (columns < BESIDE_COLUMNS || !ticket) return listAndEvents(scene, list, columns, rows);
   const left = Math.floor(columns * PART_OF_LIST);
   const right = ticketLines(scene, ticket, 0, columns - left - 2, rows);
-  return beside(listAndEvents(scene, view, left, rows), right, left);
+  return beside(listAndEvents(scene, list, left, rows), right, left);
 }
 
-function listAndEvents(scene: Scene, view: View, columns: number, rows: number): Line[] {
+function listAndEvents(scene: Scene, list: Listed, columns: number, rows: number): Line[] {
   const tickets = scene.model.tickets.size + 1;
   // The events take a third, and more where the list is short; the tickets come first where there is little room.
   const events = rows < 8 ? 0 : Math.max(3, Math.min(Math.floor(rows / 3), 12), rows - Math.max(tickets, 6) - 1);
-  return [...listLines(scene, view, columns, rows - events), ...eventLines(scene, columns, events)];
+  return [...listLines(scene, list, columns, rows - events), ...eventLines(scene, columns, events)];
 }
 
 function headLines({ model, now }: Scene, columns: number): Line[] {

@@ -6,7 +6,7 @@ import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, own, rule, span } from "./line.ts";
 import { costWords, elapsed, type Scene } from "./scene.ts";
 import { shownState } from "./states.ts";
-import { selectedIn, type View } from "./view.ts";
+import type { View } from "./view.ts";
 
 /** The widths of the columns; the title takes the rest. */
 const ID_WIDEST = 18;
@@ -14,12 +14,9 @@ const ID_LEAST = 4;
 const STATE = 11;
 const OWNER = 8;
 
-/** The ids of the tickets in the list, those that need a person first. */
-export function listed({ model }: Pick<Scene, "model">, { filter }: Pick<View, "filter">): string[] {
-  return found(ticketsByNeed(model), filter).map(({ id }) => id);
-}
-
-function found(tickets: readonly TicketModel[], filter: string): readonly TicketModel[] {
+/** The tickets in the list, those that need a person first. */
+export function listed({ model }: Pick<Scene, "model">, { filter }: Pick<View, "filter">): readonly TicketModel[] {
+  const tickets = ticketsByNeed(model);
   const words = filter.trim().toLowerCase();
   if (words === "") return tickets;
   return tickets.filter(({ id, title, owner = "", status }) =>
@@ -27,14 +24,16 @@ function found(tickets: readonly TicketModel[], filter: string): readonly Ticket
   );
 }
 
+/** The list as it is shown. */
+export interface Listed {
+  readonly tickets: readonly TicketModel[];
+  readonly selected: string | undefined;
+  readonly filter: string;
+}
+
 /** The rows of the list around the selected ticket, below a heading. Done tickets that do not fit are counted. */
-export function listLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
-  const tickets = found(ticketsByNeed(scene.model), view.filter);
-  if (tickets.length === 0) return filled([emptyLine(scene, view)], rows);
-  const selected = selectedIn(
-    view,
-    tickets.map(({ id }) => id),
-  );
+export function listLines(scene: Scene, { tickets, selected, filter }: Listed, columns: number, rows: number): Line[] {
+  if (tickets.length === 0) return filled([emptyLine(scene, filter)], rows);
   const place = tickets.findIndex(({ id }) => id === selected);
   const space = rows - 1;
   const isCut = tickets.length > space;
@@ -64,7 +63,7 @@ export function filled(lines: readonly Line[], rows: number): Line[] {
   return Array.from({ length: Math.max(0, rows) }, (_, index) => lines[index] ?? []);
 }
 
-function emptyLine({ model }: Scene, { filter }: View): Line {
+function emptyLine({ model }: Scene, filter: string): Line {
   if (filter !== "") return [own(`   nothing matches "${safeLine(filter)}"; Esc shows all`, "dim")];
   const [turn] = model.turns.values();
   const doing = turn === undefined ? "no ticket yet" : `no ticket yet: ${safeLine(turn.role_id)} is at work`;

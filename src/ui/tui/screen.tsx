@@ -1,5 +1,6 @@
+import { styleText } from "node:util";
 import { type Key as InkKey, render, Text, useInput, useWindowSize } from "ink";
-import type { Line, Span } from "./line.ts";
+import type { Line } from "./line.ts";
 import type { Key } from "./view.ts";
 
 /** The terminal's alternate screen, while it is the dashboard's. */
@@ -16,15 +17,13 @@ interface ScreenParts {
   /** The lines of the whole screen, each exactly as wide. */
   readonly frame: (columns: number, rows: number) => readonly Line[];
   readonly onKey: (key: Key) => void;
-  /** Of each frame, in ms. */
-  readonly onFrame?: (renderTime: number) => void;
 }
 
 /** Frames a second, at most. */
 const FRAMES = 10;
 
 /** Opens it. The mouse stays the terminal's, so that text can be selected and copied. */
-export function openScreen({ stdout, stdin, frame, onKey, onFrame }: ScreenParts): Screen {
+export function openScreen({ stdout, stdin, frame, onKey }: ScreenParts): Screen {
   const app = () => <Dashboard frame={frame} onKey={onKey} />;
   const ink = render(app(), {
     stdout,
@@ -36,7 +35,6 @@ export function openScreen({ stdout, stdin, frame, onKey, onFrame }: ScreenParts
     patchConsole: false,
     interactive: true,
     isScreenReaderEnabled: false,
-    ...(onFrame ? { onRender: ({ renderTime }) => onFrame(renderTime) } : {}),
   });
   return { draw: () => ink.rerender(app()), close: () => ink.unmount() };
 }
@@ -49,49 +47,14 @@ function Dashboard({ frame, onKey }: Pick<ScreenParts, "frame" | "onKey">) {
     if (name !== undefined) onKey({ name, ctrl: key.ctrl });
     else for (const character of input) onKey({ name: character, ctrl: key.ctrl });
   });
-  // One text with all rows: a box for each would be laid out for each.
-  return (
-    <Text wrap="truncate">
-      {frame(columns, rows).map((line, row) => (
-        // The row is what it is: rows have no other identity.
-        <Text key={row}>
-          {line.map((span, index) => styled(span, index))}
-          {row < rows - 1 ? "\n" : ""}
-        </Text>
-      ))}
-    </Text>
-  );
+  // One text: Ink would lay out a box for each row, and a text for each style.
+  return <Text wrap="truncate">{frame(columns, rows).map(styledLine).join("\n")}</Text>;
 }
 
-function styled({ text, style }: Span, index: number) {
-  switch (style) {
-    case undefined:
-      return text;
-    case "dim":
-      return (
-        <Text key={index} dimColor>
-          {text}
-        </Text>
-      );
-    case "bold":
-      return (
-        <Text key={index} bold>
-          {text}
-        </Text>
-      );
-    case "inverse":
-      return (
-        <Text key={index} inverse>
-          {text}
-        </Text>
-      );
-    default:
-      return (
-        <Text key={index} color={style}>
-          {text}
-        </Text>
-      );
-  }
+function styledLine(line: Line): string {
+  return line
+    .map(({ text, style }) => (style === undefined ? text : styleText(style, text, { validateStream: false })))
+    .join("");
 }
 
 const NAMES = {

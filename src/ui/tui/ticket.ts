@@ -30,7 +30,8 @@ function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
     span(text, shown),
   ];
   const turns = [...model.turns.values()].filter(({ ticket_id }) => ticket_id === id);
-  const needs = [...model.tickets.values()].filter((other) => other.depends_on.includes(id)).map((other) => other.id);
+  const needs: string[] = [];
+  for (const other of model.tickets.values()) if (other.depends_on.includes(id)) needs.push(other.id);
   const blockers = blockersOf(model, ticket);
   const tries = `attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
   const age = since === "" ? "" : `  for ${elapsed(now - Date.parse(since))}`;
