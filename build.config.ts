@@ -1,3 +1,4 @@
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions, type OutputOptions } from "rolldown";
 
@@ -67,3 +68,13 @@ await build({
   external: ["./cli.js", "./commands/context/program.js"],
   output: { ...output, banner: "#!/usr/bin/env node" },
 });
+
+// The script of a report's page, for browsers, in one file: the page holds its text, and its policy names its digest.
+const page = "src/ui/report/html/browser";
+await build({
+  platform: "browser",
+  transform: { target: "es2022" },
+  input: { "report/page": `${page}/main.ts` },
+  output: { dir: OUT, format: "iife", minify: true, comments: false, entryFileNames: "[name].js" },
+});
+copyFileSync(join(page, "page.css"), join(OUT, "report", "page.css"));

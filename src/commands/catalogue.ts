@@ -156,6 +156,12 @@ export const CATALOGUE: readonly CommandEntry[] = [
     load: () => import("./replay.ts"),
   },
   {
+    group: LOOK,
+    name: "report",
+    summary: "what a session did, as text or one HTML page",
+    load: () => import("./report.ts"),
+  },
+  {
     group: TALK,
     name: "debate",
     summary: "agents debate a question, and a judge concludes",

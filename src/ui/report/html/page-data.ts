@@ -1,0 +1,76 @@
+import type { Tone } from "../tone.ts";
+
+/** What the script of a report's page is given, ready to show. It holds foreign text, which the page only ever sets as text. */
+export interface PageData {
+  readonly title: string;
+  readonly session_id: string;
+  readonly outcome: string;
+  readonly tone: Tone;
+  /** Label and text of what sums the session up. */
+  readonly facts: readonly (readonly [label: string, text: string])[];
+  /** A long text for each heading, such as the verdict of a debate. */
+  readonly parts: readonly PagePart[];
+  readonly proof: PageProof;
+  readonly lists: readonly PageList[];
+  /** When the first record was received, in ms since 1970: the times of envelopes count from it. */
+  readonly began: number;
+  readonly envelopes: readonly PageEnvelope[];
+  /** How many envelopes have their payloads in each further block of data. */
+  readonly block: number;
+}
+
+export interface PagePart {
+  readonly title: string;
+  readonly text: string;
+  readonly points: readonly string[];
+}
+
+export interface PageProof {
+  readonly tone: Tone;
+  readonly verdict: string;
+  readonly lines: readonly (readonly [tone: Tone, name: string, text: string])[];
+  readonly problems: readonly string[];
+}
+
+/** A section with a list: of tickets, reviews, checks, … */
+export interface PageList {
+  readonly id: string;
+  readonly title: string;
+  /** Said where the list is empty. */
+  readonly empty: string;
+  readonly columns: readonly PageColumn[];
+  readonly rows: readonly PageRow[];
+}
+
+export interface PageColumn {
+  readonly heading: string;
+  /** Its width in characters; the column without one takes the rest. */
+  readonly width?: number;
+  readonly align?: "right";
+}
+
+/** A row: its cells, its tone, and what is shown when it is opened. */
+export interface PageRow {
+  readonly cells: readonly string[];
+  readonly tone: Tone;
+  readonly details: readonly PageDetail[];
+}
+
+/** A text with its label; `code` keeps its lines as they are. */
+export type PageDetail = readonly [label: string, text: string, style?: "code"];
+
+/** Sequence, time since `began` in ms, sender, receiver, type, ticket, disposition if it is not `applied`, and what it says in a line. */
+export type PageEnvelope = readonly [
+  sequence: number,
+  after_ms: number,
+  source: string,
+  target: string,
+  payload_type: string,
+  ticket: string,
+  disposition: string,
+  line: string,
+];
+
+/** The id of the data block, and of those with the payloads, which are counted from 0. */
+export const DATA_ID = "data";
+export const PAYLOADS_ID = "payloads-";
