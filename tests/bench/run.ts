@@ -16,6 +16,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   replay: () => import("./replay.ts"),
   resume: () => import("./resume.ts"),
   children: () => import("./children.ts"),
+  html: () => import("./html.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -29,7 +29,7 @@ export function chartLines(report: SessionReport, width: number): string[] {
   if (rows.length === 0) return [];
   const end = `+${durationOf(from, to)}`;
   const axis = `+0s${" ".repeat(Math.max(1, columns - 3 - end.length))}${end}`;
-  return [`${named("")}${axis}`, ...rows, `${named("")}${WORK} works  ${MANAGE} manager  ${FAILED} failed`];
+  return [`${named("")}${axis}`, ...rows, `${named("")}${WORK} works  ${MANAGE} manager  ${FAILED} failed or cut off`];
 }
 
 function named(id: string): string {

@@ -1,4 +1,4 @@
-import type { Json } from "../../lib/json.ts";
+import { type Json, objectOf } from "../../lib/json.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
@@ -63,7 +63,8 @@ export class EnvelopeLines {
     const lines = this.#linesOf(record);
     if (lines.length > 0) return lines.join("; ");
     const { payload, payload_type, target } = record;
-    if (payload_type === "turn_request") return `asks ${target}`;
+    if (payload_type === "turn_request") return `asks ${target}: ${wordsOf(objectOf(payload.message).payload_type)}`;
+    if (payload_type === "session_opened") return wordsOf(payload.requirement);
     for (const word of [payload.summary, payload.message, payload.text, payload.decision, payload.status]) {
       if (wordsOf(word) !== "") return wordsOf(word);
     }

@@ -110,7 +110,7 @@ function checkLines({ checks }: SessionReport, out: Output): string[] {
     summary,
     ...failed.flatMap(({ ticket_id = "-", criterion, output }) => [
       ...wrappedLines(`${ticket_id}: ${safeLine(criterion)}`, out.width, 2).map((line) => out.style("red", line)),
-      ...lastLines(output).map((line) => out.style("dim", clipped(`    | ${line}`, out.width))),
+      ...lastLines(output).map((line) => out.style("dim", `    | ${clipped(line, out.width - 6)}`)),
     ]),
   ];
 }
@@ -130,7 +130,7 @@ function askedLines({ asked }: SessionReport, out: Output): string[] {
 
 function artifactLines({ session }: SessionReport, out: Output): string[] {
   return ticketsOf(session).flatMap(({ artifacts }) =>
-    artifacts.map(({ label, uri }) => clipped(`  ${label}: ${uri}`, out.width)),
+    artifacts.map(({ label, uri }) => `  ${clipped(`${label}: ${uri}`, out.width - 2)}`),
   );
 }
 

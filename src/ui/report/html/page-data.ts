@@ -47,6 +47,8 @@ export interface PageColumn {
   /** Its width in characters; the column without one takes the rest. */
   readonly width?: number;
   readonly align?: "right";
+  /** It has the tone of the row. */
+  readonly toned?: true;
 }
 
 /** A row: its cells, its tone, and what is shown when it is opened. */

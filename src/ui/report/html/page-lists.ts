@@ -33,7 +33,7 @@ export function listsOf(report: SessionReport): PageList[] {
         { heading: "asked", width: 20 },
         { heading: "about", width: 18 },
         { heading: "what" },
-        { heading: "answer" },
+        { heading: "answer", toned: true },
       ],
       rows: report.asked.map(askedRow),
     },
@@ -44,7 +44,7 @@ export function listsOf(report: SessionReport): PageList[] {
       columns: [
         { heading: "ticket", width: 18 },
         { heading: "by", width: 14 },
-        { heading: "decision", width: 18 },
+        { heading: "decision", width: 18, toned: true },
         { heading: "why" },
       ],
       rows: reviews
@@ -57,7 +57,7 @@ export function listsOf(report: SessionReport): PageList[] {
       empty: "No checks were run.",
       columns: [
         { heading: "ticket", width: 18 },
-        { heading: "result", width: 10 },
+        { heading: "result", width: 7, toned: true },
         { heading: "exit", width: 5, align: "right" },
         { heading: "took", width: 8, align: "right" },
         { heading: "criterion" },
@@ -91,7 +91,7 @@ function ticketList(report: SessionReport): PageList {
     empty: "There is no plan yet.",
     columns: [
       { heading: subjectName, width: 20 },
-      { heading: "state", width: 18 },
+      { heading: "state", width: 18, toned: true },
       { heading: "by", width: 12 },
       { heading: "try", width: 5 },
       { heading: "time", width: 8, align: "right" },

@@ -17,6 +17,9 @@ export interface Drawings {
 /** What every page of a report has near its beginning, and no other file. */
 export const PAGE_MARK = '<meta name="generator" content="bosun report">';
 
+const LEGEND =
+  '<p class="legend">Blue: work. Grey: the manager. Red and dashed: failed, or cut off. A dot: done, blocked or in error.</p>';
+
 /**
  * The page, in parts to be written one after the other. Nothing in it can reach the network or run but the one script: the policy names
  * its digest and that of the one style, and all foreign text is data that no text in it can end.
@@ -46,12 +49,12 @@ ${PAGE_MARK}
 <style>${style}</style>
 </head>
 <body>
-<nav><div id="contents"><a href="#overview">Overview</a><a href="#proof">Verification</a>${drawings.timeline === "" ? "" : '<a href="#timeline">Timeline</a>'}${drawings.graph === "" ? "" : '<a href="#graph">Dependencies</a>'}</div><input id="search" type="search" placeholder="Search ( / )" aria-label="Search"><button id="theme" type="button" aria-label="Light or dark">◐</button></nav>
+<nav><div id="contents"></div><input id="search" type="search" placeholder="Search ( / )" aria-label="Search"><button id="theme" type="button" aria-label="Light or dark">◐</button></nav>
 <main>
 <noscript>This page shows its data with its own script, which is turned off here.</noscript>
 <section id="overview"></section>
 <section id="proof"></section>
-${drawing("timeline", "Timeline", drawings.timeline)}${drawing("graph", "Dependencies", drawings.graph)}<div id="lists"></div>
+${drawing("timeline", "Timeline", drawings.timeline, LEGEND)}${drawing("graph", "Dependencies", drawings.graph)}<div id="lists"></div>
 </main>
 <footer>Written by Bosun. Press ? for the keys.</footer>
 <dialog id="dialog"></dialog>
@@ -68,8 +71,9 @@ ${drawing("timeline", "Timeline", drawings.timeline)}${drawing("graph", "Depende
 `;
 }
 
-function drawing(id: string, title: string, svg: string): string {
-  return svg === "" ? "" : `<section id="${id}"><h2>${title}</h2><div class="drawing">${svg}</div></section>\n`;
+function drawing(id: string, title: string, svg: string, legend = ""): string {
+  if (svg === "") return "";
+  return `<section id="${id}"><h2>${title}</h2><div class="drawing">${svg}</div>${legend}</section>\n`;
 }
 
 /** Without `<` no text can end the block or begin a comment in it. */

@@ -18,7 +18,7 @@ export function byId(id: string): HTMLElement {
 }
 
 /** The value of a block of data in the page; undefined if there is no such block. */
-export function dataOf<T>(id: string): T | undefined {
+export function dataOf(id: string): unknown {
   const text = document.getElementById(id)?.textContent;
-  return text === undefined || text === null ? undefined : (JSON.parse(text) as T);
+  return text === undefined || text === null ? undefined : JSON.parse(text);
 }

@@ -1,10 +1,11 @@
+import type { PageColumn } from "../page-data.ts";
 import { make } from "./dom.ts";
 
 /** What a list shows. */
 export interface ListSource {
   readonly title: string;
   readonly empty: string;
-  readonly columns: readonly { readonly heading: string; readonly width?: number; readonly align?: "right" }[];
+  readonly columns: readonly PageColumn[];
   readonly length: number;
   cells(index: number): readonly string[];
   /** A class for the row. */
@@ -145,8 +146,8 @@ export class List {
   }
 }
 
-function cell({ width, align }: ListSource["columns"][number], text: string): HTMLElement {
-  const element = make("span", align === "right" ? "cell right" : "cell", text);
+function cell({ width, align, toned }: PageColumn, text: string): HTMLElement {
+  const element = make("span", ["cell", align, toned ? "toned" : ""].join(" ").trim(), text);
   if (width !== undefined) element.style.setProperty("flex", `0 0 ${width}ch`);
   return element;
 }

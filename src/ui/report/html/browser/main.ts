@@ -9,7 +9,7 @@ import { overview, proofOf } from "./overview.ts";
 /** A search waits so long for the next letter, in ms. */
 const PAUSE_MS = 80;
 
-const data = dataOf<PageData>(DATA_ID);
+const data = dataOf(DATA_ID) as PageData | undefined;
 if (data !== undefined) show(data);
 
 function show(page: PageData): void {
@@ -21,11 +21,14 @@ function show(page: PageData): void {
   const envelopes = new List("envelopes", new Envelopes(page, showDetail), chosen);
   const all = [...lists, envelopes];
   const keyboard = new Keyboard(all, search, turnTheme);
+  const [tickets] = lists;
   byId("lists").append(...all.map(({ section }) => section));
-  byId("contents").append(...all.map(({ section }) => linkTo(section)));
+  // What was done stands before when it was done.
+  if (tickets) byId("proof").after(tickets.section);
+  byId("contents").append(...Array.from(document.querySelectorAll("section"), linkTo));
   byId("theme").addEventListener("click", turnTheme);
   searchIn(all, search);
-  openTickets(lists[0]);
+  openTickets(tickets);
 }
 
 function rowsOf({ title, empty, columns, rows }: PageList, open: (detail: Detail) => void): ListSource {
@@ -43,8 +46,8 @@ function rowsOf({ title, empty, columns, rows }: PageList, open: (detail: Detail
   };
 }
 
-function linkTo(section: HTMLElement): HTMLElement {
-  const link = make("a", "", section.querySelector("h2")?.firstChild?.textContent ?? "");
+function linkTo(section: Element): HTMLElement {
+  const link = make("a", "", section.querySelector("h2")?.firstChild?.textContent ?? "Overview");
   link.href = `#${section.id}`;
   return link;
 }
