@@ -92,8 +92,9 @@ export class AskedAndAnswered {
 }
 
 function commandOf(sequence: number, { payload, record }: UnsealedRecord): Omit<Asked, "answer"> {
-  const { command, ticket_id, role_id, text, reason } = payload;
-  const words = [command, ticket_id, role_id, text ?? reason].map(wordsOf).filter((word) => word !== "");
+  const { command, ticket_id, role_id, text, reason, limits } = payload;
+  const set = Object.entries(objectOf(limits)).map(([name, most]) => `${name}=${JSON.stringify(most)}`);
+  const words = [...[command, ticket_id, role_id, text ?? reason].map(wordsOf), ...set].filter((word) => word !== "");
   const { received_at: at } = record;
   return { sequence, at, kind: "command", ticket_id: record.ticket_id, text: words.join(" "), why: "", options: [] };
 }

@@ -1,5 +1,5 @@
 import { widthOf } from "../../lib/text-layout.ts";
-import { clipped } from "../display.ts";
+import { clipped, wrapped } from "../display.ts";
 import { durationOf, ticketsOf } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import type { TurnSpan } from "./turn-spans.ts";
@@ -12,6 +12,7 @@ const NARROWEST = 20;
 const WORK = "█";
 const MANAGE = "░";
 const FAILED = "×";
+const LEGEND = `${WORK} works, ${MANAGE} the manager, ${FAILED} failed or cut off`;
 
 /** The turns about each ticket over time, a line for each, under an axis. Empty where it does not fit. */
 export function chartLines(report: SessionReport, width: number): string[] {
@@ -29,7 +30,7 @@ export function chartLines(report: SessionReport, width: number): string[] {
   if (rows.length === 0) return [];
   const end = `+${durationOf(from, to)}`;
   const axis = `+0s${" ".repeat(Math.max(1, columns - 3 - end.length))}${end}`;
-  return [`${named("")}${axis}`, ...rows, `${named("")}${WORK} works  ${MANAGE} manager  ${FAILED} failed or cut off`];
+  return [`${named("")}${axis}`, ...rows, ...wrapped(LEGEND, width, 2)];
 }
 
 function named(id: string): string {

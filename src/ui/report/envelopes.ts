@@ -1,5 +1,5 @@
 import { type Json, objectOf } from "../../lib/json.ts";
-import type { LogRecord } from "../../protocol/record.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import { wordsOf } from "../words.ts";
@@ -44,7 +44,7 @@ export class EnvelopeLines {
     this.#payload_length = payload_length;
   }
 
-  add(sequence: number, record: LogRecord): void {
+  add(sequence: number, record: UnsealedRecord): void {
     const { source, target, payload_type, payload, record: meta } = record;
     this.all.push({
       sequence,
@@ -59,7 +59,7 @@ export class EnvelopeLines {
     });
   }
 
-  #lineOf(record: LogRecord): string {
+  #lineOf(record: UnsealedRecord): string {
     const lines = this.#linesOf(record);
     if (lines.length > 0) return lines.join("; ");
     const { payload, payload_type, target } = record;
@@ -72,7 +72,7 @@ export class EnvelopeLines {
   }
 
   /** A forged record may have any payload, and then it has no lines. */
-  #linesOf(record: LogRecord): string[] {
+  #linesOf(record: UnsealedRecord): string[] {
     try {
       const lines = this.#formatter.format(record, BRIEF);
       const { ticket_id } = record.record;

@@ -33,7 +33,7 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
     ["cost", costOf(spend), spend.cost_usd > 0 || spend.unpriced > 0],
     ["recoveries", String(recoveries), recoveries > 0],
     ["records", String(proof.records), true],
-    ["began", `${momentOf(from)} UTC`, true],
+    ["began", `${momentOf(from)} UTC`, from !== ""],
     ["mode", session.mode, true],
     ["in", session.workspace, true],
     ["written by", `Bosun ${session.version}`, session.version !== ""],
@@ -42,7 +42,7 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
 }
 
 /** What the proof says in two words. */
-export function verdictOf({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
+export function proofWord({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
   if (proof.ok) return { text: "verified", tone: "good" };
   return isDamaged(proof) ? { text: "damaged", tone: "bad" } : { text: "intact, not closed", tone: "warn" };
 }

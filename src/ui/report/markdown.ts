@@ -3,7 +3,7 @@ import { short } from "../../log/usage-words.ts";
 import { safeLine, safeText } from "../display.ts";
 import { proofLines } from "../proof-words.ts";
 import { cutText } from "./envelopes.ts";
-import { costOf, factsOf, momentOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, verdictOf } from "./figures.ts";
+import { costOf, factsOf, momentOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, proofWord } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
 /** The first line of every report in Markdown, and of no other file. */
@@ -23,7 +23,7 @@ export function* markdownReport(report: SessionReport): IterableIterator<string>
     MARKDOWN_MARK,
     `# ${plain(session.requirement) || plain(session.session_id)}`,
     "",
-    `Session ${plain(session.session_id)}: **${plain(outcome.text)}**. The log is ${verdictOf(report).text}.`,
+    `Session ${plain(session.session_id)}: **${plain(outcome.text)}**. The log is ${proofWord(report).text}.`,
     "",
     ...factsOf(report).map(([label, text]) => `- ${label}: ${plain(text)}`),
   ];
@@ -107,7 +107,7 @@ function reviewLines({ session }: SessionReport): string[] {
   const reviews = ticketsOf(session).flatMap(({ id, reviews }) => reviews.map((review) => ({ id, ...review })));
   const rows = reviews
     .sort((a, b) => a.sequence - b.sequence)
-    .map(({ id, decision, by, text, sequence }) => [id, decision, by, text, `#${sequence}`]);
+    .map(({ id, decision, by, text, sequence }) => [id, decision, by, text, String(sequence)]);
   return table("Reviews", ["ticket", "decision", "by", "why", "record"], rows);
 }
 
@@ -118,11 +118,16 @@ function checkLines({ checks }: SessionReport): string[] {
     String(exit_code ?? "-"),
     duration_ms === undefined ? "-" : formatDuration(duration_ms),
     criterion,
-    `#${sequence}`,
+    String(sequence),
   ]);
   const outputs = checks
     .filter(({ passed, output }) => !passed && output.trim() !== "")
-    .flatMap(({ sequence, output }) => ["", `What the failed check of #${sequence} printed:`, "", ...fenced(output)]);
+    .flatMap(({ sequence, output }) => [
+      "",
+      `What the failed check in record ${sequence} printed:`,
+      "",
+      ...fenced(output),
+    ]);
   const lines = table("Checks", ["ticket", "result", "exit", "took", "criterion", "record"], rows, 1);
   return [...lines, ...outputs];
 }
@@ -132,7 +137,7 @@ function askedLines({ asked }: SessionReport): string[] {
   const lines = asked.map(({ kind, at, text, why, answer }) => {
     const reason = why === "" ? "" : ` (${plain(why)})`;
     const answered = answer === undefined ? "not answered" : `${plain(answer.text)} by ${plain(answer.by)}`.trim();
-    return `- ${momentOf(at)} UTC, ${kind}: ${plain(text)}${reason} **${answered}**`;
+    return `- ${plain(momentOf(at))} UTC, ${kind}: ${plain(text)}${reason} **${answered}**`;
   });
   return ["## Asked and answered", "", ...lines];
 }
@@ -147,7 +152,7 @@ function artifactLines({ session }: SessionReport): string[] {
 function proofSection(report: SessionReport): string[] {
   const { problems } = report.proof;
   return [
-    `## Verification: ${verdictOf(report).text}`,
+    `## Verification: ${proofWord(report).text}`,
     "",
     ...proofLines(report.proof).map(({ name, found, text }) => `- ${name}: ${found}, ${text}`),
     ...problems.map(
@@ -171,7 +176,9 @@ function table(
 
 /** Foreign text on one line, in which no character is markup. */
 function plain(text: string): string {
-  return safeLine(text).replace(/[\\`*_[\]<>|~&#]/g, (character) => `\\${character}`);
+  return safeLine(text)
+    .replace(/[\\`*_[\]<>|~&#]/g, (character) => `\\${character}`)
+    .replace(/^[-+=]/, "\\$&");
 }
 
 /** A text of an agent, quoted, so that none of its lines can pass for the report's own. */

@@ -1,6 +1,6 @@
 import type { Presentation, ResultPart } from "../../kernel/presentation.ts";
 import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
-import type { LogRecord } from "../../protocol/record.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Proof } from "../../runtime/proof.ts";
 import { resultsOf } from "../failure-lines.ts";
 import { applyRecord } from "../model/apply.ts";
@@ -75,7 +75,7 @@ export class ReportGatherer {
   }
 
   /** The next record; null if it cannot be read. */
-  add(sequence: number, record: LogRecord | null): void {
+  add(sequence: number, record: UnsealedRecord | null): void {
     if (record === null) {
       this.#unreadable.push(sequence);
       return;
@@ -107,7 +107,7 @@ export class ReportGatherer {
     };
   }
 
-  #addContent(sequence: number, { payload_type, payload, record }: LogRecord): void {
+  #addContent(sequence: number, { payload_type, payload, record }: UnsealedRecord): void {
     const { ticket_id, received_at: at } = record;
     switch (payload_type) {
       case "session_recovered":

@@ -5,13 +5,16 @@ import { STATE_STYLE } from "../record-lines.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Output, Style } from "../terminal.ts";
 import { counted } from "../words.ts";
-import { costOf, factsOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, verdictOf } from "./figures.ts";
+import { costOf, factsOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, proofWord } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
 import type { Tone } from "./tone.ts";
 
 /** How many entries of a section are shown. The other forms have all. */
 const MOST = 40;
+
+/** The columns of what was verified. */
+const PROOF_NAMES = 13;
 
 const STYLE: Readonly<Record<Tone, Style | undefined>> = { good: "green", bad: "red", warn: "yellow", "": undefined };
 
@@ -37,7 +40,7 @@ export function terminalReport(report: SessionReport, out: Output): string[] {
     ...section(out, "Checks", checkLines(report, out)),
     ...section(out, "Asked and answered", askedLines(report, out)),
     ...section(out, "Artifacts", artifactLines(report, out)),
-    ...section(out, `Verification: ${verdictOf(report).text}`, proofOf(report, out)),
+    ...section(out, `Verification: ${proofWord(report).text}`, proofOf(report, out)),
   ];
 }
 
@@ -137,7 +140,10 @@ function artifactLines({ session }: SessionReport, out: Output): string[] {
 function proofOf({ proof }: SessionReport, out: Output): string[] {
   const tones = { ok: "good", unknown: "warn", failed: "bad" } as const;
   return [
-    ...proofLines(proof).map(({ found, name, text }) => `  ${styled(out, tones[found], name.padEnd(13))} ${text}`),
+    ...proofLines(proof).flatMap(({ found, name, text }) => {
+      const [first = "", ...more] = hanging(text, out.width, PROOF_NAMES + 3);
+      return [`  ${styled(out, tones[found], name.padEnd(PROOF_NAMES))} ${first}`, ...more];
+    }),
     ...proof.problems.flatMap(({ sequence, what }) =>
       wrappedLines(`${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`, out.width, 2).map(
         (line) => out.style("red", line),

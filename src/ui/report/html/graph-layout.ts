@@ -1,8 +1,4 @@
-/** A node to be placed, and the nodes that come before it. */
-export interface GraphNode {
-  readonly id: string;
-  readonly depends_on: readonly string[];
-}
+import type { GraphNode } from "../../../lib/circle.ts";
 
 /** Where a node is: its layer from the left, and its place in the layer from the top. */
 export interface Placed {

@@ -1,4 +1,5 @@
-import { type GraphNode, placeNodes } from "./graph-layout.ts";
+import type { GraphNode } from "../../../lib/circle.ts";
+import { placeNodes } from "./graph-layout.ts";
 import { clip, escapeMarkup } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 

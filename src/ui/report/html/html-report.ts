@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../lib/json.ts";
 import { safeQuoted, safeText } from "../../display.ts";
 import { proofLines } from "../../proof-words.ts";
-import { durationOf, factsOf, outcomeOf, ticketsOf, toneOf, verdictOf } from "../figures.ts";
+import { durationOf, factsOf, outcomeOf, ticketsOf, toneOf, proofWord } from "../figures.ts";
 import type { Envelope } from "../envelopes.ts";
 import type { SessionReport } from "../report-model.ts";
 import { drawGraph } from "./graph.ts";
@@ -28,9 +28,10 @@ export function htmlReport(report: SessionReport, assets: PageAssets): IterableI
 function dataOf(report: SessionReport): PageData {
   const { session, envelopes, result, from } = report;
   const { text, tone } = outcomeOf(report);
-  const began = Date.parse(from);
+  // Without a record that can be read there is no beginning.
+  const began = Date.parse(from) || 0;
   return {
-    title: session.requirement || session.session_id,
+    title: session.requirement || session.session_id || "A session",
     session_id: session.session_id,
     outcome: text,
     tone,
@@ -45,12 +46,12 @@ function dataOf(report: SessionReport): PageData {
 }
 
 function proofOf(report: SessionReport): PageProof {
-  const { text, tone } = verdictOf(report);
+  const { text, tone } = proofWord(report);
   const { proof } = report;
   const tones = { ok: "good", unknown: "warn", failed: tone } as const;
   return {
     tone,
-    verdict: text,
+    word: text,
     lines: proofLines(proof).map(({ found, name, text }) => [tones[found], name, text]),
     problems: proof.problems.map(({ sequence, what }) => `${sequence === null ? "" : `Record ${sequence}: `}${what}`),
   };

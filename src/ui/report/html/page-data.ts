@@ -8,7 +8,7 @@ export interface PageData {
   readonly tone: Tone;
   /** Label and text of what sums the session up. */
   readonly facts: readonly (readonly [label: string, text: string])[];
-  /** A long text for each heading, such as the verdict of a debate. */
+  /** A long text for each heading, of a session without tickets. */
   readonly parts: readonly PagePart[];
   readonly proof: PageProof;
   readonly lists: readonly PageList[];
@@ -27,7 +27,7 @@ export interface PagePart {
 
 export interface PageProof {
   readonly tone: Tone;
-  readonly verdict: string;
+  readonly word: string;
   readonly lines: readonly (readonly [tone: Tone, name: string, text: string])[];
   readonly problems: readonly string[];
 }

@@ -73,7 +73,8 @@ export class Envelopes implements ListSource {
 
   #payload(index: number): string {
     const number = Math.floor(index / this.#data.block);
-    const block = this.#blocks.get(number) ?? (dataOf(`${PAYLOADS_ID}${number}`) as readonly string[] | undefined) ?? [];
+    const block =
+      this.#blocks.get(number) ?? (dataOf(`${PAYLOADS_ID}${number}`) as readonly string[] | undefined) ?? [];
     this.#blocks.set(number, block);
     return block[index % this.#data.block] ?? "";
   }

@@ -15,12 +15,12 @@ function partOf({ title, text, points }: PagePart): HTMLElement {
 }
 
 /** What the log proves. */
-export function proofOf({ tone, verdict, lines, problems }: PageProof): HTMLElement[] {
+export function proofOf({ tone, word, lines, problems }: PageProof): HTMLElement[] {
   const table = make("dl", "proof");
   for (const [tone, name, text] of lines) table.append(make("dt", tone, name), make("dd", "", text));
   const list = make("ul", "problems", ...problems.map((problem) => make("li", "", problem)));
   return [
-    make("h2", "", "Verification ", make("span", `badge ${tone}`, verdict)),
+    make("h2", "", "Verification ", make("span", `badge ${tone}`, word)),
     table,
     ...(problems.length > 0 ? [list] : []),
   ];
