@@ -34,7 +34,7 @@ const NAME_LENGTH = 23;
 const LEAST = 2;
 
 /** More rows make a page that is slow to open. */
-export const MOST_ROWS = 1_500;
+const MOST_ROWS = 1_500;
 
 /** The most labels of the axis. */
 const MOST_TICKS = 9;
