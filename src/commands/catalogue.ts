@@ -159,6 +159,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
     group: LOOK,
     name: "report",
     summary: "what a session did, as text or one HTML page",
+    examples: ["bosun report", "bosun report s-k3m9pa --html report.html", "bosun report logs/s-k3m9pa --md"],
     load: () => import("./report.ts"),
   },
   {

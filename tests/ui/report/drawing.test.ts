@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placeNodes } from "../../../src/ui/report/html/graph-layout.ts";
+import { placeNodes, routeEdges } from "../../../src/ui/report/html/graph-layout.ts";
 import { drawGraph, MOST_NODES } from "../../../src/ui/report/html/graph.ts";
 import { drawTimeline, tickLabel, ticksOf } from "../../../src/ui/report/html/timeline.ts";
 
@@ -29,6 +29,16 @@ describe("the places of tickets in the drawing", () => {
       ...["a", "b", "c", "d"].toReversed().map((id) => node(`${id}2`, id)),
     ];
     expect(crossings(nodes)).toBe(0);
+  });
+
+  it("lead an edge around the layers that it passes, and edges of one ticket together", () => {
+    const { nodes, bends } = routeEdges([node("a"), node("b", "a"), node("c", "b", "a"), node("d", "c", "a")]);
+    expect(bends).toHaveLength(2);
+    const placed = placeNodes([...nodes, ...bends]);
+    const layers = ["a", "b", "c", "d"].map((id) => placed.get(id)?.layer);
+    expect(layers).toEqual([0, 1, 2, 3]);
+    const sameLayer = [...placed].filter(([, { layer }]) => layer === 1).map(([, { place }]) => place);
+    expect(new Set(sameLayer).size).toBe(2);
   });
 
   it("exist for circles, for unknown dependencies, and for a chain of ten thousand", () => {

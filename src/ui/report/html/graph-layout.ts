@@ -9,6 +9,39 @@ export interface Placed {
 /** How often the layers are put in order again. More changes little. */
 const SWEEPS = 4;
 
+/** More bends make a drawing too high to be of use. */
+const MOST_BENDS = 400;
+
+/** The nodes, and those that stand for a bend of an edge. */
+export interface Routed {
+  readonly nodes: readonly GraphNode[];
+  readonly bends: readonly GraphNode[];
+}
+
+/**
+ * Puts a node of its own in every layer that an edge passes, so that edges are led around the nodes there. Edges from one node share
+ * them. Where there would be too many, there are none.
+ */
+export function routeEdges(nodes: readonly GraphNode[]): Routed {
+  const placed = placeNodes(nodes);
+  const bends = new Map<string, GraphNode>();
+  const routed = nodes.map(({ id, depends_on }) => ({
+    id,
+    depends_on: depends_on.map((before) => {
+      const [first, last] = [placed.get(before)?.layer, placed.get(id)?.layer];
+      let previous = before;
+      for (let layer = (first ?? 0) + 1; first !== undefined && layer < (last ?? 0); layer++) {
+        // No id has a NUL in it.
+        const bend = `${before}\u0000${layer}`;
+        bends.set(bend, { id: bend, depends_on: [previous] });
+        previous = bend;
+      }
+      return previous;
+    }),
+  }));
+  return bends.size > MOST_BENDS ? { nodes, bends: [] } : { nodes: routed, bends: [...bends.values()] };
+}
+
 /**
  * Places the nodes of a graph in layers: each node comes after all that it depends on, as early as it can. In a layer nodes stand near the
  * mean place of their neighbours, so that few edges cross. Unknown dependencies and those that close a circle do not count.

@@ -1,5 +1,5 @@
 import type { GraphNode } from "../../../lib/circle.ts";
-import { placeNodes } from "./graph-layout.ts";
+import { placeNodes, routeEdges } from "./graph-layout.ts";
 import { clip, escapeMarkup } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 
@@ -25,7 +25,8 @@ export const MOST_NODES = 1_500;
 /** The dependencies of tickets as SVG, from left to right. Empty if no ticket depends on another, or if there are too many. */
 export function drawGraph(nodes: readonly DrawnNode[]): string {
   if (nodes.length > MOST_NODES || !nodes.some(({ depends_on }) => depends_on.length > 0)) return "";
-  const placed = placeNodes(nodes);
+  const routed = routeEdges(nodes);
+  const placed = placeNodes([...routed.nodes, ...routed.bends]);
   const all = [...placed.values()];
   const top = Math.min(...all.map(({ place }) => place));
   const bottom = Math.max(...all.map(({ place }) => place));
@@ -37,11 +38,14 @@ export function drawGraph(nodes: readonly DrawnNode[]): string {
   };
   const width = 2 * MARGIN + layers * WIDTH + (layers - 1) * BESIDE;
   const height = 2 * MARGIN + (bottom - top) * (HEIGHT + BELOW) + HEIGHT;
-  const edges = nodes.flatMap(({ id, depends_on }) => depends_on.flatMap((before) => edge(at(before), at(id))));
+  const edges = [...routed.nodes, ...routed.bends].flatMap(({ id, depends_on }) =>
+    depends_on.flatMap((before) => edge(at(before), at(id))),
+  );
+  const through = routed.bends.map(({ id }) => passage(at(id)));
   const boxes = nodes.map((node) => box(node, at(node.id)));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" role="img" aria-label="Dependencies">`,
-    `<path class="edge" d="${edges.join("")}"/>`,
+    `<path class="edge" d="${[...edges, ...through].join("")}"/>`,
     ...boxes,
     "</svg>",
   ].join("");
@@ -58,6 +62,11 @@ function edge(from: Point | undefined, to: Point | undefined): string[] {
   const [x2, y2] = [to.x, to.y + HEIGHT / 2];
   const bend = Math.max(BESIDE / 2, (x2 - x1) / 2);
   return [`M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`];
+}
+
+/** An edge on its way through a layer. */
+function passage(at: Point | undefined): string {
+  return at === undefined ? "" : `M${at.x} ${at.y + HEIGHT / 2}h${WIDTH}`;
 }
 
 function box({ id, tone, status, row }: DrawnNode, at: Point | undefined): string {

@@ -37,12 +37,12 @@ export class List {
   /** `chosen` is called when a person turns to this list. */
   constructor(id: string, source: ListSource, chosen: (list: List) => void) {
     this.#source = source;
-    this.section = make("section", "", make("h2", "", source.title, this.#count), this.#heading(), this.#scroller);
+    this.section = make("section", "", make("h2", "", source.title, this.#count), this.#scroller);
     this.section.id = id;
     this.#scroller.tabIndex = 0;
     this.#scroller.setAttribute("role", "listbox");
     this.#scroller.setAttribute("aria-label", source.title);
-    this.#scroller.append(this.#canvas);
+    this.#scroller.append(this.#heading(), this.#canvas);
     this.#scroller.addEventListener("scroll", () => this.#draw());
     this.#scroller.addEventListener("focus", () => chosen(this));
     this.#canvas.addEventListener("click", (event) => {
@@ -78,7 +78,8 @@ export class List {
     const top = this.#selected * ROW;
     const { scrollTop, clientHeight } = this.#scroller;
     if (top < scrollTop) this.#scroller.scrollTop = top;
-    else if (top + ROW > scrollTop + clientHeight) this.#scroller.scrollTop = top + ROW - clientHeight;
+    // The heading stays, and covers one row.
+    else if (top + 2 * ROW > scrollTop + clientHeight) this.#scroller.scrollTop = top + 2 * ROW - clientHeight;
     this.#draw();
   }
 
@@ -115,7 +116,7 @@ export class List {
     const { length, empty } = this.#source;
     const all = length.toLocaleString("en");
     this.#count.textContent = this.#found === undefined ? all : `${this.length.toLocaleString("en")} of ${all}`;
-    this.#scroller.style.setProperty("height", `${Math.max(1, Math.min(SEEN, this.length)) * ROW}px`);
+    this.#scroller.style.setProperty("height", `${(1 + Math.max(1, Math.min(SEEN, this.length))) * ROW}px`);
     this.#canvas.style.setProperty("height", `${Math.max(1, this.length) * ROW}px`);
     this.#drawn = "";
     if (this.length > 0) this.#draw();
