@@ -26,8 +26,8 @@ const LONGEST_LINE = 160;
 
 /** A payload is cut to so many characters, and where there are very many to fewer: all together have about so many. */
 const LONGEST_PAYLOAD = 8_000;
-const SHORTEST_PAYLOAD = 300;
-const ALL_PAYLOADS = 16_000_000;
+const SHORTEST_PAYLOAD = 200;
+const ALL_PAYLOADS = 6_000_000;
 
 /** How many characters of a payload are kept in a session with so many records. */
 export function payloadLength(records: number): number {

@@ -26,6 +26,6 @@ it("cuts no character in half", () => {
 
 it("keeps less of each payload where there are many", () => {
   expect(payloadLength(76)).toBe(8_000);
-  expect(payloadLength(20_000)).toBe(800);
-  expect(payloadLength(10_000_000)).toBe(300);
+  expect(payloadLength(20_000)).toBe(300);
+  expect(payloadLength(10_000_000)).toBe(200);
 });

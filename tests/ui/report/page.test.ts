@@ -181,7 +181,7 @@ describe("the page of a report in Chromium", () => {
       expect(found).toMatchObject({
         links: 0,
         handlers: 0,
-        scripts: ["application/jsondata", "application/jsonpayloads-0", ""],
+        scripts: ["application/jsondata", "application/jsonenvelopes-0", ""],
       });
       expect([said, requests]).toEqual([[], []]);
       const shown = isMild ? page.locator("h1") : page.locator("#envelopes [data-place]").first();

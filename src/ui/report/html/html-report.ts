@@ -10,7 +10,7 @@ import type { PageData, PageEnvelope, PageProof } from "./page-data.ts";
 import { listsOf } from "./page-lists.ts";
 import { drawTimeline, type TimelineRow } from "./timeline.ts";
 
-/** So many payloads are in a block of data, which is parsed as a whole. */
+/** So many envelopes are in a block of data, which is parsed as a whole when one of them is needed. */
 const BLOCK = 500;
 
 /** A report as one HTML file, in parts. */
@@ -22,14 +22,12 @@ export function htmlReport(report: SessionReport, assets: PageAssets): IterableI
     timeline: drawTimeline(timelineRows(report), Date.parse(from), Date.parse(to)),
     graph: drawGraph(nodes),
   };
-  return pageParts(safeDeep(dataOf(report)), payloadBlocks(report.envelopes), drawings, assets);
+  return pageParts(safeDeep(dataOf(report)), blocksOf(report), drawings, assets);
 }
 
 function dataOf(report: SessionReport): PageData {
   const { session, envelopes, result, from } = report;
   const { text, tone } = outcomeOf(report);
-  // Without a record that can be read there is no beginning.
-  const began = Date.parse(from) || 0;
   return {
     title: session.requirement || session.session_id || "A session",
     session_id: session.session_id,
@@ -39,8 +37,8 @@ function dataOf(report: SessionReport): PageData {
     parts: result,
     proof: proofOf(report),
     lists: listsOf(report),
-    began,
-    envelopes: envelopes.map((envelope) => rowOf(envelope, began)),
+    began: beginningOf(from),
+    envelopes: envelopes.length,
     block: BLOCK,
   };
 }
@@ -57,16 +55,25 @@ function proofOf(report: SessionReport): PageProof {
   };
 }
 
+/** An envelope of the page, safe. A payload is JSON, and stays it. */
 function rowOf(envelope: Envelope, began: number): PageEnvelope {
   const { sequence, at, source, target, payload_type, ticket_id = "", disposition, line } = envelope;
   const fate = disposition === "applied" ? "" : disposition;
-  return [sequence, Date.parse(at) - began, source, target, payload_type, ticket_id, fate, line];
+  const payload = safeQuoted(envelope.payload);
+  const texts = safeDeep([source, target, payload_type, ticket_id, fate, line] as const);
+  return [sequence, Date.parse(at) - began, ...texts, payload];
 }
 
-function* payloadBlocks(envelopes: readonly Envelope[]): IterableIterator<readonly string[]> {
+function* blocksOf({ envelopes, from }: SessionReport): IterableIterator<readonly PageEnvelope[]> {
+  const began = beginningOf(from);
   for (let first = 0; first < envelopes.length; first += BLOCK) {
-    yield envelopes.slice(first, first + BLOCK).map(({ payload }) => safeQuoted(payload));
+    yield envelopes.slice(first, first + BLOCK).map((envelope) => rowOf(envelope, began));
   }
+}
+
+/** Without a record that can be read there is no beginning. */
+function beginningOf(from: string): number {
+  return Date.parse(from) || 0;
 }
 
 /** The turns of each ticket, after those about the session itself. */

@@ -14,8 +14,8 @@ export interface PageData {
   readonly lists: readonly PageList[];
   /** When the first record was received, in ms since 1970: the times of envelopes count from it. */
   readonly began: number;
-  readonly envelopes: readonly PageEnvelope[];
-  /** How many envelopes have their payloads in each further block of data. */
+  /** How many envelopes there are, and how many of them are in each further block of data. */
+  readonly envelopes: number;
   readonly block: number;
 }
 
@@ -61,7 +61,7 @@ export interface PageRow {
 /** A text with its label; `code` keeps its lines as they are. */
 export type PageDetail = readonly [label: string, text: string, style?: "code"];
 
-/** Sequence, time since `began` in ms, sender, receiver, type, ticket, disposition if it is not `applied`, and what it says in a line. */
+/** An envelope; the time is in ms since `began`, and the disposition empty if it is `applied`. */
 export type PageEnvelope = readonly [
   sequence: number,
   after_ms: number,
@@ -71,8 +71,9 @@ export type PageEnvelope = readonly [
   ticket: string,
   disposition: string,
   line: string,
+  payload: string,
 ];
 
-/** The id of the data block, and of those with the payloads, which are counted from 0. */
+/** The id of the data block, and of those with the envelopes, which are counted from 0. */
 export const DATA_ID = "data";
-export const PAYLOADS_ID = "payloads-";
+export const ENVELOPES_ID = "envelopes-";

@@ -12,7 +12,7 @@ import type { PageDetail, PageList, PageRow } from "./page-data.ts";
 const LONGEST_OUTPUT = 4_000;
 
 /** Any other text. */
-const LONGEST_TEXT = 2_000;
+const LONGEST_TEXT = 1_000;
 
 /** The lists of the page besides the envelopes. The first is that of the tickets: the drawings refer to its rows. */
 export function listsOf(report: SessionReport): PageList[] {

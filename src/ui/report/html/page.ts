@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { escapeMarkup } from "./markup.ts";
-import { DATA_ID, type PageData, PAYLOADS_ID } from "./page-data.ts";
+import { DATA_ID, ENVELOPES_ID, type PageData, type PageEnvelope } from "./page-data.ts";
 
 /** The script and the style of the page, as the build made them. */
 export interface PageAssets {
@@ -26,7 +26,7 @@ const LEGEND =
  */
 export function* pageParts(
   data: PageData,
-  payloads: Iterable<readonly string[]>,
+  envelopes: Iterable<readonly PageEnvelope[]>,
   drawings: Drawings,
   { script, style }: PageAssets,
 ): IterableIterator<string> {
@@ -61,8 +61,8 @@ ${drawing("timeline", "Timeline", drawings.timeline, LEGEND)}${drawing("graph", 
 `;
   yield dataBlock(DATA_ID, data);
   let number = 0;
-  for (const block of payloads) {
-    yield dataBlock(`${PAYLOADS_ID}${number}`, block);
+  for (const block of envelopes) {
+    yield dataBlock(`${ENVELOPES_ID}${number}`, block);
     number += 1;
   }
   yield `<script>${script}</script>

@@ -1,9 +1,9 @@
-import { type PageData, PAYLOADS_ID } from "../page-data.ts";
+import { ENVELOPES_ID, type PageData, type PageEnvelope } from "../page-data.ts";
 import type { Detail } from "./detail.ts";
 import { dataOf } from "./dom.ts";
 import type { ListSource } from "./list.ts";
 
-/** The envelopes as a list. Payloads are parsed block by block when they are needed: a whole log takes a while. */
+/** The envelopes as a list. They are parsed block by block when they are needed: a whole log takes a while. */
 export class Envelopes implements ListSource {
   readonly title = "Envelopes";
   readonly empty = "There are no records.";
@@ -17,7 +17,7 @@ export class Envelopes implements ListSource {
   ] as const;
   readonly #data: PageData;
   readonly #show: (detail: Detail) => void;
-  readonly #blocks = new Map<number, readonly string[]>();
+  readonly #blocks = new Map<number, readonly PageEnvelope[]>();
   readonly #haystacks: (string | undefined)[] = [];
 
   constructor(data: PageData, show: (detail: Detail) => void) {
@@ -26,11 +26,11 @@ export class Envelopes implements ListSource {
   }
 
   get length(): number {
-    return this.#data.envelopes.length;
+    return this.#data.envelopes;
   }
 
   cells(index: number): readonly string[] {
-    const envelope = this.#data.envelopes[index];
+    const envelope = this.#envelope(index);
     if (envelope === undefined) return [];
     const [sequence, after, source, target, type, ticket, disposition, line] = envelope;
     const what = disposition === "" ? line : `${disposition}: ${line}`;
@@ -38,21 +38,21 @@ export class Envelopes implements ListSource {
   }
 
   tone(index: number): string {
-    return this.#data.envelopes[index]?.[6] === "" ? "" : "aside";
+    return this.#envelope(index)?.[6] === "" ? "" : "aside";
   }
 
   haystack(index: number): string {
     const known = this.#haystacks[index];
     if (known !== undefined) return known;
-    const text = `#${this.cells(index).join(" ")} ${this.#payload(index)}`.toLowerCase();
+    const text = `#${this.cells(index).join(" ")} ${this.#envelope(index)?.[8] ?? ""}`.toLowerCase();
     this.#haystacks[index] = text;
     return text;
   }
 
   open(index: number): void {
-    const envelope = this.#data.envelopes[index];
+    const envelope = this.#envelope(index);
     if (envelope === undefined) return;
-    const [sequence, after, source, target, type, ticket, disposition, line] = envelope;
+    const [sequence, after, source, target, type, ticket, disposition, line, payload] = envelope;
     const about: [string, string][] = [
       ["time", this.#time(after)],
       ["from", source],
@@ -63,7 +63,7 @@ export class Envelopes implements ListSource {
     ];
     this.#show({
       title: `#${sequence} ${type}`,
-      details: [...about.filter(([, text]) => text !== ""), ["payload", indented(this.#payload(index)), "code"]],
+      details: [...about.filter(([, text]) => text !== ""), ["payload", indented(payload), "code"]],
     });
   }
 
@@ -71,12 +71,12 @@ export class Envelopes implements ListSource {
     return new Date(this.#data.began + after_ms).toISOString();
   }
 
-  #payload(index: number): string {
+  #envelope(index: number): PageEnvelope | undefined {
     const number = Math.floor(index / this.#data.block);
     const block =
-      this.#blocks.get(number) ?? (dataOf(`${PAYLOADS_ID}${number}`) as readonly string[] | undefined) ?? [];
+      this.#blocks.get(number) ?? (dataOf(`${ENVELOPES_ID}${number}`) as readonly PageEnvelope[] | undefined) ?? [];
     this.#blocks.set(number, block);
-    return block[index % this.#data.block] ?? "";
+    return block[index % this.#data.block];
   }
 }
 
