@@ -1,3 +1,4 @@
+import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions, type OutputOptions } from "rolldown";
 
@@ -7,7 +8,11 @@ const OUT = process.argv[2] ?? "dist";
 const shared: BuildOptions = {
   platform: "node",
   // React measures and warns in its development build.
-  transform: { target: "node22.14", define: { "process.env.NODE_ENV": '"production"' }, jsx: { runtime: "automatic", development: false } },
+  transform: {
+    target: "node22.14",
+    define: { "process.env.NODE_ENV": '"production"' },
+    jsx: { runtime: "automatic", development: false },
+  },
   // The first finds its native code beside its own files; the second is needed only for a user's schemas.
   // The third is a tool for developers of Ink, which is not installed.
   external: ["better-sqlite3", "ajv/dist/2020.js", "react-devtools-core"],
@@ -67,3 +72,13 @@ await build({
   external: ["./cli.js", "./commands/context/program.js"],
   output: { ...output, banner: "#!/usr/bin/env node" },
 });
+
+// The script of a report's page, for browsers, in one file: the page holds its text, and its policy names its digest.
+const page = "src/ui/report/html/browser";
+await build({
+  platform: "browser",
+  transform: { target: "es2022" },
+  input: { "report/page": `${page}/main.ts` },
+  output: { dir: OUT, format: "iife", minify: true, comments: false, entryFileNames: "[name].js" },
+});
+copyFileSync(join(page, "page.css"), join(OUT, "report", "page.css"));

@@ -7,3 +7,8 @@ export { bosunProgram, shipped } from "../src/config/installation.ts";
 export function crewProgram(name: string): string {
   return built("crew", `${name}.js`);
 }
+
+/** The script and the style of the bundled page. */
+export function reportPage(): { readonly script: string; readonly style: string } {
+  return { script: built("report", "page.js"), style: built("report", "page.css") };
+}

@@ -156,6 +156,13 @@ export const CATALOGUE: readonly CommandEntry[] = [
     load: () => import("./replay.ts"),
   },
   {
+    group: LOOK,
+    name: "report",
+    summary: "what a session did, as text or one HTML page",
+    examples: ["bosun report", "bosun report s-k3m9pa --html report.html", "bosun report logs/s-k3m9pa --md"],
+    load: () => import("./report.ts"),
+  },
+  {
     group: TALK,
     name: "debate",
     summary: "agents debate a question, and a judge concludes",

@@ -1,7 +1,4 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Command } from "commander";
-import { isDirectory } from "../config/found.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { listFolder, type Listing, parseRecord, readFolder } from "../log/reader.ts";
@@ -9,21 +6,16 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { PAYLOAD_TYPES } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { sessionPaths } from "../runtime/paths.ts";
 import { resolverOf } from "../runtime/resolved-records.ts";
-import { databasePath } from "../store/database.ts";
-import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/timeline.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { homeOf, readHomeAt } from "./context/home.ts";
 import { oneOf } from "./options/run-options.ts";
-import { readHomeOf } from "./lookup/homes.ts";
-import { findSession, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
 import { subjectWord } from "./lookup/modes.ts";
 import { ticketsIn } from "./lookup/state.ts";
-import { type LogSource, NO_RECORDS, typedName, verify } from "./presenters/verify.ts";
+import { NO_RECORDS, verify } from "./presenters/verify.ts";
 
 interface ReplayOptions {
   readonly verify?: boolean;
@@ -60,56 +52,6 @@ async function replay(
   if (!source.ok) return source;
   if (options.verify === true) return verify(context, source.value, options.json === true);
   return list(context, source.value, filter.value, options.json === true);
-}
-
-/** A path names a log folder, anything else a session. Only a session's own folder is compared with its database. */
-async function sourceOf(context: CommandContext, named: string | undefined): Promise<Result<LogSource, Failure>> {
-  // An empty word (an unset variable) is not the current directory.
-  const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
-  const isPath = named !== undefined && (named.includes("/") || named === ".");
-  if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
-    if (isDirectory(path)) return ok(folderAlone(path));
-    if (isPath)
-      return err(
-        failure("usage", `There is no folder ${named}.`, {
-          hint: "Name a session, or a folder below logs/.",
-        }),
-      );
-  }
-  const opened = await readHomeOf(context, named);
-  if (!opened.ok) return opened;
-  const { home, store } = opened.value;
-  // A session without records in the database may have some in its folder.
-  const row = named === undefined ? resolveSession(store, named, SHOW) : findSession(store, named);
-  const isHeld = row.ok && store.holder(row.value.session_id) !== undefined;
-  store.close();
-  if (row.ok) {
-    const { session_id } = row.value;
-    const last = () => lastOf(context, home, session_id);
-    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld, last });
-  }
-  if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
-  return row;
-}
-
-function folderAlone(folder: string): LogSource {
-  return { folder, home: undefined, row: undefined, isHeld: false, last: () => undefined };
-}
-
-/** The number of a session's last record now. Throws a `StorageError`. */
-function lastOf(context: CommandContext, home: string, session_id: string): number {
-  const opened = readHomeAt(context, home);
-  if (!opened.ok) throw new StorageError(opened.error);
-  const { store } = opened.value;
-  const row = store.session(session_id);
-  store.close();
-  if (!row.ok) throw new StorageError(row.error);
-  return row.value.last_sequence;
-}
-
-function homeDatabase(context: CommandContext): string {
-  const home = homeOf(context);
-  return home.ok ? databasePath(home.value) : "";
 }
 
 interface Filter {

@@ -19,6 +19,12 @@ export function bosunProgram(): string {
   return join(programs(), EXTENSION === ".ts" ? "cli.ts" : "bin.js");
 }
 
+/** The files of the script and the style of a report's page. Only the build makes them. */
+export function reportPage(): { readonly script: string; readonly style: string } {
+  const folder = EXTENSION === ".ts" ? shipped("dist", "report") : join(programs(), "report");
+  return { script: join(folder, "page.js"), style: join(folder, "page.css") };
+}
+
 /** `src`, or the folder of the bundle. */
 function programs(): string {
   return folderWith(join("crew", `playbook${EXTENSION}`));

@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { formatDuration } from "../lib/durations.ts";
 import { shellWord } from "../lib/shell-word.ts";
@@ -82,11 +83,12 @@ async function main(): Promise<number> {
     screen.copyable([
       ["findings", screen.path(kept.value.findings)],
       ["report", screen.path(kept.value.report)],
+      ["page", screen.path(kept.value.page)],
       ["log", screen.path(kept.value.log)],
       ["session", session_id],
       ...(folder === undefined ? [] : [["scratch", folder] as const]),
     ]);
-    showNextSteps(screen, session_id, source.value, values);
+    showNextSteps(screen, session_id, kept.value.page, source.value, values);
     return 0;
   } finally {
     terminal?.close();
@@ -110,11 +112,13 @@ function showScratch(screen: Screen, { directory, head, uncommitted }: Source, {
 function showNextSteps(
   screen: Screen,
   session_id: string,
+  page: string,
   { directory }: Source,
   { typed, installed, "next-plan": plan }: { typed: string; installed: string; "next-plan": string },
 ): void {
   const inside = directory !== installed && !relative(directory, process.cwd()).startsWith("..");
   const steps = [
+    ["See all of it in a browser", pathToFileURL(page).href],
     ["Verify the record again", `${typed} replay ${session_id} --verify`],
     ["See the session", `${typed} status ${session_id}`],
     [

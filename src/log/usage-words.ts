@@ -29,7 +29,7 @@ export function spentWords({
 }
 
 /** `$0.84`, or that it is unknown. */
-function costWords(cost_usd: number | null, told_usd = 0): string {
+export function costWords(cost_usd: number | null, told_usd = 0): string {
   if (cost_usd !== null) return dollars(cost_usd);
   return told_usd > 0 ? `at least ${dollars(told_usd)}` : "cost unknown";
 }
@@ -44,7 +44,7 @@ function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }: SpentB
 }
 
 /** `950`, `41k`, `1.2M`. */
-function short(tokens: number): string {
+export function short(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   if (tokens < 999_500) return `${Math.round(tokens / 1_000)}k`;
   return `${(tokens / 1_000_000).toFixed(1)}M`;

@@ -17,6 +17,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   resume: () => import("./resume.ts"),
   children: () => import("./children.ts"),
   dashboard: () => import("./dashboard.ts"),
+  html: () => import("./html.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -81,6 +81,8 @@ export interface SessionOrder {
   readonly home: string;
   readonly shape: Shape;
   readonly max_workers: number;
+  /** How often each worker tells its progress. */
+  readonly notes?: number;
   /** Write a file for each record. */
   readonly files: boolean;
   /** The program recorded with the roles, for a later resume. */
@@ -145,10 +147,16 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
           redact: (text) => text,
         },
       })
-    : scriptedAgent(() => ({
-        payload_type: "report",
-        payload: { status: "completed", summary: "Done as instructed.", outputs: ["one line of output"] },
-      }));
+    : scriptedAgent((_, context) => {
+        for (let note = 1; note <= (order.notes ?? 0); note++) {
+          const payload = { status: "progress", summary: `Step ${note}: read three files and changed one of them.` };
+          context.emit({ kind: "envelope", payload_type: "report", payload });
+        }
+        return {
+          payload_type: "report",
+          payload: { status: "completed", summary: "Done as instructed.", outputs: ["one line of output"] },
+        };
+      });
   const made = await createSession(
     {
       home,

@@ -84,6 +84,15 @@ describe("a forged log with a valid hash chain", () => {
           expect(stderr).toBe("");
           codes.push(code);
         }
+        const { code, stderr } = await typed(here, [
+          "report",
+          session_id,
+          "--html",
+          "forged.html",
+          "--md",
+          "forged.md",
+        ]);
+        expect([code, stderr]).toEqual([6, ""]);
         expect(codes).toEqual([0, 0, 0, 6]);
       }),
       { numRuns: 50, seed: 20_260_101, examples: known.map((change) => [change]) },

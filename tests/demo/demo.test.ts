@@ -70,9 +70,9 @@ describe("bosun demo", () => {
       expect(items).toContainEqual(expect.objectContaining({ file: "src/wheel.js" }));
       expect(items.filter(({ file, text }) => file === "src/engine.js" && text.includes("no test"))).toEqual([]);
 
-      const { session_id, report, findings, log } = sections.one("result");
+      const { session_id, report, findings, log, page } = sections.one("result");
       expect(JSON.parse(readFileSync(join(report, "../final_report.json"), "utf8"))).toMatchObject({ recoveries: 1 });
-      for (const path of [report, findings, log]) expect(existsSync(path)).toBe(true);
+      for (const path of [report, findings, log, page]) expect(existsSync(path)).toBe(true);
       expect(readFileSync(report, "utf8")).not.toContain(at.temporary);
       expect(await verify(at, session_id)).toMatchObject({ ok: true, completeness: "closed", problems: [] });
       const { file, sequence } = sections.one("verified").changed;

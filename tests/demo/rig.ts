@@ -222,6 +222,7 @@ export interface Section {
   readonly items: readonly Item[];
   readonly session_id: string;
   readonly report: string;
+  readonly page: string;
   readonly findings: string;
   readonly log: string;
 }

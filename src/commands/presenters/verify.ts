@@ -1,7 +1,6 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../../lib/canonical.ts";
-import { shellWord } from "../../lib/shell-word.ts";
 import type { Json } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { type Listing, listFolder, readFolder, readPlainFile } from "../../log/reader.ts";
@@ -14,11 +13,12 @@ import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
 import { artifactProblems } from "../../runtime/kept-files.ts";
 import { type SessionPaths, sessionPaths } from "../../runtime/paths.ts";
 import { type Proof, verifySession } from "../../runtime/proof.ts";
-import type { SessionRow } from "../../store/store.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
+import { proofLines } from "../../ui/proof-words.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { counted, localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
+import { type LogSource, typedName } from "../lookup/log-source.ts";
 import { loadModes } from "../lookup/modes.ts";
 
 const REPORT_FILES = ["final_report.json", "final_report.md"];
@@ -26,33 +26,29 @@ const REPORT_FILES = ["final_report.json", "final_report.md"];
 /** The report file is indented: with the shortest entries it is four times as large as its payload. */
 const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;
 
-/** A log folder, and its session if this home knows it. */
-export interface LogSource {
-  readonly folder: string;
-  readonly home: string | undefined;
-  readonly row: SessionRow | undefined;
-  /** Whether a process runs that session. */
-  readonly isHeld: boolean;
-  /** The current number of its last record; undefined if unknown. */
-  readonly last: () => number | undefined;
-}
-
 /** Proves a log and shows the result, as text or as the object that SPEC.md promises. The exit code is 0 only for a complete, closed and valid log. */
 export async function verify(
   { terminal: { out } }: CommandContext,
   source: LogSource,
   json: boolean,
 ): Promise<Result<number, Failure>> {
+  const proved = await proofOf(source);
+  if (!proved.ok) return proved;
+  const proof = proved.value;
+  if (json) out.line(safeJson(proofObject(out, source, proof)));
+  else show(out, source, proof);
+  return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
+}
+
+/** What a log proves, and the kept files and the report beside it. */
+export async function proofOf(source: LogSource): Promise<Result<Proof, Failure>> {
   const { folder, row, last } = source;
   const head =
     row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
   const proved = verifySession(folder, await loadModes(), head, last);
   if (!proved.ok) return proved;
   const problems = [...proved.value.problems, ...problemsBeside(source)];
-  const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
-  if (json) out.line(safeJson(proofObject(out, source, proof)));
-  else show(out, source, proof);
-  return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
+  return ok({ ...proved.value, ok: proved.value.ok && problems.length === 0, problems });
 }
 
 /** Signatures are not supported yet, so every log is `unsigned`. */
@@ -146,15 +142,7 @@ function show(out: Output, source: LogSource, proof: Proof): void {
       `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, compared with ${known}`,
     ),
   );
-  const lines: [name: string, found: keyof typeof MARK, text: string][] = [
-    proof.records === 0 && proof.integrity === "ok"
-      ? ["integrity", "unknown", "there are no records"]
-      : ["integrity", proof.integrity, INTEGRITY[proof.integrity]],
-    ["completeness", proof.completeness === "closed" ? "ok" : "failed", COMPLETENESS[proof.completeness]],
-    ["decisions", proof.decisions === "not_comparable" ? "unknown" : proof.decisions, DECISIONS[proof.decisions]],
-    ["authenticity", "unknown", "unsigned: the author is unknown"],
-  ];
-  for (const [name, found, text] of lines) {
+  for (const { found, name, text } of proofLines(proof)) {
     const [mark, style] = MARK[found];
     out.line(`  ${out.style(style, mark)}  ${name.padEnd(13)} ${text}`);
   }
@@ -176,33 +164,11 @@ function show(out: Output, source: LogSource, proof: Proof): void {
   else tellNext(out, `bosun ${row === undefined ? "replay" : "log"} ${name}`);
 }
 
-/** A log as a person types it. */
-export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): string {
-  return row?.session_id ?? shellWord(safeLine(folder));
-}
-
 /** For a folder that is not a log. */
 export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
 
 /** The marks of `doctor`. */
 const MARK = { ok: ["ok", "green"], unknown: ["--", "yellow"], failed: ["!!", "red"] } as const;
-
-const INTEGRITY = {
-  ok: "every record is in its place and unchanged",
-  failed: "records were changed, moved, added or removed",
-} as const;
-
-const COMPLETENESS = {
-  closed: "from the session's opening to its closing record",
-  open: "no closing record: the session is still open, or the end was cut off",
-  truncated: "later records are missing",
-} as const;
-
-const DECISIONS = {
-  ok: "replaying the facts gives every recorded decision",
-  failed: "replaying the facts gives other decisions",
-  not_comparable: "not replayed: other rules, or incomplete",
-} as const;
 
 const FOLDER_ALONE =
   "A folder alone cannot be repaired. The session's home has every record in its database: run `bosun replay SESSION --verify` there.";

@@ -7,6 +7,7 @@ import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
 import { textOf } from "../turn.ts";
 import { showFindings } from "./findings.ts";
+import { writePage } from "./page.ts";
 import { broken, lostOrDoubled, prove } from "./proof.ts";
 import type { Screen } from "./screen.ts";
 import { type Demo, type Question, questionOf, ticketsDone, timesSentBack } from "./session.ts";
@@ -23,6 +24,8 @@ const KILL_AFTER_MS = 50;
 export interface Kept {
   readonly findings: string;
   readonly report: string;
+  /** The report as a page for a browser. */
+  readonly page: string;
   readonly log: string;
 }
 
@@ -42,7 +45,8 @@ export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
   await pause(demo);
   const proved = await prove(demo, files.value.log);
   if (!proved.ok) return proved;
-  return ok({ findings: findings.value, ...files.value });
+  const page = await writePage(demo, files.value.report);
+  return page.ok ? ok({ findings: findings.value, page: page.value, ...files.value }) : page;
 }
 
 async function pause({ ask }: Demo): Promise<void> {
@@ -190,7 +194,7 @@ async function answersFromTerminal({ screen, ask }: Demo, questions: readonly Qu
 }
 
 /** Resumes the session to its end and gives the paths of its final report and log. */
-async function resume(demo: Demo, crash: Crash): Promise<Result<Omit<Kept, "findings">, Failure>> {
+async function resume(demo: Demo, crash: Crash): Promise<Result<Pick<Kept, "report" | "log">, Failure>> {
   const { screen, session } = demo;
   let survivors: readonly Agent[] = [];
   const end = await session.run(["resume", session.session_id], (event) => {

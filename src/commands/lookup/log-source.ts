@@ -1,0 +1,84 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isDirectory } from "../../config/found.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import { databasePath } from "../../store/database.ts";
+import { StorageError } from "../../store/storage-error.ts";
+import type { SessionRow } from "../../store/store.ts";
+import { safeLine } from "../../ui/display.ts";
+import type { CommandContext } from "../context/command.ts";
+import { homeOf, readHomeAt } from "../context/home.ts";
+import { readHomeOf } from "./homes.ts";
+import { findSession, resolveSession, SHOW } from "./resolve.ts";
+
+/** A log folder, and its session if this home knows it. */
+export interface LogSource {
+  readonly folder: string;
+  readonly home: string | undefined;
+  readonly row: SessionRow | undefined;
+  /** Whether a process runs that session. */
+  readonly isHeld: boolean;
+  /** The current number of its last record; undefined if unknown. */
+  readonly last: () => number | undefined;
+}
+
+/** A log as a person types it. */
+export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): string {
+  return row?.session_id ?? shellWord(safeLine(folder));
+}
+
+/** A path names a log folder, anything else a session. Only a session's own folder is compared with its database. */
+export async function sourceOf(
+  context: CommandContext,
+  named: string | undefined,
+): Promise<Result<LogSource, Failure>> {
+  // An empty word (an unset variable) is not the current directory.
+  const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
+  const isPath = named !== undefined && (named.includes("/") || named === ".");
+  if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
+    if (isDirectory(path)) return ok(folderAlone(path));
+    if (isPath)
+      return err(
+        failure("usage", `There is no folder ${named}.`, {
+          hint: "Name a session, or a folder below logs/.",
+        }),
+      );
+  }
+  const opened = await readHomeOf(context, named);
+  if (!opened.ok) return opened;
+  const { home, store } = opened.value;
+  // A session without records in the database may have some in its folder.
+  const row = named === undefined ? resolveSession(store, named, SHOW) : findSession(store, named);
+  const isHeld = row.ok && store.holder(row.value.session_id) !== undefined;
+  store.close();
+  if (row.ok) {
+    const { session_id } = row.value;
+    const last = () => lastOf(context, home, session_id);
+    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld, last });
+  }
+  if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
+  return row;
+}
+
+function folderAlone(folder: string): LogSource {
+  return { folder, home: undefined, row: undefined, isHeld: false, last: () => undefined };
+}
+
+/** The number of a session's last record now. Throws a `StorageError`. */
+function lastOf(context: CommandContext, home: string, session_id: string): number {
+  const opened = readHomeAt(context, home);
+  if (!opened.ok) throw new StorageError(opened.error);
+  const { store } = opened.value;
+  const row = store.session(session_id);
+  store.close();
+  if (!row.ok) throw new StorageError(row.error);
+  return row.value.last_sequence;
+}
+
+function homeDatabase(context: CommandContext): string {
+  const home = homeOf(context);
+  return home.ok ? databasePath(home.value) : "";
+}

@@ -1,0 +1,70 @@
+import {
+  appendFileSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+
+/** The first bytes of a file, in which a report has its mark. */
+const BEGINNING = 1_024;
+
+/** Whether a report may be written to a path: nothing is there, or an earlier report, or the user insists. */
+export function mayWrite(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return ok(undefined);
+  if (!stat.isFile()) {
+    return err(failure("usage", `${path} is not a file.`, { hint: "Name a file for the report." }));
+  }
+  if (force || marks.some((mark) => beginningOf(path).includes(mark))) return ok(undefined);
+  return err(
+    failure("usage", `${path} is there already, and is no report of Bosun's.`, {
+      hint: "Name another file, or add --force to replace it.",
+    }),
+  );
+}
+
+/** Writes a file whole or not at all. Fails with `storage`, `storage_full`. */
+export function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure> {
+  let partial: string | undefined;
+  try {
+    // A link stays, and what it leads to is replaced.
+    const target = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
+    partial = `${target}.${process.pid}.tmp`;
+    const file = openSync(partial, "wx");
+    try {
+      for (const part of parts) appendFileSync(file, part);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(partial, target);
+    return ok(undefined);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined) throw error;
+    if (partial !== undefined && code !== "EEXIST") rmSync(partial, { force: true });
+    const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
+    return err(
+      failure(isFull ? "storage_full" : "storage", `The report ${path} cannot be written (${code}).`, {
+        hint: "Name a file in a folder that exists, that you may write to, and that has space.",
+      }),
+    );
+  }
+}
+
+function beginningOf(path: string): string {
+  const file = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(BEGINNING);
+    return bytes.toString("utf8", 0, readSync(file, bytes, 0, BEGINNING, 0));
+  } finally {
+    closeSync(file);
+  }
+}

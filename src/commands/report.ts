@@ -1,0 +1,150 @@
+import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { reportPage } from "../config/installation.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { listFolder, parseRecord, readFolder } from "../log/reader.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
+import { isDamaged } from "../ui/proof-words.ts";
+import { htmlReport } from "../ui/report/html/html-report.ts";
+import { PAGE_MARK } from "../ui/report/html/page.ts";
+import { MARKDOWN_MARK, markdownReport } from "../ui/report/markdown.ts";
+import { reportObject } from "../ui/report/report-object.ts";
+import { ReportGatherer, type SessionReport } from "../ui/report/report-model.ts";
+import { terminalReport } from "../ui/report/terminal.ts";
+import { tellNext } from "../ui/words.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
+import { loadReading } from "./lookup/modes.ts";
+import { mayWrite, writeWhole } from "./presenters/report-file.ts";
+import { NO_RECORDS, proofOf } from "./presenters/verify.ts";
+
+interface ReportOptions {
+  /** True without a file: on stdout. */
+  readonly md?: string | true;
+  readonly html?: string;
+  readonly json?: boolean;
+  readonly force?: boolean;
+}
+
+/** `bosun report`: what a session did, as text, Markdown, JSON, or one HTML page. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
+    .option("--html <file>", "write one page that needs no network: timeline, graph, searchable messages")
+    .option("--md [file]", "Markdown, on stdout or in a file")
+    .option("--json", "one JSON object on stdout")
+    .option("--force", "replace a file that is no report");
+  command.action((named: string | undefined, options: ReportOptions) =>
+    run((context) => report(context, named, options)),
+  );
+}
+
+async function report(
+  context: CommandContext,
+  named: string | undefined,
+  options: ReportOptions,
+): Promise<Result<number, Failure>> {
+  const files = filesOf(context, options);
+  if (!files.ok) return files;
+  const source = await sourceOf(context, named);
+  if (!source.ok) return source;
+  const made = await gather(source.value);
+  if (!made.ok) return made;
+  for (const { path, parts } of files.value) {
+    const written = writeWhole(path, parts(made.value));
+    if (!written.ok) return written;
+  }
+  show(context, source.value, made.value, options, files.value);
+  return ok(isDamaged(made.value.proof) ? EXIT_VERIFICATION : EXIT_DONE);
+}
+
+/** A file to be written. */
+interface ReportFile {
+  readonly path: string;
+  readonly parts: (report: SessionReport) => Iterable<string>;
+}
+
+/** The files that are asked for, none of which would replace something else. */
+function filesOf(
+  { directory }: CommandContext,
+  { html, md, json = false, force = false }: ReportOptions,
+): Result<ReportFile[], Failure> {
+  if (md === true && json) {
+    const hint = "Leave out one of them, or name a file for the Markdown: --md FILE.";
+    return err(failure("usage", "--md without a file and --json both write to stdout.", { hint }));
+  }
+  const files: ReportFile[] = [];
+  for (const { flag, file, ending, parts } of [
+    { flag: "--html", file: html, ending: /\.html?$/i, parts: htmlParts },
+    { flag: "--md", file: md === true ? undefined : md, ending: /\.(?:md|markdown)$/i, parts: markdownReport },
+  ]) {
+    if (file === undefined) continue;
+    // A session's name after the flag would be taken for a file.
+    if (!ending.test(file)) {
+      const example = flag === "--html" ? "report.html" : "report.md";
+      const hint = `Name a file such as ${example} after ${flag}, and the session before it.`;
+      return err(
+        failure("usage", `${flag} ${JSON.stringify(file)}: the name does not end as such a file's.`, { hint }),
+      );
+    }
+    const path = resolve(directory, file);
+    const allowed = mayWrite(path, [PAGE_MARK, MARKDOWN_MARK], force);
+    if (!allowed.ok) return allowed;
+    files.push({ path, parts });
+  }
+  return ok(files);
+}
+
+function htmlParts(report: SessionReport): Iterable<string> {
+  const { script, style } = reportPage();
+  return htmlReport(report, { script: readFileSync(script, "utf8"), style: readFileSync(style, "utf8") });
+}
+
+/** The report of a log folder. A damaged one has a report, too, as far as its records can be read. */
+async function gather(source: LogSource): Promise<Result<SessionReport, Failure>> {
+  const { folder, row } = source;
+  const listing = listFolder(folder);
+  if (!listing.ok && listing.error.code === "not_found" && row !== undefined) {
+    const hint = `To write it again from the database: bosun resume ${row.session_id}.`;
+    return err({ ...listing.error, hint });
+  }
+  if (!listing.ok) return listing;
+  const { files } = listing.value;
+  if (files.length === 0) {
+    return err(failure("environment", `${folder} is no log of a session. ${NO_RECORDS}`));
+  }
+  const proof = await proofOf(source);
+  if (!proof.ok) return proof;
+  const gatherer = new ReportGatherer(files.length);
+  for (const { sequence, bytes } of readFolder(folder, listing.value)) {
+    gatherer.add(sequence, bytes === null ? null : parseRecord(bytes.toString("utf8")));
+  }
+  return ok(gatherer.finish((await loadReading(gatherer.mode))?.presentation, proof.value));
+}
+
+function show(
+  { terminal: { out } }: CommandContext,
+  source: LogSource,
+  made: SessionReport,
+  { md, json = false }: ReportOptions,
+  files: readonly ReportFile[],
+): void {
+  const paths = files.map(({ path }) => path);
+  if (json) return out.line(safeJson({ ...reportObject(made), files: paths }));
+  if (md === true) {
+    for (const part of markdownReport(made)) out.line(part.trimEnd());
+    return;
+  }
+  for (const path of paths) out.line(`report  ${safeLine(path)}  (${kilobytes(path)})`);
+  if (paths.length > 0) return;
+  for (const line of terminalReport(made, out)) out.line(line);
+  out.line();
+  tellNext(out, `bosun report ${typedName(source)} --html report.html`);
+}
+
+function kilobytes(path: string): string {
+  return `${Math.ceil(statSync(path).size / 1_024).toLocaleString("en")} KiB`;
+}

@@ -1,0 +1,14 @@
+import { dirname, join } from "node:path";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { askBosun } from "./bosun.ts";
+import type { Demo } from "./session.ts";
+
+/** Writes the session's page beside its final report, and gives its path. */
+export async function writePage({ bosun, session }: Demo, report: string): Promise<Result<string, Failure>> {
+  const page = join(dirname(report), "report.html");
+  const { code, complaint } = await askBosun(bosun, ["report", session.session_id, "--html", page, "--json"]);
+  if (code === 0) return ok(page);
+  const hint = `See why: bosun report ${session.session_id}`;
+  return err(failure("environment", `The page of the session was not written. ${complaint}`.trim(), { hint }));
+}

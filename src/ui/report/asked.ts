@@ -1,0 +1,104 @@
+import { listOf, objectOf } from "../../lib/json.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { AskModel, SessionModel } from "../model/model.ts";
+import { allWords, wordsOf } from "../words.ts";
+
+/** What a person was asked, and what was answered; or what a person told the session without being asked. */
+export interface Asked {
+  readonly sequence: number;
+  readonly at: string;
+  readonly kind: AskModel["kind"] | "command";
+  readonly ticket_id: string | undefined;
+  readonly text: string;
+  /** Why it is asked. */
+  readonly why: string;
+  readonly options: readonly string[];
+  answer: Answered | undefined;
+}
+
+export interface Answered {
+  readonly sequence: number;
+  readonly at: string;
+  readonly by: string;
+  readonly text: string;
+}
+
+/** Pairs what was asked with its answers. Reviews by a person are not among them: they stand with the other reviews. */
+export class AskedAndAnswered {
+  readonly all: Asked[] = [];
+  /** What has no answer yet: by the id of the ask, and for questions by that and their own. */
+  readonly #open = new Map<string, Asked>();
+
+  /** To be called after the record is applied to the model. */
+  add({ asks }: SessionModel, sequence: number, whole: UnsealedRecord): void {
+    const { payload_type, payload } = whole;
+    switch (payload_type) {
+      case "clarification":
+      case "approval_request":
+        for (const ask of asks.values()) if (ask.record === sequence) this.#asks(ask, sequence, whole);
+        return;
+      case "clarification_response":
+        for (const answer of listOf(payload.answers).map(objectOf))
+          this.#answer(sequence, whole, wordsOf(answer.question_id), wordsOf(answer.text));
+        return;
+      case "approval": {
+        const words = [payload.decision, payload.scope, payload.notes].map(wordsOf).filter((text) => text !== "");
+        this.#answer(sequence, whole, wordsOf(payload.ask_id), words.join(", "));
+        return;
+      }
+      case "user_command":
+        this.all.push({ ...commandOf(sequence, whole), answer: { ...answered(sequence, whole), text: "" } });
+    }
+  }
+
+  #asks({ ask_id, kind, text }: AskModel, sequence: number, whole: UnsealedRecord): void {
+    if (kind !== "questions") {
+      const { action, details, why } = objectOf(whole.payload.about);
+      const words = kind === "permission" ? [action, details].map(wordsOf).filter(Boolean).join(": ") : "";
+      this.#put(ask_id, sequence, whole, { kind, text: words || text, why: wordsOf(why), options: [] });
+      return;
+    }
+    for (const question of listOf(whole.payload.questions).map(objectOf)) {
+      const id = `${ask_id}.${wordsOf(question.question_id)}`;
+      const options = allWords(question.options);
+      this.#put(id, sequence, whole, { kind, text: wordsOf(question.text), why: wordsOf(question.why), options });
+    }
+  }
+
+  #put(
+    id: string,
+    sequence: number,
+    { record }: UnsealedRecord,
+    said: Pick<Asked, "kind" | "text" | "why" | "options">,
+  ): void {
+    const asked: Asked = { sequence, at: record.received_at, ticket_id: record.ticket_id, ...said, answer: undefined };
+    this.all.push(asked);
+    this.#open.set(id, asked);
+  }
+
+  /** An answer may name a question without its ask, and an approval nothing at all: then the latest is meant. */
+  #answer(sequence: number, whole: UnsealedRecord, id: string, text: string): void {
+    const ids = [...this.#open.keys()];
+    const meant = this.#open.has(id)
+      ? id
+      : id === ""
+        ? ids.findLast((one) => this.#open.get(one)?.kind !== "questions")
+        : ids.findLast((one) => one.endsWith(`.${id}`));
+    const asked = meant === undefined ? undefined : this.#open.get(meant);
+    if (meant === undefined || asked === undefined) return;
+    asked.answer = { ...answered(sequence, whole), text };
+    this.#open.delete(meant);
+  }
+}
+
+function commandOf(sequence: number, { payload, record }: UnsealedRecord): Omit<Asked, "answer"> {
+  const { command, ticket_id, role_id, text, reason, limits } = payload;
+  const set = Object.entries(objectOf(limits)).map(([name, most]) => `${name}=${JSON.stringify(most)}`);
+  const words = [...[command, ticket_id, role_id, text ?? reason].map(wordsOf), ...set].filter((word) => word !== "");
+  const { received_at: at } = record;
+  return { sequence, at, kind: "command", ticket_id: record.ticket_id, text: words.join(" "), why: "", options: [] };
+}
+
+function answered(sequence: number, { source, record }: UnsealedRecord): Omit<Answered, "text"> {
+  return { sequence, at: record.received_at, by: record.actor?.user ?? source };
+}

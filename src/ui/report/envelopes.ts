@@ -1,0 +1,108 @@
+import { type Json, objectOf } from "../../lib/json.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import { RecordFormatter } from "../record-formatter.ts";
+import { BRIEF } from "../record-lines.ts";
+import { wordsOf } from "../words.ts";
+
+/** A record as a line of a list, with its payload. */
+export interface Envelope {
+  readonly sequence: number;
+  readonly at: string;
+  readonly source: string;
+  readonly target: string;
+  readonly payload_type: string;
+  readonly ticket_id: string | undefined;
+  readonly disposition: string;
+  /** What it says and moves, in a line. */
+  readonly line: string;
+  /** JSON, or its beginning with a note. */
+  readonly payload: string;
+}
+
+/** A text in a payload is cut to so many characters where the payload is too long as a whole. */
+const LONGEST_TEXT = 400;
+
+const LONGEST_LINE = 160;
+
+/** A payload is cut to so many characters, and where there are very many to fewer: all together have about so many. */
+const LONGEST_PAYLOAD = 8_000;
+const SHORTEST_PAYLOAD = 200;
+const ALL_PAYLOADS = 6_000_000;
+
+/** How many characters of a payload are kept in a session with so many records. */
+export function payloadLength(records: number): number {
+  return Math.max(SHORTEST_PAYLOAD, Math.min(LONGEST_PAYLOAD, Math.floor(ALL_PAYLOADS / Math.max(1, records))));
+}
+
+/** Makes the envelopes of a session, from its records in their order. */
+export class EnvelopeLines {
+  readonly all: Envelope[] = [];
+  readonly #formatter = new RecordFormatter();
+  readonly #payload_length: number;
+
+  constructor(payload_length: number) {
+    this.#payload_length = payload_length;
+  }
+
+  add(sequence: number, record: UnsealedRecord): void {
+    const { source, target, payload_type, payload, record: meta } = record;
+    this.all.push({
+      sequence,
+      at: meta.received_at,
+      source,
+      target,
+      payload_type,
+      ticket_id: meta.ticket_id,
+      disposition: meta.disposition,
+      line: cutLine(this.#lineOf(record)),
+      payload: payloadText(payload, this.#payload_length),
+    });
+  }
+
+  #lineOf(record: UnsealedRecord): string {
+    const lines = this.#linesOf(record);
+    if (lines.length > 0) return lines.join("; ");
+    const { payload, payload_type, target } = record;
+    if (payload_type === "turn_request") return `asks ${target}: ${wordsOf(objectOf(payload.message).payload_type)}`;
+    if (payload_type === "session_opened") return wordsOf(payload.requirement);
+    for (const word of [payload.summary, payload.message, payload.text, payload.decision, payload.status]) {
+      if (wordsOf(word) !== "") return wordsOf(word);
+    }
+    return "";
+  }
+
+  /** A forged record may have any payload, and then it has no lines. */
+  #linesOf(record: UnsealedRecord): string[] {
+    try {
+      const lines = this.#formatter.format(record, BRIEF);
+      const { ticket_id } = record.record;
+      return lines.map(({ ticket, text }) =>
+        ticket === ticket_id || ticket === undefined ? text : `${ticket}: ${text}`,
+      );
+    } catch {
+      return [];
+    }
+  }
+}
+
+function cutLine(line: string): string {
+  const one = line.replace(/\s+/g, " ").trim();
+  return one.length <= LONGEST_LINE ? one : `${one.slice(0, LONGEST_LINE - 1).toWellFormed()}…`;
+}
+
+/** A payload as JSON. If it is too long, its long texts are cut first, and then itself. */
+export function payloadText(payload: Json, longest: number): string {
+  const whole = JSON.stringify(payload);
+  if (whole.length <= longest) return whole;
+  const shorter = JSON.stringify(payload, (_, value: unknown) =>
+    typeof value === "string" && value.length > LONGEST_TEXT ? cutText(value, LONGEST_TEXT) : value,
+  );
+  return shorter.length <= longest ? shorter : cutText(shorter, longest);
+}
+
+/** The beginning of a text, and how much more there is. */
+export function cutText(text: string, longest: number): string {
+  if (text.length <= longest) return text;
+  const more = (text.length - longest).toLocaleString("en");
+  return `${text.slice(0, longest).toWellFormed()}… (${more} more characters are in the log)`;
+}

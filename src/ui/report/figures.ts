@@ -1,0 +1,98 @@
+import { costWords, short } from "../../log/usage-words.ts";
+import { formatDuration } from "../../lib/durations.ts";
+import type { SessionModel, SpendModel, TicketModel } from "../model/model.ts";
+import { spentOf, stateOf } from "../model/model.ts";
+import { isDamaged } from "../proof-words.ts";
+import { counted } from "../words.ts";
+import type { SessionReport } from "./report-model.ts";
+import type { Tone } from "./tone.ts";
+
+// The words and figures that a report has in every form.
+
+/** How the session stands in a few words, and whether that is good. */
+export function outcomeOf({ session }: SessionReport): { readonly text: string; readonly tone: Tone } {
+  const { closed, stopped } = session;
+  const state = stateOf(session) || "unknown";
+  if (closed !== undefined) {
+    const reason = closed.reason === undefined ? "" : `, ${closed.reason}`;
+    return { text: `${state}${reason}`, tone: closed.outcome === "done" ? "good" : "bad" };
+  }
+  return { text: stopped === undefined ? state : `${state}: ${stopped.message}`, tone: "warn" };
+}
+
+/** The figures of the session, each with its label. */
+export function factsOf(report: SessionReport): [label: string, text: string][] {
+  const { session, from, to, recoveries, proof, subjectName } = report;
+  const { tickets, counts, spend } = session;
+  const facts: [string, string, boolean][] = [
+    [`${subjectName}s`, `${counts.get("done") ?? 0} of ${tickets.size} done`, counts.has("done")],
+    [`${subjectName}s`, String(tickets.size), !counts.has("done") && tickets.size > 0],
+    ["took", durationOf(from, to), true],
+    ["turns", String(spend.turns), true],
+    ["tokens", short(spend.input_tokens + spend.output_tokens), spend.input_tokens + spend.output_tokens > 0],
+    ["cost", costOf(spend), spend.cost_usd > 0 || spend.unpriced > 0],
+    ["recoveries", String(recoveries), recoveries > 0],
+    ["records", String(proof.records), true],
+    ["began", `${momentOf(from)} UTC`, from !== ""],
+    ["mode", session.mode, true],
+    ["in", session.workspace, true],
+    ["written by", `Bosun ${session.version}`, session.version !== ""],
+  ];
+  return facts.flatMap(([label, text, isKnown]) => (isKnown && text !== "" ? [[label, text]] : []));
+}
+
+/** What the proof says in two words. */
+export function proofWord({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
+  if (proof.ok) return { text: "verified", tone: "good" };
+  return isDamaged(proof) ? { text: "damaged", tone: "bad" } : { text: "intact, not closed", tone: "warn" };
+}
+
+/** The tickets in the order of the plan. */
+export function ticketsOf({ tickets }: SessionModel): TicketModel[] {
+  return [...tickets.values()].sort((a, b) => a.order - b.order);
+}
+
+export function toneOf({ status }: Pick<TicketModel, "status">): Tone {
+  if (status === "done") return "good";
+  return status === "error" || status === "dropped" ? "bad" : status === "blocked" ? "warn" : "";
+}
+
+/** The state of a ticket with its reason. */
+export function stateWords({ status, reason }: TicketModel): string {
+  return reason === undefined ? status : `${status} (${reason})`;
+}
+
+export function triesOf({ attempt, max_attempts }: TicketModel): string {
+  if (attempt === 0) return "-";
+  return max_attempts === undefined ? String(attempt) : `${attempt}/${max_attempts}`;
+}
+
+/** The time from a ticket's first turn to its last transition, or until now if it is open. */
+export function timeOf({ begun, since, status }: TicketModel, now: string): string {
+  if (begun === undefined) return "-";
+  return durationOf(begun, status === "done" || status === "error" ? since : now);
+}
+
+export function costOf(spend: SpendModel): string {
+  const { cost_usd, told_usd } = spentOf(spend);
+  return costWords(cost_usd, told_usd);
+}
+
+export function durationOf(from: string, to: string): string {
+  return formatDuration(Date.parse(to) - Date.parse(from));
+}
+
+/** `2026-01-31 20:31:02`, in UTC. */
+export function momentOf(at: string): string {
+  return at.slice(0, 19).replace("T", " ");
+}
+
+/** `4 turns`, with tokens and cost where there are any. */
+export function spendWordsOf(spend: SpendModel): string {
+  const tokens = spend.input_tokens + spend.output_tokens;
+  return [
+    counted(spend.turns, "turn"),
+    ...(tokens > 0 ? [`${short(tokens)} tokens`] : []),
+    ...(tokens > 0 || spend.cost_usd > 0 ? [costOf(spend)] : []),
+  ].join(", ");
+}

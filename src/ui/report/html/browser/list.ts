@@ -1,0 +1,154 @@
+import type { PageColumn } from "../page-data.ts";
+import { make } from "./dom.ts";
+
+/** What a list shows. */
+export interface ListSource {
+  readonly title: string;
+  readonly empty: string;
+  readonly columns: readonly PageColumn[];
+  readonly length: number;
+  cells(index: number): readonly string[];
+  /** A class for the row. */
+  tone(index: number): string;
+  /** Everything that a search may find in the row, in small letters. */
+  haystack(index: number): string;
+  open(index: number): void;
+}
+
+/** The height of a row in pixels, as the style has it. */
+const ROW = 26;
+
+/** The most rows that are seen at once, and the rows drawn beyond those on each side. */
+const SEEN = 18;
+const SPARE = 8;
+
+/** A list of which only the rows in sight are in the document, so that twenty thousand cost no more than twenty. */
+export class List {
+  readonly section: HTMLElement;
+  readonly #source: ListSource;
+  readonly #count = make("span", "count");
+  readonly #scroller = make("div", "scroller");
+  readonly #canvas = make("div", "canvas");
+  /** The rows that match the search; undefined if all do. */
+  #found: readonly number[] | undefined;
+  #selected = 0;
+  #drawn = "";
+
+  /** `chosen` is called when a person turns to this list. */
+  constructor(id: string, source: ListSource, chosen: (list: List) => void) {
+    this.#source = source;
+    this.section = make("section", "", make("h2", "", source.title, this.#count), this.#scroller);
+    this.section.id = id;
+    this.#scroller.tabIndex = 0;
+    this.#scroller.setAttribute("role", "listbox");
+    this.#scroller.setAttribute("aria-label", source.title);
+    this.#scroller.append(this.#heading(), this.#canvas);
+    this.#scroller.addEventListener("scroll", () => this.#draw());
+    this.#scroller.addEventListener("focus", () => chosen(this));
+    this.#canvas.addEventListener("click", (event) => {
+      const row = (event.target as Element).closest<HTMLElement>("[data-place]");
+      if (row === null) return;
+      this.#selected = Number(row.dataset.place);
+      this.#draw();
+      this.openSelected();
+    });
+    this.#fit();
+  }
+
+  get length(): number {
+    return this.#found?.length ?? this.#source.length;
+  }
+
+  /** Shows only the rows that hold all these words, in small letters. */
+  search(words: readonly string[]): void {
+    this.#found = words.length === 0 ? undefined : this.#matching(words);
+    this.#selected = 0;
+    this.#scroller.scrollTop = 0;
+    this.#fit();
+  }
+
+  focus(): void {
+    this.#scroller.focus({ preventScroll: true });
+    this.section.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Moves the selection by so many rows. */
+  move(by: number): void {
+    this.#selected = Math.max(0, Math.min(this.length - 1, this.#selected + by));
+    const top = this.#selected * ROW;
+    const { scrollTop, clientHeight } = this.#scroller;
+    if (top < scrollTop) this.#scroller.scrollTop = top;
+    // The heading stays, and covers one row.
+    else if (top + 2 * ROW > scrollTop + clientHeight) this.#scroller.scrollTop = top + 2 * ROW - clientHeight;
+    this.#draw();
+  }
+
+  openSelected(): void {
+    if (this.length > 0) this.#source.open(this.#indexAt(this.#selected));
+  }
+
+  /** Selects a row of the source, whether the search finds it or not. */
+  select(index: number): void {
+    const place = this.#found === undefined ? index : this.#found.indexOf(index);
+    if (place < 0) this.search([]);
+    this.#selected = place < 0 ? index : place;
+    this.move(0);
+  }
+
+  #matching(words: readonly string[]): number[] {
+    const found: number[] = [];
+    for (let index = 0; index < this.#source.length; index++) {
+      const text = this.#source.haystack(index);
+      if (words.every((word) => text.includes(word))) found.push(index);
+    }
+    return found;
+  }
+
+  #indexAt(place: number): number {
+    return this.#found === undefined ? place : (this.#found[place] ?? 0);
+  }
+
+  #heading(): HTMLElement {
+    return make("div", "row heading", ...this.#source.columns.map((column) => cell(column, column.heading)));
+  }
+
+  #fit(): void {
+    const { length, empty } = this.#source;
+    const all = length.toLocaleString("en");
+    this.#count.textContent = this.#found === undefined ? all : `${this.length.toLocaleString("en")} of ${all}`;
+    this.#scroller.style.setProperty("height", `${(1 + Math.max(1, Math.min(SEEN, this.length))) * ROW}px`);
+    this.#canvas.style.setProperty("height", `${Math.max(1, this.length) * ROW}px`);
+    this.#drawn = "";
+    if (this.length > 0) this.#draw();
+    else this.#canvas.replaceChildren(make("div", "row empty", length === 0 ? empty : "Nothing here matches."));
+  }
+
+  #draw(): void {
+    const first = Math.max(0, Math.floor(this.#scroller.scrollTop / ROW) - SPARE);
+    const last = Math.min(this.length, first + SEEN + 2 * SPARE);
+    const drawn = `${first} ${last} ${this.#selected}`;
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    const rows: HTMLElement[] = [];
+    for (let place = first; place < last; place++) rows.push(this.#row(place));
+    this.#canvas.replaceChildren(...rows);
+  }
+
+  #row(place: number): HTMLElement {
+    const index = this.#indexAt(place);
+    const cells = this.#source.cells(index);
+    const row = make("div", `row ${this.#source.tone(index)}`.trim());
+    this.#source.columns.forEach((column, at) => row.append(cell(column, cells[at] ?? "")));
+    row.style.setProperty("top", `${place * ROW}px`);
+    row.dataset.place = String(place);
+    row.setAttribute("role", "option");
+    row.setAttribute("aria-selected", String(place === this.#selected));
+    return row;
+  }
+}
+
+function cell({ width, align, toned }: PageColumn, text: string): HTMLElement {
+  const element = make("span", ["cell", align, toned ? "toned" : ""].join(" ").trim(), text);
+  if (width !== undefined) element.style.setProperty("flex", `0 0 ${width}ch`);
+  return element;
+}

@@ -1,0 +1,119 @@
+import type { GraphNode } from "../../../lib/circle.ts";
+
+/** Where a node is: its layer from the left, and its place in the layer from the top. */
+export interface Placed {
+  readonly layer: number;
+  readonly place: number;
+}
+
+/** How often the layers are put in order again. More changes little. */
+const SWEEPS = 4;
+
+/** More bends make a drawing too high to be of use. */
+const MOST_BENDS = 400;
+
+/** The nodes, and those that stand for a bend of an edge. */
+export interface Routed {
+  readonly nodes: readonly GraphNode[];
+  readonly bends: readonly GraphNode[];
+}
+
+/**
+ * Puts a node of its own in every layer that an edge passes, so that edges are led around the nodes there. Edges from one node share
+ * them. Where there would be too many, there are none.
+ */
+export function routeEdges(nodes: readonly GraphNode[]): Routed {
+  const placed = placeNodes(nodes);
+  const bends = new Map<string, GraphNode>();
+  const routed = nodes.map(({ id, depends_on }) => ({
+    id,
+    depends_on: depends_on.map((before) => {
+      const [first, last] = [placed.get(before)?.layer, placed.get(id)?.layer];
+      let previous = before;
+      for (let layer = (first ?? 0) + 1; first !== undefined && layer < (last ?? 0); layer++) {
+        // No id has a NUL in it.
+        const bend = `${before}\u0000${layer}`;
+        bends.set(bend, { id: bend, depends_on: [previous] });
+        previous = bend;
+      }
+      return previous;
+    }),
+  }));
+  return bends.size > MOST_BENDS ? { nodes, bends: [] } : { nodes: routed, bends: [...bends.values()] };
+}
+
+/**
+ * Places the nodes of a graph in layers: each node comes after all that it depends on, as early as it can. In a layer nodes stand near the
+ * mean place of their neighbours, so that few edges cross. Unknown dependencies and those that close a circle do not count.
+ */
+export function placeNodes(nodes: readonly GraphNode[]): ReadonlyMap<string, Placed> {
+  const before = new Map(nodes.map(({ id }) => [id, [] as string[]]));
+  const after = new Map(nodes.map(({ id }) => [id, [] as string[]]));
+  for (const { id, depends_on } of nodes) {
+    for (const dependency of new Set(depends_on)) {
+      if (!before.has(dependency) || dependency === id) continue;
+      before.get(id)?.push(dependency);
+      after.get(dependency)?.push(id);
+    }
+  }
+  const layers = layersOf(before, after);
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    const isForward = sweep % 2 === 0;
+    const ordered = isForward ? layers : layers.toReversed();
+    const neighbours = isForward ? before : after;
+    const places = placesIn(layers);
+    for (const layer of ordered.slice(1)) orderLayer(layer, neighbours, places);
+  }
+  const places = placesIn(layers);
+  return new Map(
+    layers.flatMap((layer, index) => layer.map((id) => [id, { layer: index, place: places.get(id) ?? 0 }] as const)),
+  );
+}
+
+/** The ids by the longest path that leads to them. What is in a circle, or behind one, comes last. */
+function layersOf(
+  before: ReadonlyMap<string, readonly string[]>,
+  after: ReadonlyMap<string, readonly string[]>,
+): string[][] {
+  const awaited = new Map([...before].map(([id, ids]) => [id, ids.length]));
+  const layers: string[][] = [];
+  let next = [...awaited].flatMap(([id, count]) => (count === 0 ? [id] : []));
+  while (next.length > 0) {
+    layers.push(next);
+    const later: string[] = [];
+    for (const id of next) {
+      awaited.delete(id);
+      for (const dependent of after.get(id) ?? []) {
+        const left = (awaited.get(dependent) ?? 0) - 1;
+        awaited.set(dependent, left);
+        if (left === 0) later.push(dependent);
+      }
+    }
+    next = later;
+  }
+  if (awaited.size > 0) layers.push([...awaited.keys()]);
+  return layers;
+}
+
+/** The middle of each layer is at 0, so that layers of different sizes can be compared. */
+function placesIn(layers: readonly (readonly string[])[]): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const layer of layers) layer.forEach((id, index) => places.set(id, index - (layer.length - 1) / 2));
+  return places;
+}
+
+function orderLayer(
+  layer: string[],
+  neighbours: ReadonlyMap<string, readonly string[]>,
+  places: Map<string, number>,
+): void {
+  const mean = new Map(
+    layer.map((id) => {
+      const near = neighbours.get(id) ?? [];
+      const sum = near.reduce((total, one) => total + (places.get(one) ?? 0), 0);
+      return [id, near.length === 0 ? (places.get(id) ?? 0) : sum / near.length];
+    }),
+  );
+  layer.sort((a, b) => (mean.get(a) ?? 0) - (mean.get(b) ?? 0));
+  layer.forEach((id, index) => places.set(id, index - (layer.length - 1) / 2));
+}

@@ -1,0 +1,112 @@
+import type { JsonObject } from "../../../lib/json.ts";
+import { safeQuoted, safeText } from "../../display.ts";
+import { proofLines } from "../../proof-words.ts";
+import { durationOf, factsOf, outcomeOf, ticketsOf, toneOf, proofWord } from "../figures.ts";
+import type { Envelope } from "../envelopes.ts";
+import type { SessionReport } from "../report-model.ts";
+import { drawGraph } from "./graph.ts";
+import { type PageAssets, pageParts } from "./page.ts";
+import type { PageData, PageEnvelope, PageProof } from "./page-data.ts";
+import { listsOf } from "./page-lists.ts";
+import { drawTimeline, type TimelineRow } from "./timeline.ts";
+
+/** So many envelopes are in a block of data, which is parsed as a whole when one of them is needed. */
+const BLOCK = 500;
+
+/** A report as one HTML file, in parts. */
+export function htmlReport(report: SessionReport, assets: PageAssets): IterableIterator<string> {
+  const { from, to, session } = report;
+  const tickets = ticketsOf(session);
+  const nodes = tickets.map((ticket, row) => ({ ...ticket, tone: toneOf(ticket), row }));
+  const drawings = {
+    timeline: drawTimeline(timelineRows(report), Date.parse(from), Date.parse(to)),
+    graph: drawGraph(nodes),
+  };
+  return pageParts(safeDeep(dataOf(report)), blocksOf(report), drawings, assets);
+}
+
+function dataOf(report: SessionReport): PageData {
+  const { session, envelopes, result, from } = report;
+  const { text, tone } = outcomeOf(report);
+  return {
+    title: session.requirement || session.session_id || "A session",
+    session_id: session.session_id,
+    outcome: text,
+    tone,
+    facts: factsOf(report),
+    parts: result,
+    proof: proofOf(report),
+    lists: listsOf(report),
+    began: beginningOf(from),
+    envelopes: envelopes.length,
+    block: BLOCK,
+  };
+}
+
+function proofOf(report: SessionReport): PageProof {
+  const { text, tone } = proofWord(report);
+  const { proof } = report;
+  const tones = { ok: "good", unknown: "warn", failed: tone } as const;
+  return {
+    tone,
+    word: text,
+    lines: proofLines(proof).map(({ found, name, text }) => [tones[found], name, text]),
+    problems: proof.problems.map(({ sequence, what }) => `${sequence === null ? "" : `Record ${sequence}: `}${what}`),
+  };
+}
+
+/** An envelope of the page, safe. A payload is JSON, and stays it. */
+function rowOf(envelope: Envelope, began: number): PageEnvelope {
+  const { sequence, at, source, target, payload_type, ticket_id = "", disposition, line } = envelope;
+  const fate = disposition === "applied" ? "" : disposition;
+  const payload = safeQuoted(envelope.payload);
+  const texts = safeDeep([source, target, payload_type, ticket_id, fate, line] as const);
+  return [sequence, Date.parse(at) - began, ...texts, payload];
+}
+
+function* blocksOf({ envelopes, from }: SessionReport): IterableIterator<readonly PageEnvelope[]> {
+  const began = beginningOf(from);
+  for (let first = 0; first < envelopes.length; first += BLOCK) {
+    yield envelopes.slice(first, first + BLOCK).map((envelope) => rowOf(envelope, began));
+  }
+}
+
+/** Without a record that can be read there is no beginning. */
+function beginningOf(from: string): number {
+  return Date.parse(from) || 0;
+}
+
+/** The turns of each ticket, after those about the session itself. */
+function timelineRows(report: SessionReport): TimelineRow[] {
+  const { session, to } = report;
+  const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
+  const rows = [undefined, ...ticketsOf(session)].map((ticket, index): TimelineRow => {
+    const spans = (turns.get(ticket?.id) ?? []).map(({ role_id, from, to: end = to, failed, turn_id, run }) => {
+      const isManager = session.roles.get(role_id)?.type === "manager";
+      const kind = failed !== undefined ? ("bad" as const) : isManager ? ("manager" as const) : ("worker" as const);
+      const fate = failed === undefined ? "" : `, ${failed}`;
+      return {
+        from: Date.parse(from),
+        to: Date.parse(end),
+        kind,
+        title: `${role_id}, ${durationOf(from, end)}${fate} (${turn_id}.${run})`,
+      };
+    });
+    const marks = (ticket?.moves ?? []).flatMap(({ at, to: state, reason }) => {
+      const tone = toneOf({ status: state });
+      const title = `${state}${reason === undefined ? "" : ` (${reason})`}`;
+      return tone === "" ? [] : [{ at: Date.parse(at), tone, title }];
+    });
+    return { name: ticket?.id ?? "session", row: ticket === undefined ? undefined : index - 1, spans, marks };
+  });
+  return rows.filter(({ row, spans }) => row !== undefined || spans.length > 0);
+}
+
+/** The same value with every text in it made safe: a page shows no escape sequences, and no text reorders what stands beside it. */
+function safeDeep<T>(value: T): T {
+  if (typeof value === "string") return safeText(value) as T;
+  if (Array.isArray(value)) return value.map((one: unknown) => safeDeep(one)) as T;
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value as JsonObject).map(([key, one]) => [key, safeDeep(one)]);
+  return Object.fromEntries(entries) as T;
+}

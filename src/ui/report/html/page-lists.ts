@@ -1,0 +1,240 @@
+import { formatDuration } from "../../../lib/durations.ts";
+import { short } from "../../../log/usage-words.ts";
+import type { ArtifactModel, ReviewModel, TicketModel } from "../../model/model.ts";
+import type { Asked } from "../asked.ts";
+import { cutText } from "../envelopes.ts";
+import { costOf, momentOf, spendWordsOf, stateWords, ticketsOf, timeOf, toneOf, triesOf } from "../figures.ts";
+import type { CheckRun, SessionReport } from "../report-model.ts";
+import type { TurnSpan } from "../turn-spans.ts";
+import type { PageDetail, PageList, PageRow } from "./page-data.ts";
+
+/** What a check printed is cut to so many characters. */
+const LONGEST_OUTPUT = 4_000;
+
+/** Any other text. */
+const LONGEST_TEXT = 1_000;
+
+/** The lists of the page besides the envelopes. The first is that of the tickets: the drawings refer to its rows. */
+export function listsOf(report: SessionReport): PageList[] {
+  const reviews = [...report.session.tickets.values()].flatMap(({ id, reviews }) =>
+    reviews.map((review) => ({ id, review })),
+  );
+  const artifacts = [...report.session.tickets.values()].flatMap(({ id, artifacts }) =>
+    artifacts.map((artifact) => ({ id, artifact })),
+  );
+  return [
+    ticketList(report),
+    roleList(report),
+    {
+      id: "asked",
+      title: "Asked and answered",
+      empty: "No person was asked anything.",
+      columns: [
+        { heading: "asked", width: 20 },
+        { heading: "about", width: 18 },
+        { heading: "what" },
+        { heading: "answer", toned: true },
+      ],
+      rows: report.asked.map(askedRow),
+    },
+    {
+      id: "reviews",
+      title: "Reviews",
+      empty: "Nothing was reviewed.",
+      columns: [
+        { heading: "ticket", width: 18 },
+        { heading: "by", width: 14 },
+        { heading: "decision", width: 18, toned: true },
+        { heading: "why" },
+      ],
+      rows: reviews
+        .sort((a, b) => a.review.sequence - b.review.sequence)
+        .map(({ id, review }) => reviewRow(id, review)),
+    },
+    {
+      id: "checks",
+      title: "Checks",
+      empty: "No checks were run.",
+      columns: [
+        { heading: "ticket", width: 18 },
+        { heading: "result", width: 7, toned: true },
+        { heading: "exit", width: 5, align: "right" },
+        { heading: "took", width: 8, align: "right" },
+        { heading: "criterion" },
+        { heading: "output" },
+      ],
+      rows: report.checks.map(checkRow),
+    },
+    {
+      id: "artifacts",
+      title: "Artifacts",
+      empty: "No files were kept.",
+      columns: [
+        { heading: "ticket", width: 18 },
+        { heading: "bytes", width: 11, align: "right" },
+        { heading: "label" },
+        { heading: "where" },
+      ],
+      rows: artifacts.map(({ id, artifact }) => artifactRow(id, artifact)),
+    },
+  ];
+}
+
+function ticketList(report: SessionReport): PageList {
+  const { subjectName } = report;
+  const tickets = ticketsOf(report.session);
+  const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
+  const checks = Map.groupBy(report.checks, ({ ticket_id }) => ticket_id);
+  return {
+    id: "tickets",
+    title: `${subjectName.charAt(0).toUpperCase()}${subjectName.slice(1)}s`,
+    empty: "There is no plan yet.",
+    columns: [
+      { heading: subjectName, width: 20 },
+      { heading: "state", width: 18, toned: true },
+      { heading: "by", width: 12 },
+      { heading: "try", width: 5 },
+      { heading: "time", width: 8, align: "right" },
+      { heading: "cost", width: 10, align: "right" },
+      { heading: "what" },
+    ],
+    rows: tickets.map((ticket) => ({
+      cells: [
+        ticket.id,
+        stateWords(ticket),
+        ticket.owner ?? "-",
+        triesOf(ticket),
+        timeOf(ticket, report.to),
+        ticket.spend.cost_usd > 0 ? costOf(ticket.spend) : "-",
+        ticket.title,
+      ],
+      tone: toneOf(ticket),
+      details: known([
+        ...aboutTicket(report, ticket),
+        ["turns", (turns.get(ticket.id) ?? []).map(turnLine).join("\n"), "code"],
+        ["checks", (checks.get(ticket.id) ?? []).map(checkLine).join("\n"), "code"],
+      ]),
+    })),
+  };
+}
+
+function aboutTicket({ work }: SessionReport, ticket: TicketModel): PageDetail[] {
+  const done = work.get(ticket.id);
+  const { failure } = ticket;
+  return [
+    ["what", ticket.title],
+    ["state", stateWords(ticket)],
+    ["depends on", ticket.depends_on.join(", ")],
+    ["used", spendWordsOf(ticket.spend)],
+    ["it says", done?.summary ?? ticket.progress ?? ""],
+    ["outputs", done?.outputs.join("\n") ?? ""],
+    ["issues", done?.issues.join("\n") ?? ""],
+    ["artifacts", ticket.artifacts.map(({ label, uri }) => `${label}: ${uri}`).join("\n")],
+    ["last failure", failure === undefined ? "" : `${failure.code}: ${failure.message}`],
+    ["reviews", ticket.reviews.map(({ decision, by, text }) => `${decision} by ${by}: ${text}`).join("\n")],
+    [
+      "states",
+      ticket.moves.map(({ sequence, at, to, reason }) => moveLine(sequence, at, to, reason)).join("\n"),
+      "code",
+    ],
+  ];
+}
+
+function moveLine(sequence: number, at: string, to: string, reason: string | undefined): string {
+  return `${momentOf(at)}  ${to}${reason === undefined ? "" : ` (${reason})`}  #${sequence}`;
+}
+
+function turnLine({ turn_id, run, role_id, from, to, failed }: TurnSpan): string {
+  const took = to === undefined ? "open" : formatDuration(Date.parse(to) - Date.parse(from));
+  return `${momentOf(from)}  ${role_id}  ${took}  ${turn_id}.${run}${failed === undefined ? "" : `  ${failed}`}`;
+}
+
+function checkLine({ passed, criterion, sequence }: CheckRun): string {
+  return `${passed ? "passed" : "FAILED"}  ${criterion}  #${sequence}`;
+}
+
+function roleList({ session }: SessionReport): PageList {
+  const roles = [...session.roles.values()];
+  return {
+    id: "roles",
+    title: "Cost and tokens by role",
+    empty: "There are no roles.",
+    columns: [
+      { heading: "role", width: 20 },
+      { heading: "type", width: 12 },
+      { heading: "reached by", width: 12 },
+      { heading: "turns", width: 8, align: "right" },
+      { heading: "tokens in", width: 12, align: "right" },
+      { heading: "tokens out", width: 12, align: "right" },
+      { heading: "cost" },
+    ],
+    rows: roles.map(({ role_id, type, backend, spend }) => {
+      const { turns, input_tokens, output_tokens } = spend;
+      const figures = [String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
+      return { cells: [role_id, type, backend, ...figures], tone: "", details: [["used", spendWordsOf(spend)]] };
+    }),
+  };
+}
+
+function askedRow({ at, kind, ticket_id, text, why, options, answer }: Asked): PageRow {
+  const isCommand = kind === "command";
+  const answered =
+    answer === undefined ? "not answered" : isCommand ? `by ${answer.by}` : `${answer.text} (${answer.by})`;
+  return {
+    cells: [momentOf(at), ticket_id ?? kind, text, answered],
+    tone: answer === undefined ? "warn" : "",
+    details: known([
+      [isCommand ? "told" : "asked", text],
+      ["why", why],
+      ["options", options.join("\n")],
+      ["answer", answered],
+    ]),
+  };
+}
+
+function reviewRow(ticket_id: string, { decision, by, text, sequence }: ReviewModel): PageRow {
+  return {
+    cells: [ticket_id, by, decision, text],
+    tone: decision === "approved" ? "good" : "warn",
+    details: known([
+      ["decision", `${decision} by ${by}`],
+      ["why", text],
+      ["record", `#${sequence}`],
+    ]),
+  };
+}
+
+function checkRow({ ticket_id, passed, exit_code, duration_ms, criterion, output, sequence }: CheckRun): PageRow {
+  const took = duration_ms === undefined ? "-" : formatDuration(duration_ms);
+  const first = output.split("\n", 1)[0] ?? "";
+  return {
+    cells: [ticket_id ?? "-", passed ? "passed" : "failed", String(exit_code ?? "-"), took, criterion, first],
+    tone: passed ? "good" : "bad",
+    details: known([
+      ["criterion", criterion],
+      ["result", `${passed ? "passed" : "failed"}, exit code ${exit_code ?? "unknown"}, record #${sequence}`],
+      ["output", cutText(output, LONGEST_OUTPUT), "code"],
+    ]),
+  };
+}
+
+function artifactRow(ticket_id: string, { label, uri, size_bytes, sequence }: ArtifactModel): PageRow {
+  return {
+    cells: [ticket_id, size_bytes?.toLocaleString("en") ?? "-", label, uri],
+    tone: "",
+    details: [
+      ["label", label],
+      ["where, from the home", uri],
+      ["record", `#${sequence}`],
+    ],
+  };
+}
+
+/** The details with a text, none of them endless. */
+function known(details: readonly PageDetail[]): PageDetail[] {
+  return details.flatMap(([label, text, style]): PageDetail[] => {
+    if (text.trim() === "") return [];
+    const cut = cutText(text, style === "code" ? LONGEST_OUTPUT : LONGEST_TEXT);
+    return [style === undefined ? [label, cut] : [label, cut, style]];
+  });
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import { escapeMarkup } from "./markup.ts";
+import { DATA_ID, ENVELOPES_ID, type PageData, type PageEnvelope } from "./page-data.ts";
+
+/** The script and the style of the page, as the build made them. */
+export interface PageAssets {
+  readonly script: string;
+  readonly style: string;
+}
+
+/** The two drawings, as SVG. */
+export interface Drawings {
+  readonly timeline: string;
+  readonly graph: string;
+}
+
+/** What every page of a report has near its beginning, and no other file. */
+export const PAGE_MARK = '<meta name="generator" content="bosun report">';
+
+const LEGEND =
+  '<p class="legend">Blue: work. Grey: the manager. Red and dashed: failed, or cut off. A dot: done, blocked or in error.</p>';
+
+/**
+ * The page, in parts to be written one after the other. Nothing in it can reach the network or run but the one script: the policy names
+ * its digest and that of the one style, and all foreign text is data that no text in it can end.
+ */
+export function* pageParts(
+  data: PageData,
+  envelopes: Iterable<readonly PageEnvelope[]>,
+  drawings: Drawings,
+  { script, style }: PageAssets,
+): IterableIterator<string> {
+  const policy = [
+    "default-src 'none'",
+    `script-src ${digestOf(script)}`,
+    `style-src ${digestOf(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+${PAGE_MARK}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>Bosun: ${escapeMarkup(data.session_id)}</title>
+<style>${style}</style>
+</head>
+<body>
+<nav><div id="contents"></div><input id="search" type="search" placeholder="Search ( / )" aria-label="Search"><button id="theme" type="button" aria-label="Light or dark">◐</button></nav>
+<main>
+<noscript>This page shows its data with its own script, which is turned off here.</noscript>
+<section id="overview"></section>
+<section id="proof"></section>
+${drawing("timeline", "Timeline", drawings.timeline, LEGEND)}${drawing("graph", "Dependencies", drawings.graph)}<div id="lists"></div>
+</main>
+<footer>Written by Bosun. Press ? for the keys.</footer>
+<dialog id="dialog"></dialog>
+`;
+  yield dataBlock(DATA_ID, data);
+  let number = 0;
+  for (const block of envelopes) {
+    yield dataBlock(`${ENVELOPES_ID}${number}`, block);
+    number += 1;
+  }
+  yield `<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+function drawing(id: string, title: string, svg: string, legend = ""): string {
+  if (svg === "") return "";
+  return `<section id="${id}"><h2>${title}</h2><div class="drawing">${svg}</div>${legend}</section>\n`;
+}
+
+/** Without `<` no text can end the block or begin a comment in it. */
+function dataBlock(id: string, value: unknown): string {
+  return `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>\n`;
+}
+
+function digestOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}

@@ -1,0 +1,110 @@
+import { escapeMarkup, clip } from "./markup.ts";
+import type { Tone } from "../tone.ts";
+
+/** A line of the timeline: the turns about a ticket, or those about the session; times in ms since 1970. */
+export interface TimelineRow {
+  readonly name: string;
+  /** The ticket's place in the list of tickets; undefined for the session. */
+  readonly row: number | undefined;
+  readonly spans: readonly TimelineSpan[];
+  readonly marks: readonly TimelineMark[];
+}
+
+export interface TimelineSpan {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: "worker" | "manager" | "bad";
+  readonly title: string;
+}
+
+/** A moment: a review, a question, an error. */
+export interface TimelineMark {
+  readonly at: number;
+  readonly tone: Tone;
+  readonly title: string;
+}
+
+const NAMES = 170;
+const WIDTH = 1_180;
+const PLOT = WIDTH - NAMES - 20;
+const ROW = 20;
+const AXIS = 24;
+const NAME_LENGTH = 23;
+/** A span is at least so wide, so that it can be seen. */
+const LEAST = 2;
+
+/** More rows make a page that is slow to open. */
+const MOST_ROWS = 1_500;
+
+/** The most labels of the axis. */
+const MOST_TICKS = 9;
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const STEPS = [
+  ...[100, 200, 500, SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND, 15 * SECOND, 30 * SECOND],
+  ...[MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
+  ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 168 * HOUR],
+];
+
+/** The turns of a session over time as SVG, with an axis. Empty without turns, or if there are too many rows. */
+export function drawTimeline(rows: readonly TimelineRow[], from: number, to: number): string {
+  if (rows.length > MOST_ROWS || rows.every(({ spans }) => spans.length === 0)) return "";
+  const length = Math.max(1, to - from);
+  const xOf = (at: number) => NAMES + (Math.max(0, Math.min(length, at - from)) / length) * PLOT;
+  const height = AXIS + rows.length * ROW + 8;
+  const lines = ticksOf(length).map((after) => {
+    const x = round(xOf(from + after));
+    const label = `<text class="soft" x="${x}" y="14" text-anchor="middle">${tickLabel(after, length)}</text>`;
+    return `<line class="grid" x1="${x}" x2="${x}" y1="${AXIS - 4}" y2="${height}"/>${label}`;
+  });
+  const drawn = rows.map((row, index) => drawRow(row, AXIS + index * ROW, xOf));
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" role="img" aria-label="Timeline">`,
+    ...lines,
+    ...drawn,
+    "</svg>",
+  ].join("");
+}
+
+function drawRow({ name, row, spans, marks }: TimelineRow, top: number, xOf: (at: number) => number): string {
+  const bars = spans.map(({ from, to, kind, title }) => {
+    const x = xOf(from);
+    const width = Math.max(LEAST, xOf(to) - x);
+    const place = `x="${round(x)}" y="${top + 4}" width="${round(width)}" height="${ROW - 8}" rx="2"`;
+    return `<rect class="span ${kind}" ${place}><title>${escapeMarkup(title)}</title></rect>`;
+  });
+  const points = marks.map(
+    ({ at, tone, title }) =>
+      `<circle class="mark ${tone}" cx="${round(xOf(at))}" cy="${top + ROW / 2}" r="4"><title>${escapeMarkup(title)}</title></circle>`,
+  );
+  const place = row === undefined ? "" : ` data-ticket="${row}"`;
+  const label = `<text x="8" y="${top + 14}">${escapeMarkup(clip(name, NAME_LENGTH))}</text>`;
+  return `<g${place}>${label}${bars.join("")}${points.join("")}</g>`;
+}
+
+/** Where the axis has labels, in ms since its beginning: round times, of which not too many fit. */
+export function ticksOf(length: number): number[] {
+  const step = STEPS.find((one) => length / one <= MOST_TICKS) ?? Math.ceil(length / MOST_TICKS);
+  return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
+}
+
+/** `+0:05`, `+1:02:00`, with days from the second on, and tenths of a second in a short session. */
+export function tickLabel(after: number, length: number): string {
+  const days = Math.floor(after / (24 * HOUR));
+  const hours = Math.floor(after / HOUR) % 24;
+  const minutes = Math.floor(after / MINUTE) % 60;
+  const seconds = Math.floor(after / SECOND) % 60;
+  const tenths = length < 5 * SECOND ? `.${Math.floor((after % SECOND) / 100)}` : "";
+  const clock = hours > 0 || length >= HOUR ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
+  return `+${days > 0 ? `${days}d ` : ""}${clock}${tenths}`;
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

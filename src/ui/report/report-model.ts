@@ -1,0 +1,150 @@
+import type { Presentation, ResultPart } from "../../kernel/presentation.ts";
+import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { Proof } from "../../runtime/proof.ts";
+import { resultsOf } from "../failure-lines.ts";
+import { applyRecord } from "../model/apply.ts";
+import { emptyModel, type SessionModel } from "../model/model.ts";
+import { allWords, wordsOf } from "../words.ts";
+import { type Asked, AskedAndAnswered } from "./asked.ts";
+import { type Envelope, EnvelopeLines, payloadLength } from "./envelopes.ts";
+import { type TurnSpan, TurnSpans } from "./turn-spans.ts";
+
+/** All that a report says about a session, in any form. Its texts are foreign: each form makes them safe. */
+export interface SessionReport {
+  readonly session: SessionModel;
+  /** What a subject of the session is called. */
+  readonly subjectName: string;
+  /** When the first and the last record were received. */
+  readonly from: string;
+  readonly to: string;
+  readonly recoveries: number;
+  readonly turns: readonly TurnSpan[];
+  /** What the latest completed report about each ticket says. */
+  readonly work: ReadonlyMap<string, WorkDone>;
+  readonly checks: readonly CheckRun[];
+  readonly asked: readonly Asked[];
+  /** The result of a mode without tickets. */
+  readonly result: readonly ResultPart[];
+  readonly envelopes: readonly Envelope[];
+  /** The sequences of records that cannot be read. */
+  readonly unreadable: readonly number[];
+  readonly proof: Proof;
+}
+
+/** What a worker says that it did. */
+export interface WorkDone {
+  readonly sequence: number;
+  readonly summary: string;
+  readonly outputs: readonly string[];
+  readonly issues: readonly string[];
+}
+
+/** One criterion that was run. */
+export interface CheckRun {
+  readonly sequence: number;
+  readonly at: string;
+  readonly ticket_id: string | undefined;
+  readonly criterion: string;
+  readonly passed: boolean;
+  readonly exit_code: number | undefined;
+  readonly duration_ms: number | undefined;
+  readonly output: string;
+}
+
+/** Gathers a report from the records of a session, to be added in their order. Any record may be missing. */
+export class ReportGatherer {
+  readonly #session = emptyModel();
+  readonly #turns = new TurnSpans();
+  readonly #asked = new AskedAndAnswered();
+  readonly #envelopes: EnvelopeLines;
+  readonly #work = new Map<string, WorkDone>();
+  readonly #checks: CheckRun[] = [];
+  readonly #unreadable: number[] = [];
+  #recoveries = 0;
+  #from = "";
+  #result: JsonObject | undefined;
+
+  /** `records`: about how many there are, since of many the payloads are cut sooner. */
+  constructor(records: number) {
+    this.#envelopes = new EnvelopeLines(payloadLength(records));
+  }
+
+  get mode(): string {
+    return this.#session.mode;
+  }
+
+  /** The next record; null if it cannot be read. */
+  add(sequence: number, record: UnsealedRecord | null): void {
+    if (record === null) {
+      this.#unreadable.push(sequence);
+      return;
+    }
+    if (this.#from === "") this.#from = record.record.received_at;
+    this.#envelopes.add(sequence, record);
+    applyRecord(this.#session, sequence, record);
+    this.#turns.add(this.#session, record);
+    if (record.record.disposition !== "applied") return;
+    this.#asked.add(this.#session, sequence, record);
+    this.#addContent(sequence, record);
+  }
+
+  finish(presentation: Presentation | undefined, proof: Proof): SessionReport {
+    return {
+      session: this.#session,
+      subjectName: presentation?.subjectName ?? "subject",
+      from: this.#from,
+      to: this.#session.at,
+      recoveries: this.#recoveries,
+      turns: this.#turns.all,
+      work: this.#work,
+      checks: this.#checks,
+      asked: this.#asked.all,
+      result: this.#result === undefined ? [] : (presentation?.parts(this.#result) ?? []),
+      envelopes: this.#envelopes.all,
+      unreadable: this.#unreadable,
+      proof,
+    };
+  }
+
+  #addContent(sequence: number, { payload_type, payload, record }: UnsealedRecord): void {
+    const { ticket_id, received_at: at } = record;
+    switch (payload_type) {
+      case "session_recovered":
+        this.#recoveries += 1;
+        return;
+      case "final_report":
+        this.#result = payload.result === undefined ? undefined : objectOf(payload.result);
+        return;
+      case "report":
+        if (ticket_id !== undefined && payload.status === "completed")
+          this.#work.set(ticket_id, workOf(sequence, payload));
+        return;
+      case "check_result":
+        for (const result of resultsOf(payload).map(objectOf)) {
+          const { criterion, passed, exit_code, duration_ms, output } = result;
+          this.#checks.push({
+            sequence,
+            at,
+            ticket_id,
+            criterion: wordsOf(criterion),
+            passed: passed === true,
+            exit_code: typeof exit_code === "number" ? exit_code : undefined,
+            duration_ms: typeof duration_ms === "number" ? duration_ms : undefined,
+            output: textOf(output),
+          });
+        }
+    }
+  }
+}
+
+function workOf(sequence: number, { summary, outputs, issues }: JsonObject): WorkDone {
+  return { sequence, summary: wordsOf(summary), outputs: listOf(outputs).map(outputText), issues: allWords(issues) };
+}
+
+/** An output, and where it is if the worker said so. */
+function outputText(output: JsonObject[string]): string {
+  if (typeof output === "string") return output;
+  const { label, text, uri } = objectOf(output);
+  return [...new Set([label, text, uri].map(textOf))].filter((words) => words !== "").join(": ");
+}

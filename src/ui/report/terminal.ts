@@ -1,0 +1,153 @@
+import { short } from "../../log/usage-words.ts";
+import { clipped, hanging, safeLine, wrappedLines } from "../display.ts";
+import { proofLines } from "../proof-words.ts";
+import { STATE_STYLE } from "../record-lines.ts";
+import { type Column, tableLines } from "../table.ts";
+import type { Output, Style } from "../terminal.ts";
+import { counted } from "../words.ts";
+import { costOf, factsOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, proofWord } from "./figures.ts";
+import type { SessionReport } from "./report-model.ts";
+import { chartLines } from "./chart.ts";
+import type { Tone } from "./tone.ts";
+
+/** How many entries of a section are shown. The other forms have all. */
+const MOST = 40;
+
+/** The columns of what was verified. */
+const PROOF_NAMES = 13;
+
+const STYLE: Readonly<Record<Tone, Style | undefined>> = { good: "green", bad: "red", warn: "yellow", "": undefined };
+
+/** A report for a terminal, in lines. */
+export function terminalReport(report: SessionReport, out: Output): string[] {
+  const { session } = report;
+  const outcome = outcomeOf(report);
+  const facts = factsOf(report).map(([label, text]) => `${label} ${text}`);
+  return [
+    ...wrappedLines(session.requirement || session.session_id, out.width, 0).map((line) => out.style("bold", line)),
+    ...hanging(`${session.session_id} is ${outcome.text}`, out.width, 2).map((line) => styled(out, outcome.tone, line)),
+    ...hanging(facts.join(" · "), out.width, 2).map((line) => out.style("dim", line)),
+    ...report.result.flatMap(({ title, text, points }) =>
+      section(out, safeLine(title), [
+        ...wrappedLines(text, out.width, 2),
+        ...points.flatMap((point) => wrappedLines(`- ${point}`, out.width, 2)),
+      ]),
+    ),
+    ...section(out, "What was done", ticketLines(report, out)),
+    ...section(out, "When", chartLines(report, out.width)),
+    ...section(out, "Cost and tokens by role", roleLines(report, out)),
+    ...section(out, "Sent back", sentBack(report, out)),
+    ...section(out, "Checks", checkLines(report, out)),
+    ...section(out, "Asked and answered", askedLines(report, out)),
+    ...section(out, "Artifacts", artifactLines(report, out)),
+    ...section(out, `Verification: ${proofWord(report).text}`, proofOf(report, out)),
+  ];
+}
+
+function section(out: Output, title: string, lines: readonly string[]): string[] {
+  if (lines.length === 0) return [];
+  const shown = lines.slice(0, MOST);
+  const hidden = lines.length - shown.length;
+  const more = hidden === 0 ? [] : [out.style("dim", `  and ${counted(hidden, "more line")}`)];
+  return ["", out.style("bold", title), ...shown, ...more];
+}
+
+function styled(out: Output, tone: Tone, text: string): string {
+  const style = STYLE[tone];
+  return style === undefined ? text : out.style(style, text);
+}
+
+function ticketLines({ session, subjectName, to }: SessionReport, out: Output): string[] {
+  const tickets = ticketsOf(session);
+  if (tickets.length === 0) return [];
+  const columns: Column[] = [
+    { heading: subjectName.toUpperCase(), widest: 24 },
+    { heading: "STATE", widest: 30 },
+    { heading: "BY", widest: 16 },
+    { heading: "TRY" },
+    { heading: "TIME" },
+    { heading: "WHAT" },
+  ];
+  const rows = tickets.map((ticket) => [
+    ticket.id,
+    stateWords(ticket),
+    ticket.owner ?? "-",
+    triesOf(ticket),
+    timeOf(ticket, to),
+    clipped(ticket.title, 120),
+  ]);
+  const [heading = "", ...lines] = tableLines(columns, rows, out.width);
+  return [
+    out.style("dim", heading),
+    ...lines.map((line, index) => {
+      const style = STATE_STYLE[tickets[index]?.status ?? ""];
+      return style ? out.style(style, line) : line;
+    }),
+  ];
+}
+
+function roleLines({ session }: SessionReport, out: Output): string[] {
+  const columns = ["ROLE", "TYPE", "TURNS", "IN", "OUT", "COST"].map((heading): Column => ({ heading }));
+  const rows = [...session.roles.values()].map(({ role_id, type, spend }) => {
+    const { turns, input_tokens, output_tokens } = spend;
+    return [role_id, type, String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
+  });
+  const [heading = "", ...lines] = tableLines(columns, rows, out.width);
+  return lines.length === 0 ? [] : [out.style("dim", heading), ...lines];
+}
+
+/** The reviews that were no approval: the others say little. */
+function sentBack({ session }: SessionReport, out: Output): string[] {
+  return ticketsOf(session).flatMap(({ id, reviews }) =>
+    reviews
+      .filter(({ decision }) => decision !== "approved")
+      .flatMap(({ by, text }) => wrappedLines(`${id} by ${by}: ${safeLine(text)}`, out.width, 2)),
+  );
+}
+
+function checkLines({ checks }: SessionReport, out: Output): string[] {
+  if (checks.length === 0) return [];
+  const failed = checks.filter(({ passed }) => !passed);
+  const summary = `  ${checks.length - failed.length} passed, ${failed.length} failed`;
+  return [
+    summary,
+    ...failed.flatMap(({ ticket_id = "-", criterion, output }) => [
+      ...wrappedLines(`${ticket_id}: ${safeLine(criterion)}`, out.width, 2).map((line) => out.style("red", line)),
+      ...lastLines(output).map((line) => out.style("dim", `    | ${clipped(line, out.width - 6)}`)),
+    ]),
+  ];
+}
+
+/** The last lines of what a check printed. */
+function lastLines(output: string): string[] {
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(-3).map(safeLine);
+}
+
+function askedLines({ asked }: SessionReport, out: Output): string[] {
+  return asked.flatMap(({ text, answer }) => {
+    const answered = answer === undefined ? "not answered" : `${answer.text} by ${answer.by}`.trim();
+    return wrappedLines(`${safeLine(text)} ${safeLine(answered)}`, out.width, 2);
+  });
+}
+
+function artifactLines({ session }: SessionReport, out: Output): string[] {
+  return ticketsOf(session).flatMap(({ artifacts }) =>
+    artifacts.map(({ label, uri }) => `  ${clipped(`${label}: ${uri}`, out.width - 2)}`),
+  );
+}
+
+function proofOf({ proof }: SessionReport, out: Output): string[] {
+  const tones = { ok: "good", unknown: "warn", failed: "bad" } as const;
+  return [
+    ...proofLines(proof).flatMap(({ found, name, text }) => {
+      const [first = "", ...more] = hanging(text, out.width, PROOF_NAMES + 3);
+      return [`  ${styled(out, tones[found], name.padEnd(PROOF_NAMES))} ${first}`, ...more];
+    }),
+    ...proof.problems.flatMap(({ sequence, what }) =>
+      wrappedLines(`${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`, out.width, 2).map(
+        (line) => out.style("red", line),
+      ),
+    ),
+  ];
+}

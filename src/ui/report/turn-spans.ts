@@ -1,0 +1,51 @@
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import { textOf } from "../../lib/json.ts";
+import type { SessionModel, TurnModel } from "../model/model.ts";
+
+/** One carrying-out of a turn, from when it was given to its end. */
+export interface TurnSpan {
+  readonly turn_id: string;
+  readonly run: number;
+  readonly role_id: string;
+  readonly ticket_id: string | undefined;
+  readonly from: string;
+  /** Undefined while it is open. */
+  readonly to: string | undefined;
+  /** The code of the failure that ended it, or `cut_off` if it ended without an answer. */
+  readonly failed: string | undefined;
+}
+
+/** Finds when turns ended, by the turns that the model has open after each record. */
+export class TurnSpans {
+  readonly #ended: TurnSpan[] = [];
+  readonly #open = new Map<string, TurnModel>();
+
+  /** In the order in which they ended, then those that are open. */
+  get all(): readonly TurnSpan[] {
+    const open = [...this.#open.values()].map((turn) => spanOf(turn, undefined, undefined));
+    return [...this.#ended, ...open];
+  }
+
+  /** To be called after the record is applied to the model. */
+  add({ turns }: SessionModel, record: UnsealedRecord): void {
+    const { turn_id, received_at } = record.record;
+    for (const [id, turn] of this.#open) {
+      if (turns.get(id) === turn) continue;
+      this.#ended.push(spanOf(turn, received_at, id === turn_id ? failureOf(record) : "cut_off"));
+      this.#open.delete(id);
+    }
+    const given = turn_id === undefined ? undefined : turns.get(turn_id);
+    if (given) this.#open.set(given.turn_id, given);
+  }
+}
+
+function spanOf(turn: TurnModel, to: string | undefined, failed: string | undefined): TurnSpan {
+  const { turn_id, run, role_id, ticket_id, since } = turn;
+  return { turn_id, run, role_id, ticket_id, from: since, to, failed };
+}
+
+/** A request under a higher run means that the run before was cut off. */
+function failureOf({ payload_type, payload }: UnsealedRecord): string | undefined {
+  if (payload_type === "turn_request") return "cut_off";
+  return payload_type === "turn_failed" ? textOf(payload.code) || "failed" : undefined;
+}

@@ -1,0 +1,25 @@
+import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
+import type { UnsealedRecord } from "../../../src/protocol/record.ts";
+import type { Proof } from "../../../src/runtime/proof.ts";
+import { ReportGatherer, type SessionReport } from "../../../src/ui/report/report-model.ts";
+
+/** The proof of a log that is not closed and not damaged. */
+export function proofOf(records: readonly unknown[], more: Partial<Proof> = {}): Proof {
+  return {
+    ok: false,
+    records: records.length,
+    integrity: "ok",
+    completeness: "open",
+    decisions: "ok",
+    head: null,
+    problems: [],
+    ...more,
+  };
+}
+
+/** The report of a session of the schedule with these records. */
+export function gathered(records: readonly UnsealedRecord[], proof = proofOf(records)): SessionReport {
+  const gatherer = new ReportGatherer(records.length);
+  for (const [index, record] of records.entries()) gatherer.add(index + 1, record);
+  return gatherer.finish(schedulePresentation, proof);
+}

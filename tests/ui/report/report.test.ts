@@ -1,0 +1,118 @@
+import { PassThrough } from "node:stream";
+import { expect, it } from "vitest";
+import { widthOf } from "../../../src/lib/text-layout.ts";
+import { htmlReport } from "../../../src/ui/report/html/html-report.ts";
+import { markdownReport } from "../../../src/ui/report/markdown.ts";
+import { reportObject } from "../../../src/ui/report/report-object.ts";
+import { terminalReport } from "../../../src/ui/report/terminal.ts";
+import { type Output, outputOn } from "../../../src/ui/terminal.ts";
+import { SESSION } from "../model/session.ts";
+import { effect, PERSON, record } from "../records.ts";
+import { gathered, proofOf } from "./gathered.ts";
+
+const DAMAGED = proofOf(SESSION, {
+  integrity: "failed",
+  decisions: "not_comparable",
+  problems: [{ sequence: 7, what: "Its content does not have the hash it carries.", fault: "changed" }],
+});
+
+function screen(columns: number): Output {
+  const stream = Object.assign(new PassThrough(), { columns, isTTY: true });
+  return { ...outputOn(stream as unknown as NodeJS.WriteStream), style: (_, text) => text, width: columns };
+}
+
+it.each([40, 80, 140])("fits a terminal of %i columns", (columns) => {
+  const lines = terminalReport(gathered(SESSION, DAMAGED), screen(columns)).flatMap((text) => text.split("\n"));
+  expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
+});
+
+it("is a screen", () => {
+  expect(terminalReport(gathered(SESSION, DAMAGED), screen(80)).join("\n")).toMatchSnapshot();
+});
+
+it("is a Markdown document", () => {
+  expect([...markdownReport(gathered(SESSION))].join("")).toMatchSnapshot();
+});
+
+it("is an object for programs", () => {
+  expect(reportObject(gathered(SESSION))).toMatchSnapshot();
+});
+
+it("has each turn from its request to its end, also those that were cut off", () => {
+  const { turns } = gathered([
+    ...SESSION,
+    record("session_recovered", { graceful: false, epoch: 2, turns: [{ turn_id: "t5", run: 2 }] }),
+    record("turn_request", {}, { turn_id: "t5", run: 2, attempt: 2, ticket_id: "tests" }, "scheduler", "claude"),
+    record("turn_failed", { code: "timeout", message: "late" }, { turn_id: "t5", run: 2, ticket_id: "tests" }),
+    record("turn_request", {}, { turn_id: "t9", run: 1, ticket_id: "tests" }, "scheduler", "claude"),
+  ]);
+  expect(turns.map(({ turn_id, run, failed, to }) => [turn_id, run, failed, to === undefined])).toEqual([
+    ["t1", 1, undefined, false],
+    ["t2", 1, undefined, false],
+    ["t4", 1, undefined, false],
+    ["t6", 1, undefined, false],
+    ["t5", 1, "cut_off", false],
+    ["t5", 2, "timeout", false],
+    ["t9", 1, undefined, true],
+  ]);
+});
+
+it("pairs questions with their answers and permissions with the decisions, and keeps what a person commanded", () => {
+  const { asked } = gathered([
+    ...SESSION,
+    record("clarification_response", { answers: [{ question_id: "c1.q1", text: "One." }] }, PERSON, "user"),
+    record(
+      "approval_request",
+      { subject: "permission", ask_id: "p1", about: { role_id: "claude", action: "run", details: "npm test" } },
+      { turn_id: "t5", ticket_id: "tests" },
+    ),
+    record("approval", { decision: "approved", scope: "ticket", ask_id: "p1" }, PERSON, "user"),
+    record("approval_request", { subject: "plan", ask_id: "a1" }, {}, "scheduler", "user"),
+  ]);
+  const told = asked.map(({ kind, text, answer }) => [kind, text, answer?.by, answer?.text]);
+  expect(told).toEqual([
+    ["questions", "Per-role time-out, or one for all?", "ada", "One."],
+    ["command", "limits usd=30", "ada", ""],
+    ["permission", "run: npm test", "ada", "approved, ticket"],
+    ["approval", "The plan needs your approval.", undefined, undefined],
+  ]);
+});
+
+it("says what is damaged, and shows what can be read", () => {
+  const report = gathered(SESSION, DAMAGED);
+  const markdown = [...markdownReport(report)].join("");
+  expect(markdown).toContain("record 7");
+  expect(markdown).toContain("Scaffold the package");
+});
+
+it("is written of an empty log", () => {
+  const nothing = gathered([]);
+  expect([...htmlReport(nothing, { script: "", style: "" })].join("")).toContain("</html>");
+  expect([...markdownReport(nothing)].join("")).toContain("Verification");
+  expect(terminalReport(nothing, screen(80)).length).toBeGreaterThan(0);
+});
+
+it("makes no markup of foreign text in Markdown", () => {
+  const hostile = "</script> | # *x* [a](javascript:alert(1)) <img src=x> `code` \u202E\u001B[31m";
+  const text = [
+    ...markdownReport(
+      gathered([
+        record("session_opened", { requirement: hostile, mode: hostile, workspace: hostile }, {}, hostile),
+        record(
+          "plan",
+          { tasks: [{ task_id: "a", description: hostile }] },
+          { effects: [effect("a", null, "pending"), effect(hostile, null, hostile, hostile)] },
+        ),
+        record(
+          "check_result",
+          { results: [{ criterion: hostile, passed: false, output: `\`\`\`\n${hostile}` }] },
+          { ticket_id: "a" },
+        ),
+      ]),
+    ),
+  ].join("");
+  const fences = text.split("\n").filter((line) => /^`{3,}/.test(line));
+  const outside = text.replace(/^(`{3,})[^`]*\n[^]*?\n\1$/gm, "");
+  expect(fences).toHaveLength(3);
+  expect(outside).not.toMatch(/(?<!\\)<(?!!-- bosun report -->)|(?<!\\)\[|\u202E|[^\P{Cc}\n]/u);
+});
