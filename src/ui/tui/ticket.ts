@@ -26,7 +26,7 @@ function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
   const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, reason, checks } = ticket;
   const { icon, word, style } = shownState(status);
   const fact = (name: string, text: string, shown?: Line[number]["style"]): Line => [
-    own(` ${name.padEnd(8)}`, "dim"),
+    own(` ${name.padEnd(9)}`, "dim"),
     span(text, shown),
   ];
   const turns = [...model.turns.values()].filter(({ ticket_id }) => ticket_id === id);
@@ -38,7 +38,7 @@ function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
   return [
     [own(` ${safeLine(id)} `, "bold"), span(title)],
     [
-      own(` ${"state".padEnd(8)}`, "dim"),
+      own(` ${"state".padEnd(9)}`, "dim"),
       own(`${icon} ${safeLine(word)}`, style),
       own(reason === undefined ? "" : ` (${safeLine(reason)})`),
       own(age, "dim"),
