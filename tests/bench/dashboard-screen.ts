@@ -41,7 +41,7 @@ export async function showUpdates({ tickets, ms, screen, file }: ScreenOrder): P
   const terminal = processTerminal({});
   const model = emptyModel();
   const dashboard = screen
-    ? new Dashboard({ terminal, steering: undefined, detach: undefined })
+    ? new Dashboard({ terminal, steering: undefined, presentationOf: async () => undefined, detach: undefined })
     : { earlier: undefined, event: undefined };
   const ids = Array.from({ length: tickets }, (_, index) => `T-${index}`);
   let sequence = 0;
@@ -84,11 +84,11 @@ function countOutput(stream: NodeJS.WriteStream): () => Pick<ScreenFigures, "fra
   const write = stream.write.bind(stream);
   let frames = 0;
   let bytes = 0;
-  stream.write = ((chunk: string | Uint8Array, ...more: never[]) => {
+  stream.write = (chunk: string | Uint8Array) => {
     if (String(chunk).startsWith(FRAME)) frames += 1;
-    bytes += Buffer.byteLength(chunk as string);
-    return write(chunk as string, ...more);
-  }) as typeof stream.write;
+    bytes += Buffer.byteLength(chunk);
+    return write(chunk);
+  };
   return () => ({ frames, bytes });
 }
 

@@ -1,3 +1,4 @@
+import type { Presentation } from "../../kernel/presentation.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Failure } from "../../protocol/failure.ts";
@@ -21,6 +22,7 @@ import type { SessionControl } from "../interaction/control.ts";
 import { DashboardAsker } from "../interaction/dashboard-asker.ts";
 import { Interaction, type InteractionParts } from "../interaction/interaction.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
+import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
 import { ChildrenWatch } from "../presenters/waiting-children.ts";
 import { buildEnding, type SessionSnapshot } from "../presenters/ending.ts";
@@ -66,7 +68,7 @@ export class Driver {
     let asker: Asker | undefined;
     if (parts.reporter === "tui") {
       const steering = parts.ask ? new DashboardAsker(asking, control) : undefined;
-      const dashboard = new Dashboard({ terminal: context.terminal, steering, detach: parts.detach });
+      const dashboard = new Dashboard({ terminal: context.terminal, steering, presentationOf, detach: parts.detach });
       if (steering) steering.dashboard = dashboard;
       this.#reporter = dashboard;
       asker = steering;
@@ -133,6 +135,10 @@ export class Driver {
     clearInterval(this.#looking);
     this.#reporter.close();
   }
+}
+
+async function presentationOf(mode: string): Promise<Presentation | undefined> {
+  return (await loadReading(mode))?.presentation;
 }
 
 function reporterFor(name: Exclude<ReporterName, "tui">, terminal: Terminal): Reporter {

@@ -1,3 +1,4 @@
+import type { Presentation } from "../../kernel/presentation.ts";
 import { wrappedLines } from "../display.ts";
 import { endingLines } from "../ending.ts";
 import { applyRecord } from "../model/apply.ts";
@@ -40,6 +41,8 @@ export interface DashboardParts {
   readonly terminal: Terminal;
   /** Undefined if this screen only shows. */
   readonly steering: Steering | undefined;
+  /** What the mode of a session calls its tickets. */
+  readonly presentationOf: (mode: string) => Promise<Presentation | undefined>;
   /** Leaves the session, which runs in a process of its own. Undefined if it runs in this one. */
   readonly detach: (() => void) | undefined;
 }
@@ -53,6 +56,7 @@ export class Dashboard implements Reporter {
   readonly #stories = new Stories();
   readonly #formatter = new RecordFormatter();
   #opening: Opening | undefined;
+  #presentation: Presentation | undefined;
   #view: View = FIRST_VIEW;
   #screen: Screen | undefined;
   #openScreen: typeof openScreen | undefined;
@@ -156,10 +160,18 @@ export class Dashboard implements Reporter {
 
   #apply(sequence: number, record: UnsealedRecord): void {
     applyRecord(this.#model, sequence, record);
+    if (record.payload_type === "session_opened") this.#learn();
     const at = Date.parse(record.record.received_at);
     const telling = this.#opening === undefined ? BRIEF : { ...BRIEF, output: this.#opening.output };
     for (const { ticket, text, style } of this.#formatter.format(record, telling))
       this.#stories.add({ at, ticket, text, style });
+  }
+
+  #learn(): void {
+    void this.#parts.presentationOf(this.#model.mode).then((presentation) => {
+      this.#presentation = presentation;
+      this.#isChanged = true;
+    });
   }
 
   #open(): void {
@@ -194,6 +206,7 @@ export class Dashboard implements Reporter {
     const hasNotice = this.#notice !== undefined && this.#notice.until > now;
     return {
       model: this.#model,
+      presentation: this.#presentation,
       now,
       events: this.#stories.events,
       story: (ticket_id) => this.#stories.of(ticket_id),

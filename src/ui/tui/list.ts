@@ -40,9 +40,12 @@ export function listLines(scene: Scene, { tickets, selected, filter }: Listed, c
   const shown = isCut ? space - 1 : space;
   const first = Math.max(0, Math.min(place - Math.floor(shown / 2), tickets.length - shown));
   const window = tickets.slice(first, first + shown);
-  const id = Math.min(ID_WIDEST, Math.max(ID_LEAST, ...window.map((ticket) => widthOf(safeLine(ticket.id)))));
+  const id = Math.min(
+    ID_WIDEST,
+    Math.max(ID_LEAST, presentationWidth(scene), ...window.map((ticket) => widthOf(safeLine(ticket.id)))),
+  );
   const lines = [
-    heading(id, columns),
+    heading(scene, id, columns),
     ...window.map((ticket) => row(scene, ticket, ticket.id === selected, id, columns)),
   ];
   if (isCut) lines.push([own(`   ${restWords(tickets, first, shown)}`, "dim")]);
@@ -63,18 +66,24 @@ export function filled(lines: readonly Line[], rows: number): Line[] {
   return Array.from({ length: Math.max(0, rows) }, (_, index) => lines[index] ?? []);
 }
 
-function emptyLine({ model }: Scene, filter: string): Line {
+function emptyLine({ model, presentation }: Scene, filter: string): Line {
   if (filter !== "") return [own(`   nothing matches "${safeLine(filter)}"; Esc shows all`, "dim")];
   const [turn] = model.turns.values();
-  const doing = turn === undefined ? "no ticket yet" : `no ticket yet: ${safeLine(turn.role_id)} is at work`;
+  const none = `no ${presentation?.subjectName ?? "ticket"} yet`;
+  const doing = turn === undefined ? none : `${none}: ${safeLine(turn.role_id)} is at work`;
   return [own(`   ${doing}`, "dim")];
 }
 
-function heading(id: number, columns: number): Line {
+function presentationWidth({ presentation }: Scene): number {
+  return presentation?.subjectName.length ?? 0;
+}
+
+function heading({ presentation }: Scene, id: number, columns: number): Line {
+  const { subjectName = "id", statementName = "title" } = presentation ?? {};
   const wide = columns >= 60;
   return [
     own(
-      `   ${cell("ID", id)}  ${cell("STATE", STATE)}${wide ? `  ${cell("OWNER", OWNER)}  TRY    TIME      $` : ""}  TITLE`,
+      `   ${cell(subjectName.toUpperCase(), id)}  ${cell("STATE", STATE)}${wide ? `  ${cell("OWNER", OWNER)}  TRY    TIME      $` : ""}  ${statementName.toUpperCase()}`,
       "dim",
     ),
   ];

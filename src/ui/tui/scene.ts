@@ -1,9 +1,12 @@
+import type { Presentation } from "../../kernel/presentation.ts";
 import type { SessionModel, SpendModel } from "../model/model.ts";
 import type { Said } from "./stories.ts";
 
 /** Everything the dashboard shows at one instant. Plain data: `dashboardFrame` draws it. */
 export interface Scene {
   readonly model: SessionModel;
+  /** What the session's mode calls its tickets and what they state; undefined until it is known. */
+  readonly presentation?: Presentation | undefined;
   /** Now, in ms since 1970. */
   readonly now: number;
   /** What happened last, oldest first. */

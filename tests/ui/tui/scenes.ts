@@ -1,3 +1,4 @@
+import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
 import { emptyModel } from "../../../src/ui/model/model.ts";
@@ -16,6 +17,7 @@ export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene>
   }
   return {
     model,
+    presentation: schedulePresentation,
     now: Date.parse(model.at) + 5_000,
     events: stories.events,
     story: (id) => stories.of(id),
