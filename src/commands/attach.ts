@@ -7,7 +7,13 @@ import { localize } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
-import { addReporterOptions, type RunOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
+import {
+  addReporterOptions,
+  isForPeople,
+  type RunOptions,
+  readRunOptions,
+  type ReporterOptions,
+} from "./options/run-options.ts";
 import { attend } from "./driver/attendance.ts";
 import { openViewer, type Viewer } from "./driver/viewer.ts";
 import { openHomeOf, readHomeOf } from "./lookup/homes.ts";
@@ -34,7 +40,7 @@ async function attach(
   if (!runOptions.ok) return runOptions;
   const { reporter, ask } = runOptions.value;
   // Answers are written to the inbox; without them the home is only read.
-  if (ask && reporter === "plain") {
+  if (ask && isForPeople(reporter)) {
     return withHome(await openHomeOf(context, named), (home) => show(context, home, home.store, named, reporter));
   }
   return withHome(await readHomeOf(context, named), (home) => show(context, home, undefined, named, reporter));

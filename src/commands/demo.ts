@@ -10,7 +10,7 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { watchSignals } from "./context/signals.ts";
-import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
+import { addReporterOptions, isForPeople, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 
 interface DemoOptions extends ReporterOptions {
   readonly keep?: boolean;
@@ -43,7 +43,7 @@ async function demo(
     return err(failure("usage", `${directory} is not a directory.`, { hint }));
   }
   const { reporter, ask } = runOptions.value;
-  if (options.interactive === true && (!ask || reporter !== "plain")) {
+  if (options.interactive === true && (!ask || !isForPeople(reporter))) {
     return err(failure("usage", "--interactive needs a terminal.", { hint: "Leave it out: the demo runs by itself." }));
   }
   const given = {
@@ -53,7 +53,7 @@ async function demo(
     installed: shipped(),
     plan: shipped("examples", "survey.yaml"),
     "next-plan": shipped("examples", "release-check.yaml"),
-    reporter,
+    reporter: isForPeople(reporter) ? "plain" : reporter,
   };
   const words = [
     ...Object.entries(given).map(([name, value]) => `--${name}=${value}`),

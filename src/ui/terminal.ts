@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { inert } from "./github/inert.ts";
 
 /** Where a command's results go (`out`), its messages (`err`), and where a person types. */
 export interface Terminal {
@@ -22,6 +23,8 @@ export interface Output {
   /** The same for a command that names a session which is found from anywhere by its id; `program` if undefined. */
   anywhere?: string;
   line(text?: string): void;
+  /** Writes a line that commands the program that reads this output. */
+  command(text: string): void;
   /** Why some lines were not written; undefined if all were, or if its reader has gone. */
   readonly lost: string | undefined;
   /** Aborted once no more lines can be written, so a command that only shows something can stop. */
@@ -54,9 +57,11 @@ export function processTerminal(environment: { readonly [name: string]: string |
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
   const screen: Screen = {};
+  // The runner of a GitHub job reads both, so that no line of a file or an agent may look like a command.
+  const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
   return {
-    out: outputOn(stdout, screen),
-    err: outputOn(stderr, screen),
+    out: outputOn(stdout, screen, written),
+    err: outputOn(stderr, screen, written),
     input: stdin,
     hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
     isDumb: environment.TERM === "dumb",
@@ -66,8 +71,10 @@ export function processTerminal(environment: { readonly [name: string]: string |
 /** Errors of a reader that has gone (`| head`, a closed terminal). They end the output and nothing else. */
 const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 
-/** Lines on a stream. Where that is a terminal, they go above the prompt that is open on its `screen`. */
-export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Output {
+const asItIs = (text: string) => text;
+
+/** Lines on a stream, as `written` makes them. Where that is a terminal, they go above the prompt that is open on its `screen`. */
+export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}, written = asItIs): Output {
   const ended = new AbortController();
   let lost: string | undefined;
   stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
@@ -76,6 +83,13 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Outpu
     const isHungUp = code === "EIO" && stream.isTTY;
     if (!NO_READER.has(code) && !isHungUp) lost ??= message;
   });
+  const write = (line: string) => {
+    if (ended.signal.aborted) return;
+    const prompt = stream.isTTY ? screen.prompt : undefined;
+    prompt?.erase();
+    stream.write(`${line}\n`);
+    prompt?.draw();
+  };
   return {
     stream,
     program: "bosun",
@@ -83,13 +97,8 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Outpu
       return lost;
     },
     ended: ended.signal,
-    line(text = "") {
-      if (ended.signal.aborted) return;
-      const prompt = stream.isTTY ? screen.prompt : undefined;
-      prompt?.erase();
-      stream.write(`${text}\n`);
-      prompt?.draw();
-    },
+    line: (text = "") => write(written(text)),
+    command: write,
     bell() {
       if (stream.isTTY) stream.write("\u0007");
     },

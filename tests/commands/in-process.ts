@@ -17,13 +17,15 @@ function paperTerminal(
   const written = { out: "", err: "" };
   const paper = (name: "out" | "err"): Output => {
     const stream = new PassThrough() as unknown as NodeJS.WriteStream;
+    const line = (text = "") => {
+      written[name] += `${text}\n`;
+      lineWritten(text);
+    };
     return {
       stream,
       program: "bosun",
-      line: (text = "") => {
-        written[name] += `${text}\n`;
-        lineWritten(text);
-      },
+      line,
+      command: line,
       lost: undefined,
       ended: new AbortController().signal,
       bell: () => {},

@@ -11,6 +11,7 @@ const OUTPUT: Output = {
   line: () => {},
   lost: undefined,
   ended: new AbortController().signal,
+  command: () => {},
   bell: () => {},
   keepBelow: () => () => {},
   style: (_style, text) => text,

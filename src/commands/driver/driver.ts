@@ -7,11 +7,11 @@ import { keptRecord, latestOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { SAY_OF_LATER } from "../../ui/record-formatter.ts";
+import { githubReporter } from "../../ui/github/reporter.ts";
 import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
 import type { Opening, Reporter } from "../../ui/reporter.ts";
 import { silentReporter } from "../../ui/silent.ts";
-import type { Terminal } from "../../ui/terminal.ts";
 import type { CommandContext } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
 import { nobody } from "../interaction/asker.ts";
@@ -55,7 +55,7 @@ export class Driver {
     this.#parts = parts;
     const { context, home, store, feed, control } = parts;
     const { session_id } = feed;
-    this.#reporter = reporterFor(parts.reporter, context.terminal);
+    this.#reporter = reporterFor(parts.reporter, context);
     const left = () => control.leave("a person left a question open");
     const broken = (error: unknown) => control.broken(error);
     const asker = parts.ask
@@ -115,7 +115,7 @@ export class Driver {
   }
 }
 
-function reporterFor(name: ReporterName, terminal: Terminal): Reporter {
+function reporterFor(name: ReporterName, { terminal, environment }: CommandContext): Reporter {
   switch (name) {
     case "json":
       return jsonReporter(terminal.out);
@@ -123,5 +123,7 @@ function reporterFor(name: ReporterName, terminal: Terminal): Reporter {
       return silentReporter(terminal);
     case "plain":
       return plainReporter(terminal);
+    case "github":
+      return githubReporter(terminal, environment.GITHUB_STEP_SUMMARY);
   }
 }

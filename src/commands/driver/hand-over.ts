@@ -8,6 +8,7 @@ import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
+import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import type { SessionOpening } from "./driver.ts";
 import type { Order, SchedulerMessage } from "./order.ts";
@@ -138,7 +139,7 @@ function tellDetached(
   const log = schedulerLog(home, session_id);
   if (runOptions.reporter === "json")
     out.line(safeJson({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }));
-  if (runOptions.reporter !== "plain") return;
+  if (!isForPeople(runOptions.reporter)) return;
   out.line(out.style("bold", `${session_id} is running in process ${pid}.`));
   out.line(`If it needs you, it waits ${formatDuration(PATIENCE_MS)}, then stops; resume it any time.`);
   tellNext(out, ...next);

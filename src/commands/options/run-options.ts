@@ -28,7 +28,7 @@ export interface RunOptions extends GivenMessage {
   readonly scheduler: SchedulerPlace;
 }
 
-export type ReporterName = "plain" | "json" | "silent";
+export type ReporterName = "plain" | "github" | "json" | "silent";
 
 /** In this process; or in its own process, which outlives this one, with this terminal `attached` or `detached` at once. */
 export type SchedulerPlace = "here" | "attached" | "detached";
@@ -51,13 +51,13 @@ export interface RunFlags extends ReporterOptions {
   readonly foreground?: boolean;
 }
 
-const REPORTERS = ["plain", "json", "silent", "tui"] as const;
+const REPORTERS = ["plain", "github", "json", "silent", "tui"] as const;
 const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
 /** Adds them; `no_input` says what `--no-input` means to the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
   command
-    .option("--reporter <name>", "plain, json or silent")
+    .option("--reporter <name>", "plain, json, silent, or github (the default in a GitHub job)")
     .option("--json", "one JSON object a line on stdout, and nothing else")
     .option("--no-input", no_input);
 }
@@ -77,12 +77,13 @@ export function addRunOptions(command: Command): void {
 
 /** Reads them. Failures: `usage`, and `configuration` for a wrong answers file. */
 export async function readRunOptions(
-  { terminal }: CommandContext,
+  { terminal, environment }: CommandContext,
   options: RunFlags,
 ): Promise<Result<RunOptions, Failure>> {
   const unanswered = oneOf("--unanswered", options.unanswered ?? "stop", POLICIES);
   if (!unanswered.ok) return unanswered;
-  const reporter = oneOf("--reporter", options.reporter ?? (options.json === true ? "json" : "plain"), REPORTERS);
+  const usual = environment.GITHUB_ACTIONS === "true" ? "github" : "plain";
+  const reporter = oneOf("--reporter", options.reporter ?? (options.json === true ? "json" : usual), REPORTERS);
   if (!reporter.ok) return reporter;
   if (options.json === true && reporter.value !== "json") {
     return err(
@@ -111,10 +112,15 @@ export async function readRunOptions(
   });
 }
 
-/** The context for messages beside a session's output: they go to stderr unless the reporter is plain. */
+/** Whether a reporter writes lines for people, who are also asked and told what to type next. */
+export function isForPeople(reporter: ReporterName): boolean {
+  return reporter === "plain" || reporter === "github";
+}
+
+/** The context for messages beside a session's output: they go to stderr unless the reporter writes for people. */
 export function beside(context: CommandContext, { reporter }: Pick<RunOptions, "reporter">): CommandContext {
   const { terminal } = context;
-  return reporter === "plain" ? context : { ...context, terminal: { ...terminal, out: terminal.err } };
+  return isForPeople(reporter) ? context : { ...context, terminal: { ...terminal, out: terminal.err } };
 }
 
 /** The typed word if it is one of these; else `usage` with the nearest. */
