@@ -34,7 +34,8 @@ function costWords(cost_usd: number | null, told_usd = 0): string {
   return told_usd > 0 ? `at least ${dollars(told_usd)}` : "cost unknown";
 }
 
-function dollars(usd: number): string {
+/** `$0.84`. */
+export function dollars(usd: number): string {
   return usd > 0 && usd < 0.01 ? "under $0.01" : `$${usd.toFixed(2)}`;
 }
 
@@ -44,7 +45,7 @@ export function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }:
 }
 
 /** `950`, `41k`, `1.2M`. */
-function short(tokens: number): string {
+export function short(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   if (tokens < 999_500) return `${Math.round(tokens / 1_000)}k`;
   return `${(tokens / 1_000_000).toFixed(1)}M`;

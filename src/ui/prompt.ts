@@ -43,16 +43,16 @@ export async function promptLine({ input, err, isDumb }: Terminal, label: string
   lines.setPrompt(shortened(label, err));
   if (!isDumb) err.stream.write(MARK_PASTES);
   input.on("keypress", watchPaste);
-  lines.prompt();
   const prompt = promptOf(lines, err.stream);
   const release = isDumb ? () => {} : err.keepBelow(prompt);
+  lines.prompt();
   return new Promise((resolve) => {
     let text: string | undefined;
     let isEnded = false;
     const endLine = () => {
-      release();
-      if (!isEnded) err.line();
+      if (!isEnded) err.stream.write("\n");
       isEnded = true;
+      release();
     };
     // The shell has set the terminal's modes and written below the prompt.
     const continued = () => {

@@ -8,7 +8,7 @@ export interface Terminal {
   readonly input: NodeJS.ReadStream;
   /** Whether a person can be asked: input and messages are a terminal, and this is no automatic build. */
   readonly hasPerson: boolean;
-  /** Whether it cannot move its cursor (`TERM=dumb`). */
+  /** Whether its cursor must not be moved: it cannot (`TERM=dumb`), or this is an automatic build. */
   readonly isDumb: boolean;
 }
 
@@ -31,7 +31,10 @@ export interface Output {
   readonly ended: AbortSignal;
   /** Rings the bell of a terminal. */
   bell(): void;
-  /** Keeps a prompt below all lines that are written to this terminal, until the returned function is called. */
+  /**
+   * Keeps a prompt below all lines that are written to this terminal, until the returned function is called. What was kept there until now
+   * is erased, and drawn again then.
+   */
   keepBelow(prompt: OpenPrompt): () => void;
   /** Styles a text if the stream shows styles, with respect to NO_COLOR, FORCE_COLOR and pipes. */
   style(style: Style, text: string): string;
@@ -47,16 +50,16 @@ export interface OpenPrompt {
   draw(): void;
 }
 
-/** The prompt of a terminal, shared by the streams that write to it. */
+/** The prompts of a terminal, shared by the streams that write to it. Only the last is on the screen. */
 interface Screen {
-  prompt?: OpenPrompt | undefined;
+  readonly prompts: OpenPrompt[];
 }
 
 /** The terminal of this process. */
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
-  const screen: Screen = {};
+  const screen: Screen = { prompts: [] };
   // The runner of a GitHub job reads both, so that no line of a file or an agent may look like a command.
   const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
   return {
@@ -64,7 +67,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
     err: outputOn(stderr, screen, written),
     input: stdin,
     hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
-    isDumb: environment.TERM === "dumb",
+    isDumb: automatic || environment.TERM === "dumb",
   };
 }
 
@@ -74,7 +77,7 @@ const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_S
 const asItIs = (text: string) => text;
 
 /** Lines on a stream, as `written` makes them. Where that is a terminal, they go above the prompt that is open on its `screen`. */
-export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}, written = asItIs): Output {
+export function outputOn(stream: NodeJS.WriteStream, screen: Screen = { prompts: [] }, written = asItIs): Output {
   const ended = new AbortController();
   let lost: string | undefined;
   stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
@@ -85,7 +88,7 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}, writte
   });
   const write = (line: string) => {
     if (ended.signal.aborted) return;
-    const prompt = stream.isTTY ? screen.prompt : undefined;
+    const prompt = stream.isTTY ? screen.prompts.at(-1) : undefined;
     prompt?.erase();
     stream.write(`${line}\n`);
     prompt?.draw();
@@ -103,9 +106,14 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}, writte
       if (stream.isTTY) stream.write("\u0007");
     },
     keepBelow(prompt) {
-      screen.prompt = prompt;
+      const { prompts } = screen;
+      prompts.at(-1)?.erase();
+      prompts.push(prompt);
       return () => {
-        screen.prompt = undefined;
+        const isLast = prompts.at(-1) === prompt;
+        const place = prompts.indexOf(prompt);
+        if (place >= 0) prompts.splice(place, 1);
+        if (isLast) prompts.at(-1)?.draw();
       };
     },
     style: (style, text) => styleText(style, text, { stream }),

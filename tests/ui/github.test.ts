@@ -81,7 +81,7 @@ const ENDING: Ending = {
 
 describe("what a GitHub job shows of a session that is left", () => {
   it("is a summary in Markdown", async () => {
-    await expect(summaryMarkdown(NAMING, ENDING)).toMatchFileSnapshot("__snapshots__/github-summary.md");
+    await expect(summaryMarkdown(NAMING, ENDING)).toMatchFileSnapshot("__snapshots__/github-summary.txt");
   });
 
   it("is a note for each ticket in error and for each question that nobody answered", async () => {
