@@ -29,8 +29,8 @@ export interface Output {
   readonly lost: string | undefined;
   /** Aborted once no more lines can be written, so a command that only shows something can stop. */
   readonly ended: AbortSignal;
-  /** Rings the bell of a terminal. */
-  bell(): void;
+  /** Rings the bell of a terminal, and has it show a text on the desktop if it can (OSC 9). The text must be safe. */
+  alert(text: string): void;
   /**
    * Keeps a prompt below all lines that are written to this terminal, until the returned function is called. What was kept there until now
    * is erased, and drawn again then.
@@ -53,13 +53,15 @@ export interface OpenPrompt {
 /** The prompts of a terminal, shared by the streams that write to it. Only the last is on the screen. */
 interface Screen {
   readonly prompts: OpenPrompt[];
+  readonly isDumb?: boolean;
 }
 
 /** The terminal of this process. */
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
-  const screen: Screen = { prompts: [] };
+  const isDumb = automatic || environment.TERM === "dumb";
+  const screen: Screen = { prompts: [], isDumb };
   // The runner of a GitHub job reads both, so that no line of a file or an agent may look like a command.
   const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
   return {
@@ -67,7 +69,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
     err: outputOn(stderr, screen, written),
     input: stdin,
     hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
-    isDumb: automatic || environment.TERM === "dumb",
+    isDumb,
   };
 }
 
@@ -102,8 +104,10 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = { prompts:
     ended: ended.signal,
     line: (text = "") => write(written(text)),
     command: write,
-    bell() {
-      if (stream.isTTY) stream.write("\u0007");
+    alert(text) {
+      if (!stream.isTTY) return;
+      // A terminal that cannot show it ignores the sequence, but for one that knows none.
+      stream.write(screen.isDumb === true ? "\u0007" : `\u0007\u001B]9;${text}\u0007`);
     },
     keepBelow(prompt) {
       const { prompts } = screen;

@@ -28,7 +28,7 @@ function paperTerminal(
       command: line,
       lost: undefined,
       ended: new AbortController().signal,
-      bell: () => {},
+      alert: () => {},
       keepBelow: () => () => {},
       style: (_style, text) => text,
       width: Number.POSITIVE_INFINITY,

@@ -8,7 +8,7 @@ const WAIT = (file: string) => `while ! test -e ${file}; do sleep 0.05; done`;
 
 const PLAN = tinyPlan([
   { task_id: "one", shell: WAIT("one") },
-  { task_id: "two", shell: `${WAIT("two")}`, dependencies: ["one"] },
+  { task_id: "two", shell: WAIT("two"), dependencies: ["one"] },
   { task_id: "three", shell: "true", dependencies: ["two"] },
 ]);
 

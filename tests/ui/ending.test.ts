@@ -12,7 +12,7 @@ const OUTPUT: Output = {
   lost: undefined,
   ended: new AbortController().signal,
   command: () => {},
-  bell: () => {},
+  alert: () => {},
   keepBelow: () => () => {},
   style: (_style, text) => text,
   width: 100,

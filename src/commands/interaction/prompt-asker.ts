@@ -1,13 +1,16 @@
 import type { StoreReader } from "../../store/store.ts";
-import { safeText } from "../../ui/display.ts";
+import { clipped, safeText } from "../../ui/display.ts";
 import { type Place, promptLine, promptQuestion } from "../../ui/prompt.ts";
-import { settledSentence, type Waiting } from "../../ui/waiting.ts";
+import { sentenceFor, settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { Asker, OpenAsk } from "./asker.ts";
 import { askPermission, askPlan, askResult, askReview } from "./decisions.ts";
 import { takenFor } from "./kept.ts";
 import type { Refusal } from "./person-message.ts";
+
+/** Desktops show about two lines. */
+const ALERT_WIDTH = 120;
 
 export interface PromptAskerParts {
   readonly context: CommandContext;
@@ -74,7 +77,7 @@ export class PromptAsker implements Asker {
 
   /** Asks until nothing is open; true if the person has left. */
   async #askAll(): Promise<boolean> {
-    this.#parts.context.terminal.err.bell();
+    this.#alert();
     let isLeft = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#isOver && !isLeft; next = this.#queue.shift()) {
       const isAnswered = await this.#askOne(next);
@@ -84,6 +87,14 @@ export class PromptAsker implements Asker {
     }
     this.#isAsking = false;
     return isLeft;
+  }
+
+  /** Tells a person who looks elsewhere. */
+  #alert(): void {
+    const { context, session_id } = this.#parts;
+    const [first] = this.#queue.flatMap((ask) => ask.waiting());
+    if (first)
+      context.terminal.err.alert(clipped(`Bosun: ${session_id} needs you. ${sentenceFor(first)}`, ALERT_WIDTH));
   }
 
   /** False if the person left without an answer. */
