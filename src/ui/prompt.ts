@@ -195,7 +195,9 @@ function questionLines(output: Output, question: OpenQuestion, place: Place): st
       ? []
       : wrapped(`why: ${question.why}`, width, 2).map((line) => output.style("dim", line))),
     ...optionLines(question, output),
-    ...(usual === undefined || question.options.includes(usual) ? [] : wrapped(`Enter: ${usual}`, width, 2)),
+    ...(usual === undefined || question.options.includes(usual)
+      ? []
+      : wrapped(`suggested (Enter): ${usual}`, width, 2)),
   ];
 }
 
@@ -203,7 +205,7 @@ function optionLines(question: OpenQuestion, output: Output): string[] {
   const counts = isCounted(question.options);
   return question.options.flatMap((option, index) => {
     const before = `  ${counts ? index + 1 : "-"}  `;
-    const mark = option === question.default ? "  (default)" : "";
+    const mark = option === question.default ? "  (suggested: Enter)" : "";
     const [first = "", ...more] = hanging(option, output.width - mark.length, before.length);
     const lines = [before + first, ...more];
     if (mark !== "") lines.push(`${lines.pop()}${output.style("dim", mark)}`);
