@@ -1,7 +1,7 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { answerTo, isBesides, isCounted } from "../config/picked-option.ts";
-import { hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
+import { hanging, wrapped, wrappedLines } from "./display.ts";
 import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
@@ -171,8 +171,10 @@ export async function promptQuestion(
     }
     const answer = answerTo(question, words);
     if (answer.ok) {
-      err.line(err.style("dim", `  ${safeLine(question.question_id)}: ${safeLine(answer.value)}`));
-      if (isBesides(question, answer.value)) err.line(err.style("yellow", `  ${BESIDES}`));
+      for (const line of wrapped(`${question.question_id}: ${answer.value}`, err.width, 2))
+        err.line(err.style("dim", line));
+      if (isBesides(question, answer.value))
+        for (const line of wrapped(BESIDES, err.width, 2)) err.line(err.style("yellow", line));
       return { kind: "text", text: answer.value };
     }
     const { message, hint = "" } = answer.error;
