@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import type { Standing } from "../../src/runtime/feed/standing.ts";
 import { widthOf } from "../../src/lib/text-layout.ts";
 import { LiveLine } from "../../src/ui/live-line.ts";
+import { plainReporter } from "../../src/ui/plain.ts";
+import type { Opening } from "../../src/ui/reporter.ts";
 import { summaryWords } from "../../src/ui/standing-words.ts";
 import { outputOn } from "../../src/ui/terminal.ts";
 
@@ -90,6 +92,24 @@ describe("the live line", () => {
       expect(texts).toBeGreaterThan(2);
       expect(texts).toBeLessThanOrEqual(5);
       line.close();
+    });
+
+    it.each([
+      [true, true, false, true],
+      [false, true, false, false],
+      [true, false, false, false],
+      [true, true, true, false],
+    ])("with stdout %s, stderr %s, dumb %s: is there: %s", (out, err, isDumb, isThere) => {
+      const output = (isTTY: boolean) => {
+        const paper = new PassThrough().on("data", (chunk: Buffer) => void written.push(chunk.toString()));
+        return outputOn(Object.assign(paper, { isTTY, columns: 80 }) as unknown as NodeJS.WriteStream);
+      };
+      const reporter = plainReporter({ out: output(out), err: output(err), isDumb });
+      reporter.begin({ session_id: "s-1", workspace: "/w", now: () => STANDING } as unknown as Opening);
+      vi.advanceTimersByTime(500);
+      expect(lines().some((line) => line.includes("7/20 done"))).toBe(isThere);
+      reporter.close();
+      expect(vi.getTimerCount()).toBe(0);
     });
 
     it("is cut to the terminal's width and never wraps", () => {

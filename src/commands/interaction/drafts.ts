@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { answerTo } from "../../config/picked-option.ts";
 import { makeDirectory } from "../../lib/directory.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
@@ -18,13 +19,15 @@ export class Drafts {
     this.#file = join(this.#folder, "answers-to-send.json");
   }
 
-  /** The kept answers to these questions. */
+  /** The kept answers to these questions, but those that would not be taken. */
   of(questions: readonly OpenQuestion[]): Map<string, string> {
     const all = this.#read();
     return new Map(
-      questions.flatMap(({ question_id }) => {
+      questions.flatMap((question) => {
+        const { question_id } = question;
         const text = Object.hasOwn(all, question_id) ? all[question_id] : undefined;
-        return typeof text === "string" ? [[question_id, text] as const] : [];
+        const answer = typeof text === "string" ? answerTo(question, text) : undefined;
+        return answer?.ok === true ? [[question_id, answer.value] as const] : [];
       }),
     );
   }
