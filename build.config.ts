@@ -6,9 +6,11 @@ const OUT = process.argv[2] ?? "dist";
 
 const shared: BuildOptions = {
   platform: "node",
-  transform: { target: "node22.14" },
+  // React measures and warns in its development build.
+  transform: { target: "node22.14", define: { "process.env.NODE_ENV": '"production"' }, jsx: { runtime: "automatic", development: false } },
   // The first finds its native code beside its own files; the second is needed only for a user's schemas.
-  external: ["better-sqlite3", "ajv/dist/2020.js"],
+  // The third is a tool for developers of Ink, which is not installed.
+  external: ["better-sqlite3", "ajv/dist/2020.js", "react-devtools-core"],
   // The Node build of yaml is CommonJS, whose names a bundle's `import()` does not see.
   resolve: { alias: { yaml: join(import.meta.dirname, "node_modules/yaml/browser/index.js") } },
 };

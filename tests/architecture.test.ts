@@ -20,7 +20,16 @@ const ORDER = [
 ];
 
 /** The rooms of `src/commands`, under the same rule. A command may import all of them, but no other command. */
-const ROOMS = [["context"], ["lookup"], ["options"], ["interaction"], ["presenters"], ["examination"], ["driver"]];
+const ROOMS = [
+  ["context"],
+  ["lookup"],
+  ["options"],
+  ["interaction"],
+  ["presenters"],
+  ["examination"],
+  ["driver"],
+  ["completion"],
+];
 
 /** The crew is external to the product: nothing imports it, and it knows only the wire. */
 const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];
@@ -80,6 +89,7 @@ const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "runtime/time/clock.ts": ["Date.now"],
   "runtime/resume.ts": ["process.env"],
   "ui/plain.ts": ["new Date()"],
+  "ui/tui/dashboard.ts": ["Date.now"],
 };
 
 const OUTER_WORLD_PATTERNS = {
@@ -138,7 +148,7 @@ const COMMANDS = importsOf(SOURCES.find(({ name }) => name === "commands/catalog
 /** The rank of a file or room of `src/commands` in the import order. */
 function floorOf(name: string): number {
   const [, room = ""] = name.split("/");
-  return [...ROOMS, COMMANDS, ["catalogue.ts"], ["main.ts"]].findIndex((row) => row.includes(room));
+  return [...ROOMS, COMMANDS, ["catalogue.ts"], ["complete.ts"], ["main.ts"]].findIndex((row) => row.includes(room));
 }
 
 /** Why a file of the commands may not import another, both relative to `src/`; undefined if it may. */

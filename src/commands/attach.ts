@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { localize } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -68,12 +68,29 @@ async function show(
     isLeft = true;
     enough.abort();
   };
+  let isDetached = false;
+  const detach = () => {
+    isDetached = true;
+    enough.abort();
+  };
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, context.leave, ["SIGINT"]);
   let viewer: Viewer | undefined;
   try {
-    const first = reporter === "json" ? 1 : firstShown(row, live);
+    // The dashboard shows what all earlier records led to.
+    const first = reporter === "json" ? 1 : firstShown(row, live && reporter !== "tui");
     const asking = live ? inbox : undefined;
-    viewer = await openViewer({ context, home, store, inbox: asking, session_id, reporter, first, joins: true, left });
+    viewer = await openViewer({
+      context,
+      home,
+      store,
+      inbox: asking,
+      session_id,
+      reporter,
+      first,
+      joins: true,
+      left,
+      detach,
+    });
     const { requirement, workspace } = row;
     const skipped = first - 1;
     const elsewhere = live ? { elsewhere: { ctrl_c: "detaches", skipped } as const } : {};
@@ -85,7 +102,9 @@ async function show(
     const end = await viewer.follow(isGone, detached);
     if (detached.aborted && !isGone()) {
       await viewer.driver.interaction.end();
+      viewer.close();
       tellDetached(context, session_id, isLeft);
+      if (isDetached) return ok(EXIT_DONE);
       return ok(isLeft ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
     }
     if (!live && row.state !== "closed") terminal.err.line(`${session_id} is not running. This is how it was left:`);
@@ -97,9 +116,9 @@ async function show(
   }
 }
 
-/** A person is shown the latest records of a running session, and none of another: only how it was left. */
-function firstShown({ last_sequence }: SessionRow, live: boolean): number {
-  return live ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
+/** A person is shown the latest records of a running session (`past`), and none of another: only how it was left. */
+function firstShown({ last_sequence }: SessionRow, past: boolean): number {
+  return past ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
 }
 
 function tellDetached({ terminal: { err } }: CommandContext, session_id: string, left: boolean): void {

@@ -36,10 +36,6 @@ export function register(command: Command, run: Run): void {
     .option("--list", "the cases, without running anything")
     .option("--timeout <seconds>", "how long one turn may take", "30")
     .option("--json", "one JSON value on stdout")
-    .addHelpText(
-      "after",
-      "\nExamples:\n  bosun conformance --role worker -- python3 worker.py\n  bosun conformance --role worker --case 'in pieces' --show -- python3 worker.py",
-    )
     .action((program: string[], options: ConformanceOptions) => run((context) => conform(context, program, options)));
 }
 

@@ -55,15 +55,7 @@ export function register(command: Command, run: Run): void {
     .option("--session <id>", "the session's id");
   addReporterOptions(command, "never ask at this terminal");
   command
-    .addHelpText(
-      "after",
-      `
-The role type in your registry is ignored; --agents and --judge assign the seats.
-
-Example, in the folder of Bosun:
-  bosun debate "Python or Go for microservices?" --roles examples/debate-roles.json \\
-    --agents python,go,architect --judge judge --rounds 5 --until stable`,
-    )
+    .addHelpText("after", "\nThe role type in your registry is ignored; --agents and --judge assign the seats.")
     .action((words: string | undefined, options: DebateOptions) => run((context) => debate(context, words, options)));
 }
 

@@ -53,6 +53,7 @@ async function demo(
     installed: shipped(),
     plan: shipped("examples", "survey.yaml"),
     "next-plan": shipped("examples", "release-check.yaml"),
+    // It tells its own story, and shows the session within it.
     reporter: isForPeople(reporter) ? "plain" : reporter,
   };
   const words = [

@@ -5,16 +5,18 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
-import { type ChildWaiting, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
+import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
 import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf, isUnused, otherHomes } from "./context/home.ts";
+import { invocationName } from "./context/invocation.ts";
+import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { cancelFor, keptCommands, keptFor, type KeptMessage } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
 import { lookInto } from "./lookup/homes.ts";
 
-interface InboxOptions {
+interface InboxOptions extends PagerOption {
   readonly json?: boolean;
 }
 
@@ -36,18 +38,23 @@ interface Waits {
 
 /** `bosun inbox`: everything in all homes of this user that needs a person. */
 export function register(command: Command, run: Run): void {
-  command
-    .option("--json", "one JSON value on stdout")
-    .action((options: InboxOptions) => run((context) => inbox(context, options)));
+  command.option("--json", "one JSON value on stdout");
+  addPagerOption(command);
+  command.action((options: InboxOptions) =>
+    run((context) => paged(context, options, options.json !== true, (shown) => inbox(shown, options))),
+  );
 }
 
 async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {
-  const homes = await allHomes(context);
+  const here = homeOf(context);
+  if (!here.ok) return here;
+  const homes = await allHomes(context, here.value);
   if (!homes.ok) return homes;
   const { out, err: messages } = context.terminal;
   const found = homes.value.flatMap(({ waits }) => waits);
-  if (options.json === true) out.line(safeJson(found.flatMap(entriesOf)));
-  else show(out, found);
+  const outputFor = outputs(context, here.value);
+  if (options.json === true) out.line(safeJson(found.flatMap((waits) => entriesOf(outputFor(waits), waits))));
+  else show(out, found, outputFor);
   for (const { trouble } of homes.value) if (trouble !== undefined) messages.line(safeText(trouble.message));
   return ok(EXIT_DONE);
 }
@@ -59,14 +66,12 @@ interface LookedAt {
 }
 
 /** All homes of this user, that of the current directory first. Fails if that one exists and cannot be read. */
-async function allHomes(context: CommandContext): Promise<Result<LookedAt[], Failure>> {
-  const here = homeOf(context);
-  if (!here.ok) return here;
-  const first = await lookInto(context, here.value, (store) => waitsIn(here.value, store));
-  const isMissing = !first.ok && isUnused(context, here.value, first.error);
+async function allHomes(context: CommandContext, here: string): Promise<Result<LookedAt[], Failure>> {
+  const first = await lookInto(context, here, (store) => waitsIn(here, store));
+  const isMissing = !first.ok && isUnused(context, here, first.error);
   if (!first.ok && !isMissing) return first;
   const looked: LookedAt[] = first.ok ? [{ waits: first.value }] : [];
-  for (const home of otherHomes(context, here.value)) {
+  for (const home of otherHomes(context, here)) {
     const other = await lookInto(context, home, (store) => waitsIn(home, store));
     looked.push(other.ok ? { waits: other.value } : { waits: [], trouble: other.error });
   }
@@ -95,24 +100,41 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
   return all;
 }
 
-function entriesOf({ home, row: { session_id, workspace }, waiting, holds, kept }: Waits): object[] {
-  const place = { home, workspace };
+/** The output for what a session waits for. From here, a session of another home is found by its id only if Bosun generated that. */
+function outputs(context: CommandContext, here: string): (waits: Waits) => Output {
+  const { out } = context.terminal;
+  return ({ home }) =>
+    home === here ? out : { ...out, program: invocationName({ ...context, home }), anywhere: out.program };
+}
+
+function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting, holds, kept }: Waits): object[] {
+  const entry = (what: object, command: string) => ({
+    session_id,
+    ...what,
+    home,
+    workspace,
+    next: [localize(out, command)],
+  });
+  const resume = `bosun resume ${session_id}`;
   return [
-    ...waiting.map(({ one, cancelled, answered }) => ({ session_id, ...one, kept: cancelled ?? answered, ...place })),
-    ...holds.map((hold) => ({ session_id, kind: "hold", ...hold, ...place })),
-    ...kept.map((word) => ({ session_id, kind: "kept", ...word, ...place })),
+    ...waiting.map(({ one, cancelled, answered }) => {
+      const said = cancelled ?? answered;
+      return entry({ ...one, kept: said }, said === undefined ? commandFor(session_id, one) : resume);
+    }),
+    ...holds.map((hold) => entry({ kind: "hold", ...hold }, `${resume} --release ${hold.role_id}`)),
+    ...kept.map((word) => entry({ kind: "kept", ...word }, resume)),
   ];
 }
 
 /** Grouped by workspace, in the order of the homes. */
-function show(out: Output, all: readonly Waits[]): void {
+function show(out: Output, all: readonly Waits[], outputFor: (waits: Waits) => Output): void {
   if (all.length === 0) {
     out.line("Nothing waits for you.");
     tellNext(out, "bosun status");
   }
   for (const [workspace, waits] of Map.groupBy(all, ({ row }) => row.workspace)) {
     out.line(out.style("dim", `in ${safeLine(workspace)}`));
-    for (const one of waits) showSession(out, one);
+    for (const one of waits) showSession(outputFor(one), one);
   }
 }
 

@@ -20,12 +20,13 @@ import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext, wordsOf } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
+import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { questionSet, ticketValue } from "./lookup/schedule-state.ts";
 import { ANY_SESSION, resolveTarget, SHOW, type Target } from "./lookup/resolve.ts";
 import { type AgentTurn, showAgentOutput } from "./presenters/agent-output.ts";
 
-interface LogOptions {
+interface LogOptions extends PagerOption {
   readonly follow?: boolean;
 }
 
@@ -41,7 +42,10 @@ export function register(command: Command, run: Run): void {
     .argument(...ANY_SESSION)
     .argument("[ticket]", "only this ticket")
     .option("-f, --follow", "follow the session until it stops");
-  command.action((_session, _ticket, options: LogOptions) => run((context) => log(context, command.args, options)));
+  addPagerOption(command);
+  command.action((_session, _ticket, options: LogOptions) =>
+    run((context) => paged(context, options, options.follow !== true, (shown) => log(shown, command.args, options))),
+  );
 }
 
 async function log(
@@ -142,6 +146,8 @@ function show(story: Story, from: number): number {
     for (const line of formatter.format(record, { ...WHOLE, output })) {
       const ticket = line.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
+      // What led to the record was printed before it.
+      showPrinted(story);
       showProgress(story);
       showLine(story, received_at, { ...line, ticket });
     }

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import { wrappedLines } from "../ui/display.ts";
@@ -40,6 +40,7 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   try {
     const { operands } = program.parseOptions([...argv]);
     const [first, second] = operands;
+    if (first === "complete") return await (await import("./complete.ts")).complete(program, operands.slice(1), around);
     if (first === "help" && second === "all") {
       terminal.out.line(completeHelp(program));
       return EXIT_DONE;
@@ -83,9 +84,21 @@ function newProgram({ out, err }: Terminal): Command {
     });
 }
 
-/** A command with its name and summary only, which is enough for help. */
-function stub(program: Command, { name, group, summary, hidden = false }: CommandEntry): void {
-  program.command(name, { hidden }).summary(summary).description(capital(summary)).helpGroup(group);
+/** A command without its arguments and options, which is enough for the list of commands. */
+function stub(program: Command, { name, group, summary, examples, hidden = false }: CommandEntry): void {
+  program
+    .command(name, { hidden })
+    .summary(summary)
+    .description(capital(summary))
+    .helpGroup(group)
+    .configureHelp({ formatHelp: (command, helper) => withExamples(new Help().formatHelp(command, helper), examples) });
+}
+
+/** Commander has no place for them after the usage. */
+function withExamples(help: string, examples: readonly string[]): string {
+  const [usage = "", ...rest] = help.split("\n\n");
+  const title = examples.length === 1 ? "Example:" : "Examples:";
+  return [usage, [title, ...examples.map((example) => `  ${example}`)].join("\n"), ...rest].join("\n\n");
 }
 
 /** The help with all commands. */

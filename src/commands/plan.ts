@@ -12,6 +12,7 @@ import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
+import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
@@ -20,7 +21,7 @@ import { exportablePlan, planFileText, planOf, type RecordedPlan, withInstructio
 import { waitingOf } from "./lookup/asks.ts";
 import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
 
-interface PlanOptions extends AfterwardsOptions {
+interface PlanOptions extends AfterwardsOptions, PagerOption {
   readonly approve?: boolean;
   readonly reject?: boolean;
   readonly edit?: boolean;
@@ -43,7 +44,11 @@ export function register(command: Command, run: Run): void {
     .option("--no-input", "never ask at this terminal")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
     .option("--json", "one JSON value on stdout");
-  command.action((named: string | undefined, options: PlanOptions) => run((context) => plan(context, named, options)));
+  addPagerOption(command);
+  command.action((named: string | undefined, options: PlanOptions) => {
+    const onlyShows = actionsIn(options) === 0 && options.json !== true;
+    return run((context) => paged(context, options, onlyShows, (shown) => plan(shown, named, options)));
+  });
 }
 
 async function plan(

@@ -6,6 +6,7 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
 import { addRunOptions, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { addRegistryOptions } from "./options/registry.ts";
+import { addSettingOptions } from "./options/ready.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
 import { withUnusedAnswers } from "./interaction/answers.ts";
 import { begin } from "./driver/begin.ts";
@@ -27,29 +28,12 @@ export function register(command: Command, run: Run): void {
     .argument("[requirement]", "what to do; - reads standard input")
     .option("--file <file>", "read the requirement from this file; - reads standard input")
     .option("--plan <file>", "use your own plan, as YAML or JSON; - reads standard input")
-    .option("--cwd <directory>", "the workspace (default: the current directory)")
     .option("--plan-only", "stop when there is a plan, for you to review")
-    .option("--ask-plan", "ask you to approve the plan (the default at a terminal, except for the embedded crew)")
-    .option("--confirm", "ask you to accept the result before the session closes (likewise)")
-    .option("--no-confirm", "do not ask for that")
-    .option("--max-workers <n>", "how many workers may run at once")
-    .option("--isolation <how>", "only none: agents work in the workspace itself")
     .option("--base <ref>", "the commit that worktrees start from")
-    .option("--budget-turns <n>", "stop after this many turns")
-    .option("--budget-tokens <n>", "stop after this many tokens, input and output together")
-    .option("--budget-usd <n>", "stop after this much money")
-    .option("--deadline <duration>", "stop after this time, without the machine's sleep: 90s, 15m, 4h")
     .option("--session <id>", "the session's id; an existing one continues if its inputs are the same");
+  addSettingOptions(command);
   addRegistryOptions(command);
   addRunOptions(command);
-  command.addHelpText(
-    "after",
-    `
-Examples:
-  bosun run --plan plan.yaml
-  bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"
-  bosun run --file requirement.md --manager "python3 manager.py" --plan-only`,
-  );
   command.showHelpAfterError(QUOTE_HINT);
   command.action((words: string | undefined, options: RunCommandOptions) =>
     run((context) => runSession(context, words, options)),

@@ -1,31 +1,32 @@
 import type { Command } from "commander";
 import type { Ledger } from "../kernel/ledger.ts";
 import { spendOf } from "../kernel/spends.ts";
-import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Spent } from "../protocol/payload.ts";
-import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { spentOf, usageOf } from "../runtime/usage.ts";
-import { StorageError } from "../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../store/store.ts";
-import { clipped, safeJson, safeLine } from "../ui/display.ts";
-import { PROSE_WIDTH, tableLines } from "../ui/table.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
+import { wholeScreen } from "../ui/parts.ts";
+import type { Terminal } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { homeOf, isUnused, otherHomesLines, withHome } from "./context/home.ts";
+import { homeOf, isUnused, type OpenHome, otherHomesLines, withHome } from "./context/home.ts";
+import { watchStatus } from "./driver/watch-status.ts";
 import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { markInterrupted } from "./lookup/tickets.ts";
 import { readSession } from "./lookup/view.ts";
-import { type SeenSession, showSession, standing } from "./presenters/session.ts";
+import { type SeenSession, sessionParts, showSession } from "./presenters/session.ts";
+import { holderOf, listParts, sessionList } from "./presenters/session-list.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
   readonly all?: boolean;
+  readonly watch?: boolean;
 }
 
 /** `bosun status`: the state of one session, or the list of all. */
@@ -33,6 +34,7 @@ export function register(command: Command, run: Run): void {
   command
     .argument("[session]", "its id or the beginning of it (default: the running one, else the list of all)")
     .option("-a, --all", "list all sessions, even if one is running")
+    .option("-w, --watch", "keep it on the screen and up to date until the session is closed, or Ctrl-C")
     .option("--json", "one JSON value on stdout")
     .action((named: string | undefined, options: StatusOptions) => run((context) => status(context, named, options)));
 }
@@ -42,6 +44,8 @@ async function status(
   named: string | undefined,
   options: StatusOptions,
 ): Promise<Result<number, Failure>> {
+  const refused = options.watch === true ? unwatchable(context.terminal, options) : undefined;
+  if (refused) return err(refused);
   const opened = await readHomeOf(context, named);
   const missing = named === undefined && !opened.ok ? homeOf(context) : undefined;
   if (!opened.ok && missing?.ok === true && isUnused(context, missing.value, opened.error)) {
@@ -50,15 +54,62 @@ async function status(
   return withHome(opened, async ({ home, store }) => {
     const row = rowToShow(store, named, options);
     if (!row.ok) return row;
-    if (row.value === undefined) return listSessions(store, home, context, options);
-    const owner = store.holder(row.value.session_id);
-    const stored = await readSession(store, home, row.value);
-    if (!stored.ok) return stored;
-    const seen = { ...stored.value, owner };
-    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, home, seen)));
-    else showSession(context, store, seen, Date.now());
+    if (options.watch === true) return watch(context, { home, store }, row.value, options);
+    if (row.value === undefined) return showList(store, home, context, options);
+    const seen = await seenSession(store, home, row.value);
+    if (!seen.ok) return seen;
+    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, home, seen.value)));
+    else showSession(context, store, seen.value, Date.now());
     return ok(EXIT_DONE);
   });
+}
+
+async function seenSession(store: StoreReader, home: string, row: SessionRow): Promise<Result<SeenSession, Failure>> {
+  const owner = store.holder(row.session_id);
+  const stored = await readSession(store, home, row);
+  return stored.ok ? ok({ ...stored.value, owner }) : stored;
+}
+
+/** Shows what the terminal is told now, and again whenever it changes. */
+function watch(
+  context: CommandContext,
+  { home, store }: OpenHome<StoreReader>,
+  row: SessionRow | undefined,
+  options: StatusOptions,
+): Promise<Result<number, Failure>> | Result<number, Failure> {
+  const { out } = context.terminal;
+  if (row === undefined) {
+    if (sessionList(store, false).length === 0) return ok(showEmpty(context, home, options));
+    const parts = () => listParts(out, sessionList(store, false), Date.now());
+    return watchStatus(
+      context,
+      () => store.version(),
+      async () => ok({ parts, isOver: false }),
+    );
+  }
+  const { session_id } = row;
+  return watchStatus(
+    context,
+    () => `${store.version()} ${store.holder(session_id)?.pid}`,
+    async () => {
+      const seen = await seenSession(store, home, row);
+      if (!seen.ok) return seen;
+      const { value } = seen;
+      const parts = () => sessionParts(out, store, value, Date.now());
+      return ok({ parts, isOver: value.row.state === "closed" && value.owner === undefined });
+    },
+  );
+}
+
+/** Why the status cannot be watched; undefined if it can. */
+function unwatchable({ out, isDumb }: Terminal, { json }: StatusOptions): Failure | undefined {
+  const what =
+    json === true
+      ? "--json and --watch cannot be combined."
+      : "--watch needs a terminal, to show the status in its place.";
+  if (json !== true && out.stream.isTTY && !isDumb) return undefined;
+  const hint = "To follow a session line by line: bosun log --follow, or for programs bosun attach --json.";
+  return failure("usage", what, { hint });
 }
 
 function rowToShow(
@@ -137,26 +188,6 @@ function listed(row: SessionRow, owner: Holder | undefined): object {
   return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: owner ?? null };
 }
 
-/** The owner, or why it cannot be read: one broken lock must not hide all sessions. */
-function holderOf(
-  store: StoreReader,
-  { session_id }: SessionRow,
-): { readonly owner?: Holder | undefined; readonly trouble?: Failure } {
-  try {
-    return { owner: store.holder(session_id) };
-  } catch (error) {
-    if (error instanceof StorageError) return { trouble: error.failure };
-    throw error;
-  }
-}
-
-/** A session and its owner, who is read first: what it wrote before it left is in the row. */
-function withHolder(store: StoreReader, row: SessionRow): { readonly row: SessionRow } & ReturnType<typeof holderOf> {
-  const found = holderOf(store, row);
-  const now = store.session(row.session_id);
-  return { row: now.ok ? now.value : row, ...found };
-}
-
 /** What to type first. */
 function showEmpty(context: CommandContext, home: string, { json }: StatusOptions): number {
   const { out } = context.terminal;
@@ -170,45 +201,24 @@ function showEmpty(context: CommandContext, home: string, { json }: StatusOption
   return EXIT_DONE;
 }
 
-function listSessions(
+function showList(
   store: StoreReader,
   home: string,
   context: CommandContext,
   options: StatusOptions,
 ): Result<number, Failure> {
-  const { json } = options;
   const { out, err: messages } = context.terminal;
-  const begun = store.sessions({ parent: null }).filter(isBegun);
-  // The owner of a closed session is not shown to people, and reading it takes time.
-  const needsOwner = (row: SessionRow) => json === true || row.state !== "closed";
-  const sessions = begun.map((row) => (needsOwner(row) ? withHolder(store, row) : { row }));
+  const sessions = sessionList(store, options.json === true);
   let exit_code = EXIT_DONE;
   for (const { row, trouble } of sessions) {
     if (trouble === undefined) continue;
     exit_code = EXIT_ENVIRONMENT;
     messages.line(`${row.session_id}: ${safeLine(trouble.message)}`);
   }
-  const [newest] = sessions;
-  if (newest === undefined) return ok(showEmpty(context, home, options));
-  if (json === true) {
+  if (sessions.length === 0) return ok(showEmpty(context, home, options));
+  if (options.json === true) {
     const objects = sessions.map(({ row, owner, trouble }) => ({ ...listed(row, owner), trouble: trouble?.message }));
     out.line(safeJson(objects));
-    return ok(exit_code);
-  }
-  const now = Date.now();
-  const rows = sessions.map(({ row, owner, trouble }) => [
-    row.session_id,
-    trouble === undefined ? standing(row, owner !== undefined) : `unknown (${row.state})`,
-    formatDuration(now - milliseconds(row.updated_at)),
-    clipped(row.requirement ?? "", PROSE_WIDTH),
-  ]);
-  const columns = [
-    { heading: "SESSION", widest: 40 },
-    { heading: "STATE", widest: 30 },
-    { heading: "AGO" },
-    { heading: "WHAT" },
-  ];
-  for (const line of tableLines(columns, rows, out.width)) out.line(line);
-  tellNext(out, `bosun status ${newest.row.session_id}`);
+  } else for (const line of wholeScreen(listParts(out, sessions, Date.now()))) out.line(line);
   return ok(exit_code);
 }

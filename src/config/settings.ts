@@ -41,13 +41,20 @@ export interface Settings {
   readonly values: ResolvedConfiguration;
   /** Applied to the roles when a session begins, and not recorded. */
   readonly auth_profiles: AuthProfiles;
-  /** The source of each value by its dotted key, `budget.turns`: a flag, a variable, or `file:line`. A default by circumstance has none. */
-  readonly origins: ReadonlyMap<string, string>;
+  /** The source of each value by its dotted key, `budget.turns`. A default by circumstance has none. */
+  readonly origins: ReadonlyMap<string, Origin>;
+}
+
+/** Where a value comes from: which kind of source, and its name, a flag, a variable or `file:line`. */
+export interface Origin {
+  readonly from: "flag" | "environment" | "file" | "default";
+  readonly where: string;
 }
 
 /** The settings of one source. */
 interface Layer {
   readonly value: JsonObject;
+  readonly from: Origin["from"];
   /** The name of the source at a JSON pointer. */
   readonly origin: (pointer: string) => string;
   readonly problems: (findings: readonly Finding[]) => Problem[];
@@ -64,7 +71,7 @@ export async function resolveSettings(sources: SettingSources): Promise<Result<S
   const layers: Layer[] = [];
   const problems: Problem[] = [];
   for (const layer of [
-    fileLayer(shipped("config", "scheduler_config.json"), "."),
+    fileLayer(shipped("config", "scheduler_config.json"), ".", "default"),
     fileLayer(sources.user, "."),
     fileLayer(sources.project, ".."),
     textLayer("environment", environmentTexts(sources.environment), directory),
@@ -101,32 +108,33 @@ function uselessSettings(value: JsonObject): Finding[] {
 }
 
 /** The settings of a file; a relative workspace in it is relative to `base`, seen from the file's folder. */
-function fileLayer(file: string | undefined, base: "." | ".."): Result<Layer, Problem[]> | undefined {
+function fileLayer(
+  file: string | undefined,
+  base: "." | "..",
+  from: "file" | "default" = "file",
+): Result<Layer, Problem[]> | undefined {
   if (file === undefined) return undefined;
   const document = loadDocument(file);
   if (!document.ok) return err([document.error]);
   return ok({
     // If this is no mapping, the check against the schema says so.
     value: document.value.value as JsonObject,
+    from,
     origin: (pointer) => `${file}:${document.value.position(pointer).line}`,
     problems: (findings) => problemsIn(document.value, findings),
     base: resolve(dirname(file), base),
   });
 }
 
-function textLayer(
-  source: "flag" | "environment",
-  texts: readonly GivenText[],
-  base: string,
-): Result<Layer, Problem[]> {
+function textLayer(from: "flag" | "environment", texts: readonly GivenText[], base: string): Result<Layer, Problem[]> {
   const given = givenValues(texts);
   if (!given.ok) return given;
   const value: Record<string, Json> = {};
   for (const { key, value: one } of given.value) putAt(value, key.split("."), one);
-  const origin = (pointer: string) => given.value.find(({ key }) => keyPointer(key) === pointer)?.name ?? source;
+  const origin = (pointer: string) => given.value.find(({ key }) => keyPointer(key) === pointer)?.name ?? from;
   const problems = (findings: readonly Finding[]) =>
     findings.map(({ at: _at, ...finding }) => ({ file: origin(finding.pointer), ...finding }));
-  return ok({ value, origin, problems, base });
+  return ok({ value, from, origin, problems, base });
 }
 
 function putAt(target: Record<string, Json>, path: readonly string[], value: Json): void {
@@ -142,7 +150,7 @@ function putAt(target: Record<string, Json>, path: readonly string[], value: Jso
 }
 
 function merge(layers: readonly Layer[], sources: SettingSources): Settings {
-  const origins = new Map<string, string>();
+  const origins = new Map<string, Origin>();
   const values: Record<string, Json> = {};
   const { roles, at_terminal, directory } = sources;
   const asks = at_terminal && !roles.every(isEmbedded);
@@ -157,7 +165,7 @@ function merge(layers: readonly Layer[], sources: SettingSources): Settings {
     for (const [key, value] of leaves(layer.value, "")) {
       if (JSON.stringify(value) === "{}") continue; // an empty mapping must not replace the settings of the layers below
       putAt(values, key.split("."), key === "workspace" ? resolve(layer.base, value as string) : value);
-      origins.set(key, layer.origin(keyPointer(key)));
+      origins.set(key, { from: layer.from, where: layer.origin(keyPointer(key)) });
     }
   }
   const { auth_profiles = {}, ...resolved } = values;
@@ -169,7 +177,7 @@ function merge(layers: readonly Layer[], sources: SettingSources): Settings {
 }
 
 /** The settings of a mapping by dotted key; inner mappings are opened, except `metadata`, whose content Bosun does not read. */
-function leaves(value: JsonObject, prefix: string): [string, Json][] {
+export function leaves(value: JsonObject, prefix: string): [string, Json][] {
   return Object.entries(value).flatMap(([name, inner]): [string, Json][] => {
     const key = `${prefix}${name}`;
     if (inner === undefined) return [];

@@ -20,6 +20,12 @@ export function wrap(line: string, columns: number): string[] {
   return widthOf(line) <= columns ? [line] : library("wrap-ansi")(line, columns).split("\n");
 }
 
+/** A line as a terminal of so many columns breaks it, which keeps its blanks. It may have styles. */
+export function folded(line: string, columns: number): string[] {
+  if (widthOf(line) <= columns) return [line];
+  return library("wrap-ansi")(line, columns, { hard: true, trim: false, wordWrap: false }).split("\n");
+}
+
 interface Libraries {
   "string-width": typeof stringWidth;
   "cli-truncate": typeof cliTruncate;

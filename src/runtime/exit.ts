@@ -11,6 +11,7 @@ export const EXIT_LIMIT = 5;
 export const EXIT_VERIFICATION = 6;
 export const EXIT_BUSY = 7;
 export const EXIT_INTERNAL = 70;
+export const EXIT_TIMED_OUT = 124;
 export const EXIT_INTERRUPTED = 130;
 export const EXIT_TERMINATED = 143;
 

@@ -64,23 +64,24 @@ function enableWal(database: Database): void {
 }
 
 /**
- * Opens a home's database for reading, also where nothing may be written. `not_found` if the home has none, else as
- * `openForWriting`; a file that is not a database is refused only at the first read.
+ * Opens a home's database for reading, also where nothing may be written. With `untouched` no file is made beside one that nobody has open.
+ * `not_found` if the home has none, else as `openForWriting`; a file that is not a database is refused only at the first read.
  */
-export function openForReading(home: string): Result<Database, Failure> {
+export function openForReading(home: string, untouched = false): Result<Database, Failure> {
   const path = databasePath(home);
   return guarded(path, () => {
     // statSync throws for a file that exists and may not be looked at: existsSync would take it for missing.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return err(noDatabase(home));
     const notFile = notRegularFile(path);
     if (notFile) return err(notFile);
-    const canWrite = unwritable(dirname(path)) === undefined;
-    const file = canWrite || existsSync(`${path}-wal`) ? path : readOnlyCopy(path);
+    const mayWrite = !untouched && unwritable(dirname(path)) === undefined;
+    const file = mayWrite || existsSync(`${path}-wal`) ? path : readOnlyCopy(path);
     return ok(new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
   });
 }
 
-function noDatabase(home: string): Failure {
+/** The failure for a home without a database. */
+export function noDatabase(home: string): Failure {
   return failure("not_found", `There is no Bosun home at ${home}: it has no bosun.db.`, {
     hint: hasLogs(home)
       ? `Its logs are there: ${verifyCommand(home)} To continue a session, put the database back.`
@@ -108,7 +109,7 @@ function notRegularFile(path: string): Failure | undefined {
 const HEADER_VERSIONS = { from: 18, to: 20 };
 
 /**
- * A closed database as bytes to be opened in memory, for a directory where nothing may be written: to read a WAL database SQLite
+ * A closed database as bytes to be opened in memory, for a directory where nothing may be, or is to be, written: to read a WAL database SQLite
  * first creates its `-wal` file, even an empty one, unless the header says otherwise.
  */
 function readOnlyCopy(path: string): Buffer {

@@ -4,7 +4,15 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
-import { type Database, databasePath, openForReading, openForWriting, watchFiles, write } from "./database.ts";
+import {
+  type Database,
+  databasePath,
+  noDatabase,
+  openForReading,
+  openForWriting,
+  watchFiles,
+  write,
+} from "./database.ts";
 import { busy, otherTables, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
@@ -46,14 +54,7 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
 export function openReader(home: string, shared: SharedHome = {}): Result<StoreReader, Failure> {
   const database = openForReading(home);
   if (!database.ok) return database;
-  const migrations = bundledMigrations();
-  const path = databasePath(home);
-  const opened = guardedOpening<StoreReader | undefined>(path, () => {
-    const applied = appliedCount(database.value, migrations, path);
-    if (!applied.ok) return applied;
-    if (applied.value === 0) return ok(undefined);
-    return ok(readerOn(home, database.value, queriesOn(database.value)));
-  });
+  const opened = readingOn(home, database.value);
   if (opened.ok && opened.value !== undefined) return ok(opened.value);
   database.value.close();
   if (!opened.ok) return opened;
@@ -61,6 +62,26 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   if (!made.ok) return made;
   made.value.close();
   return openReader(home, shared);
+}
+
+/** The same, but makes neither tables nor files beside a database that nobody has open: for a look that nobody asked for. */
+export function openUntouched(home: string): Result<StoreReader, Failure> {
+  const database = openForReading(home, true);
+  if (!database.ok) return database;
+  const opened = readingOn(home, database.value);
+  if (opened.ok && opened.value !== undefined) return ok(opened.value);
+  database.value.close();
+  return opened.ok ? err(noDatabase(home)) : opened;
+}
+
+/** A reader on a connection; undefined if the database has no tables yet. */
+function readingOn(home: string, database: Database): Result<StoreReader | undefined, Failure> {
+  const path = databasePath(home);
+  return guardedOpening(path, () => {
+    const applied = appliedCount(database, bundledMigrations(), path);
+    if (!applied.ok) return applied;
+    return ok(applied.value === 0 ? undefined : readerOn(home, database, queriesOn(database)));
+  });
 }
 
 /**

@@ -87,6 +87,37 @@ function worthShowing(tickets: readonly TicketLine[]): readonly TicketLine[] {
   return tickets.filter((ticket) => shown.has(ticket));
 }
 
+/** What a person has to know of first. */
+const URGENT = ["error", "blocked", "discussing", "awaiting_review", "in_progress", "pending"];
+
+/** Of many tickets the most urgent, in the plan's order, and how many others are in which state: in so many rows. */
+export function shortTicketTable(
+  presentation: Presentation,
+  tickets: readonly TicketLine[],
+  output: Output,
+  rows: number,
+): string[] {
+  const [heading = ""] = ticketTable(presentation, tickets, output);
+  const many = Math.floor((rows - 1) / heading.split("\n").length) - 1;
+  if (many < 1) return [];
+  const byUrgency = tickets.toSorted((one, other) => urgency(one) - urgency(other));
+  const first = new Set(byUrgency.slice(0, many));
+  const others = Map.groupBy(byUrgency.slice(many), ({ status }) => status);
+  const counts = [...others].map(([status, { length }]) => `${length} ${status}`).join(", ");
+  const shown = ticketTable(
+    presentation,
+    tickets.filter((ticket) => first.has(ticket)),
+    output,
+  );
+  return [...shown.flatMap((line) => line.split("\n")), output.style("dim", clipped(`and ${counts}`, output.width))];
+}
+
+function urgency({ status, interrupted }: TicketLine): number {
+  if (interrupted === true) return 0;
+  const rank = URGENT.indexOf(status);
+  return rank < 0 ? URGENT.length : rank;
+}
+
 /** A table of tickets in the plan's order, coloured by their states. */
 export function ticketTable(presentation: Presentation, tickets: readonly TicketLine[], output: Output): string[] {
   const columns = columnsFor(presentation);

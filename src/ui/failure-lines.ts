@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { JsonObject } from "../lib/json.ts";
+import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, safeText } from "./display.ts";
 import { wordsOf } from "./words.ts";
@@ -57,12 +57,11 @@ function failedResults(payload: JsonObject): JsonObject[] {
 
 /** The results of a subject's checks, one for each criterion. */
 export function resultsOf({ results }: JsonObject): JsonObject[] {
-  return (Array.isArray(results) ? results : []) as JsonObject[];
+  return listOf(results).map(objectOf);
 }
 
 function whyFailed({ criterion, exit_code, output, signal, timed_out }: JsonObject): string {
-  const { command } = (criterion ?? {}) as JsonObject;
-  const program = Array.isArray(command) ? wordsOf(command[0]) : "";
+  const program = wordsOf(listOf(objectOf(criterion).command)[0]);
   // The shell that starts a check names the check's program; a program in the check that is missing has another name.
   if (exit_code === 127 && wordsOf(output).trimEnd().endsWith(`${program}: not found`)) return `not found: ${program}`;
   if (timed_out === true) return "timed out";

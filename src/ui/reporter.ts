@@ -11,6 +11,8 @@ import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 export interface Reporter {
   /** A record that is not shown, but explains later ones. Comes before `begin`. */
   earlier?(record: UnsealedRecord): void;
+  /** It shows the state that all records led to, and is told of each earlier one. Otherwise only of those that later lines need. */
+  readonly needsAll?: boolean;
   begin(opening: Opening): void;
   event(event: SessionEvent): void;
   /** A person is needed, and none is asked here: shows how to answer from anywhere. */

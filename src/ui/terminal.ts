@@ -73,6 +73,12 @@ export function processTerminal(environment: { readonly [name: string]: string |
   };
 }
 
+/** An output that keeps its lines, for a screen; else like the other. */
+export function paperLike(output: Output): Output & { readonly lines: readonly string[] } {
+  const lines: string[] = [];
+  return { ...output, lines, line: (text = "") => void lines.push(...text.split("\n")) };
+}
+
 /** Errors of a reader that has gone (`| head`, a closed terminal). They end the output and nothing else. */
 const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 

@@ -116,6 +116,24 @@ it("shows what waits in all homes, the nearest first, and skips dead ones", asyn
   expect([unfound.code, unfound.stderr]).toEqual([2, expect.stringContaining(other?.home ?? "?")]);
 });
 
+it("names the home in the command that answers a session whose id another home may have too", async () => {
+  const here = rig();
+  const { root, at, asking } = folders(here);
+  for (const name of ["one", "two"]) await asking(name, "--session", "nightly");
+  const id = await asking("three");
+  const seen = JSON.parse((await at("one", "inbox", "--json")).stdout) as (Entry & { next: string[] })[];
+  const nexts = seen.map(({ next }) => next[0] ?? "");
+  expect(nexts).toContain("bosun answer nightly c1.name Ada");
+  expect(nexts).toContain(`bosun answer ${id} c1.name Ada`);
+  const other = nexts.find((command) => command.includes("--home")) ?? "";
+  const screen = (await at("one", "inbox")).stdout;
+  for (const command of nexts) expect(screen).toContain(`      ${command}\n`);
+  expect((await at("one", ...other.split(" ").slice(1))).stdout).toContain("Kept for nightly");
+  const open = JSON.parse((await at("one", "inbox", "--json")).stdout) as (Entry & { kept?: string })[];
+  const kept = open.filter((entry) => entry.kept !== undefined).map(({ workspace }) => workspace);
+  expect(kept).toEqual([join(root, "two")]);
+});
+
 it("says what to type first where nothing has run yet", async () => {
   const { at } = folders(rig());
   const first = await at("new", "status");

@@ -227,6 +227,9 @@ describe("a child session", () => {
     const reader = value(openReader(here.home));
     await until("the child to stop", () => reader.holder(child) === undefined);
     reader.close();
+    const waited = await typed(here, ["wait", "s", "--until", "input"]);
+    const next = `  bosun resume ${child} --release one\n  bosun attach s\n`;
+    expect(waited).toMatchObject({ code: 4, stdout: "", stderr: expect.stringContaining(next) as string });
     writeFileSync(join(here.workspace, "open"), "");
     const unheeded = await typed(here, ["resume", child, "--unanswered", "default"]);
     expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining("--unanswered")]);

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { typed } from "./in-process.ts";
@@ -53,4 +53,33 @@ it("status and log show the latest progress of a ticket's turn, and a followed l
   expect(await log("build")).toMatch(/step 300 of 400", the latest of 300\n\S+ build +in_progress -> awaiting_review/);
   expect(await log()).not.toContain("progress of");
   expect(await status()).not.toContain("step 300");
+});
+
+/** Says which attempt it is, waits for that attempt's file, and fails the first time. */
+const TWICE = `
+echo begun >> attempts; n=$(wc -l < attempts | tr -d ' '); echo "attempt $n begins"
+until [ -e go$n ]; do sleep 0.05; done
+echo "attempt $n ends"; [ $n = 2 ]`;
+
+it("a followed log goes on with what the next attempt's agent prints", async () => {
+  const here = rig();
+  const config = here.write("config.json", JSON.stringify({ retry_backoff_ms: 1 }));
+  const plan = here.write("plan.json", tinyPlan([{ task_id: "build", shell: TWICE }]));
+  const running = here.start(["run", "--plan", plan, "--config", config]);
+  await until("the first attempt", () => existsSync(join(here.workspace, "attempts")));
+  const follower = here.start(["log", "build", "-f"]);
+  for (const attempt of ["1", "2"]) {
+    await until(`attempt ${attempt}`, () => follower.stdout().includes(`attempt ${attempt} begins\n`));
+    expect(follower.stdout()).not.toContain(`attempt ${attempt} ends`);
+    writeFileSync(join(here.workspace, `go${attempt}`), "");
+  }
+  expect((await running.done).code).toBe(0);
+  const { code, stdout } = await follower.done;
+  expect(code).toBe(0);
+  const told = stdout
+    .split("\n")
+    .flatMap((line) => /\| (attempt \d \w+)$|-> (blocked|done)\b/.exec(line)?.slice(1) ?? []);
+  // The first line was there before the log, or not.
+  const later = told.filter((words) => words !== undefined && words !== "attempt 1 begins");
+  expect(later).toEqual(["attempt 1 ends", "blocked", "attempt 2 begins", "attempt 2 ends", "done"]);
 });

@@ -13,6 +13,7 @@ interface TerminalOptions {
   /** Variables of the command alone. */
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 /** A real terminal with a command line in it. */
@@ -22,7 +23,11 @@ export interface Pane {
   type(...keys: string[]): void;
   /** Pastes a text as bracketed paste. */
   paste(text: string): void;
-  resize(columns: number): void;
+  resize(columns: number, rows?: number): void;
+  /** Only what is on the screen now, without what has scrolled away. */
+  visible(): string;
+  /** Whether the program has the alternate screen, which hides the normal one. */
+  isAlternate(): boolean;
   /** Sets the modes of the terminal that a shell expects. */
   sane(): void;
   /** Waits until the text is on the screen so many times. */
@@ -37,18 +42,27 @@ export interface Pane {
   hangUp(): void;
 }
 
-/** Types a command line of the product in a new terminal, in the workspace. */
+/** Types a command line of the product in a new terminal, in the workspace, with the plain reporter. */
 export function open(here: Rig, args: readonly string[], env: Record<string, string> = {}, columns = 110): Pane {
+  return openDashboard(here, args, { env: { BOSUN_REPORTER: "plain", ...env }, columns });
+}
+
+/** The same with the usual reporter, which is the dashboard. */
+export function openDashboard(
+  here: Rig,
+  args: readonly string[],
+  more: Omit<TerminalOptions, "environment"> = {},
+): Pane {
   endAfterwards(here);
   const environment = { ...here.environment, BOSUN_HOME: here.home };
-  return openTerminal(here.workspace, [process.execPath, built("cli.js"), ...args], { environment, env, columns });
+  return openTerminal(here.workspace, [process.execPath, built("cli.js"), ...args], { environment, ...more });
 }
 
 /** Types any command line in a new terminal, in a directory. */
 export function openTerminal(
   directory: string,
   command: readonly string[],
-  { environment = process.env, env = {}, columns = 110 }: TerminalOptions = {},
+  { environment = process.env, env = {}, columns = 110, rows = 50 }: TerminalOptions = {},
 ): Pane {
   opened += 1;
   const socket = `bosun-${process.pid}-${opened}-${performance.now().toFixed(0)}`;
@@ -64,7 +78,15 @@ export function openTerminal(
       env: { ...environment, TERM: "xterm-256color" },
       encoding: "utf8",
     });
-  tmux("new-session", "-d", "-x", `${columns}`, "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);
+  tmux(
+    "new-session",
+    "-d",
+    "-x",
+    `${columns}`,
+    "-y",
+    `${rows}`,
+    `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`,
+  );
   const screen = () => tmux("capture-pane", "-p", "-S", "-200");
   return {
     screen,
@@ -73,7 +95,9 @@ export function openTerminal(
       tmux("set-buffer", text);
       tmux("paste-buffer", "-p");
     },
-    resize: (to) => void tmux("resize-window", "-x", `${to}`),
+    resize: (to, tall) => void tmux("resize-window", "-x", `${to}`, ...(tall === undefined ? [] : ["-y", `${tall}`])),
+    isAlternate: () => tmux("display-message", "-p", "#{alternate_on}").trim() === "1",
+    visible: () => tmux("capture-pane", "-p"),
     sane: () => void execFileSync("sh", ["-c", `stty sane < ${tmux("display-message", "-p", "#{pane_tty}")}`]),
     shows: (text, times = 1) =>
       until(

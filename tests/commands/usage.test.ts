@@ -124,6 +124,8 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--deadline", "soon"], 2, "--deadline"],
   [["run", "--plan", "good.json", "--deadline", "0s"], 2, "--deadline"],
   [["resume", "--deadline", "0s"], 2, "--deadline"],
+  [["wait", "--timeout", "10"], 2, "10m"],
+  [["wait", "--until", "inptu"], 2, "Did you mean input?"],
   ...["turns", "tokens", "usd"].map(
     (kind): Wrong => [["run", "--plan", "good.json", `--budget-${kind}`, "0"], 2, `--budget-${kind}`],
   ),
@@ -324,7 +326,8 @@ describe("help", () => {
     here.write("workspace/plan.yaml", GOOD);
     here.write("workspace/requirement.md", "Write a page about tides\n");
     process.chdir(here.workspace);
-    const examples = (await typed(here, ["run", "--help"])).stdout.split("Examples:\n")[1]?.trimEnd().split("\n") ?? [];
+    const examples =
+      (await typed(here, ["run", "--help"])).stdout.split("Examples:\n")[1]?.split("\n\n")[0]?.split("\n") ?? [];
     expect(examples).toHaveLength(3);
     const codes = examples.map((example) => {
       const words = execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${example}`], { encoding: "utf8" });
@@ -337,7 +340,7 @@ describe("help", () => {
 
 describe("exit codes", () => {
   it("are those of the public table, for every failure code", () => {
-    expect(new Set(Object.values(EXIT_CODE_OF))).toEqual(new Set([2, 3, 4, 5, 6, 7, 70, 130]));
+    expect(new Set(Object.values(EXIT_CODE_OF))).toEqual(new Set([2, 3, 4, 5, 6, 7, 70, 124, 130]));
     expect(EXIT_CODE_OF).toMatchObject({
       usage: 2,
       configuration: 3,

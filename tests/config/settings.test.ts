@@ -111,7 +111,7 @@ describe("of several sources", () => {
     const left: Partial<SettingSources> & { [key: string]: unknown } = { ...all };
     for (const name of order) {
       const settings = await resolved(left);
-      seen.push([settings.values.max_workers, place.plain(settings.origins.get("max_workers") ?? "")]);
+      seen.push([settings.values.max_workers, place.plain(settings.origins.get("max_workers")?.where ?? "")]);
       delete left[name];
     }
     seen.push((await resolved(left)).values.max_workers);
@@ -170,15 +170,15 @@ describe("of several sources", () => {
         BOSUN_MAX_WORKERS: "",
       },
     });
-    const given = [...settings.origins].filter(([, where]) => !where.startsWith(shipped()));
-    const told = given.map(([key, where]) => `${key} (${place.plain(where)})`);
+    const given = [...settings.origins].filter(([, { from }]) => from !== "default");
+    const told = given.map(([key, { from, where }]) => `${key} (${from} ${place.plain(where)})`);
     expect(told.toSorted()).toEqual([
-      "budget.turns (~/c.yaml:4)",
-      "budget.usd (BOSUN_BUDGET_USD)",
-      "max_retries (~/c.yaml:2)",
-      "metadata (~/c.yaml:5)",
-      "retry_backoff_ms (BOSUN_RETRY_BACKOFF_MS)",
-      "timeout_s (BOSUN_TIMEOUT_S)",
+      "budget.turns (file ~/c.yaml:4)",
+      "budget.usd (environment BOSUN_BUDGET_USD)",
+      "max_retries (file ~/c.yaml:2)",
+      "metadata (file ~/c.yaml:5)",
+      "retry_backoff_ms (environment BOSUN_RETRY_BACKOFF_MS)",
+      "timeout_s (environment BOSUN_TIMEOUT_S)",
     ]);
     const { max_retries, metadata, retry_backoff_ms, timeout_s, max_workers, budget } = settings.values;
     expect([max_retries, metadata, retry_backoff_ms, timeout_s, max_workers]).toEqual([

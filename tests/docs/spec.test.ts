@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { requestLine } from "../../src/agents/cli/dialects/envelope.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
+import { CATALOGUE } from "../../src/commands/catalogue.ts";
 import type { Answer, TurnContext, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
@@ -160,6 +161,11 @@ describe("the text of SPEC.md", () => {
     const told = table("code", "meaning").flatMap(([codes]) => (codes ?? "").split(", ").map(Number));
     const real = Object.entries(exits).flatMap(([name, code]) => (name.startsWith("EXIT_") ? [code as number] : []));
     expect(told).toEqual(real.toSorted((a, b) => a - b));
+  });
+
+  it("lists every command with its summary", () => {
+    const told = table("command", "what it does").map(([name, summary]) => [coded(name)[0], summary]);
+    expect(told).toEqual(CATALOGUE.map(({ name, summary }) => [name, summary]));
   });
 
   test.each(["sh", "py"])("quotes the minimal worker in %s unchanged", (ending) => {

@@ -5,6 +5,7 @@ import { agentsOf } from "./agents.ts";
 import { Crew } from "./crew.ts";
 import { Driver } from "./driver.ts";
 import { FamilyRules } from "./family-rules.ts";
+import { ModelRules } from "./model-rules.ts";
 import { MODES } from "./modes.ts";
 import { People } from "./people.ts";
 import { CALM, scenarioOf } from "./scenario.ts";
@@ -53,6 +54,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
   const driver = new Driver(world, mode, crew, agentsOf(world, crew));
   const rules = new FamilyRules(world);
   rules.onPlan = (tasks) => crew.plan.replace(tasks);
+  const shown = new ModelRules(world);
   let commits = 0;
   world.processes.onWork = (process) => checkWork(world, process);
   world.database.onCommit = (lease, commit) => {
@@ -61,6 +63,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
     checkAttempts(world, lease, commit);
     checkRow(world, lease, commit);
     checkAsks(world, commit);
+    shown.check(lease, commit);
     people.observe(lease, commit);
     commits += 1;
     if (commits % 8 === 0) compareMemory(world, driver.current);

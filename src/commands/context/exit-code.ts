@@ -9,12 +9,13 @@ import {
   EXIT_INTERRUPTED,
   EXIT_LIMIT,
   EXIT_PERSON_NEEDED,
+  EXIT_TIMED_OUT,
   EXIT_USAGE,
   EXIT_VERIFICATION,
   exitCodeOf,
 } from "../../runtime/exit.ts";
 
-/** The exit code of a failed command. Failures of agents never end a command: those are 70, a bug. */
+/** The exit code of a failed command. Failures of agents never end a command: those are 70, a bug; but `wait` has a time limit too. */
 export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   usage: EXIT_USAGE,
   not_found: EXIT_USAGE,
@@ -39,7 +40,7 @@ export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   stale_lease: EXIT_BUSY,
   interrupted: EXIT_INTERRUPTED,
   cancelled: EXIT_INTERRUPTED,
-  timeout: EXIT_INTERNAL,
+  timeout: EXIT_TIMED_OUT,
   idle_timeout: EXIT_INTERNAL,
   agent_failed: EXIT_INTERNAL,
   no_answer: EXIT_INTERNAL,

@@ -1,9 +1,10 @@
 import { ok, type Result } from "../../lib/result.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import { keptRecord, latestOf } from "../../store/kept-record.ts";
+import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { SAY_OF_LATER } from "../../ui/record-formatter.ts";
@@ -12,10 +13,12 @@ import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
 import type { Opening, Reporter } from "../../ui/reporter.ts";
 import { silentReporter } from "../../ui/silent.ts";
+import { Dashboard } from "../../ui/tui/dashboard.ts";
 import type { CommandContext } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
-import { nobody } from "../interaction/asker.ts";
+import { type Asker, nobody } from "../interaction/asker.ts";
 import type { SessionControl } from "../interaction/control.ts";
+import { DashboardAsker } from "../interaction/dashboard-asker.ts";
 import { Interaction, type InteractionParts } from "../interaction/interaction.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
 import type { ReporterName } from "../options/run-options.ts";
@@ -34,6 +37,8 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
   readonly reporter: ReporterName;
   /** Whether the person at this terminal is asked. */
   readonly ask: boolean;
+  /** Has this process leave the session to the one that runs it; undefined if that is this one. */
+  readonly detach?: (() => void) | undefined;
 }
 
 /** What the driver does not know of a session that it shows. */
@@ -55,24 +60,31 @@ export class Driver {
     this.#parts = parts;
     const { context, home, store, feed, control } = parts;
     const { session_id } = feed;
-    this.#reporter = reporterFor(parts.reporter, context);
     const left = () => control.leave("a person left a question open");
     const broken = (error: unknown) => control.broken(error);
-    const asker = parts.ask
-      ? new PromptAsker({ context, home, store, session_id, left, broken })
-      : nobody(this.#reporter);
+    const asking = { context, home, store, session_id, broken };
+    let asker: Asker | undefined;
+    if (parts.reporter === "tui") {
+      const steering = parts.ask ? new DashboardAsker(asking, control) : undefined;
+      const dashboard = new Dashboard({ terminal: context.terminal, steering, detach: parts.detach });
+      if (steering) steering.dashboard = dashboard;
+      this.#reporter = dashboard;
+      asker = steering;
+    } else {
+      this.#reporter = reporterFor(parts.reporter, context);
+      if (parts.ask) asker = new PromptAsker({ ...asking, left });
+    }
+    asker ??= nobody(this.#reporter);
     this.interaction = new Interaction({ ...parts, asker });
     this.#children = new ChildrenWatch(store, session_id, this.#reporter);
   }
 
   /** Shows what the session is about. `skipped` earlier records are not shown, but may explain later ones. */
   begin(opening: SessionOpening, skipped: number): void {
-    const { home, store, feed, control, reporter } = this.#parts;
+    const { home, feed, control, reporter } = this.#parts;
     const { session_id } = feed;
     if (skipped > 0 && this.#reporter.earlier) {
-      this.#reporter.earlier(keptRecord(store, session_id, 1));
-      for (const record of latestOf(store, { session_id, last_sequence: skipped }, SAY_OF_LATER))
-        this.#reporter.earlier(record);
+      for (const record of this.#earlierRecords(skipped)) this.#reporter.earlier(record);
     }
     this.#reporter.begin({
       ...opening,
@@ -86,6 +98,14 @@ export class Driver {
     feed.subscribe((event) => this.interaction.event(event));
     const look = () => void this.#children.look().catch((error: unknown) => control.broken(error));
     if (reporter !== "silent") this.#looking = setInterval(look, LOOK_EVERY_MS);
+  }
+
+  *#earlierRecords(skipped: number): Generator<UnsealedRecord> {
+    const { store, feed } = this.#parts;
+    const { session_id } = feed;
+    if (this.#reporter.needsAll === true) return yield* recordsOf(store, session_id, 1, skipped);
+    yield keptRecord(store, session_id, 1);
+    yield* latestOf(store, { session_id, last_sequence: skipped }, SAY_OF_LATER);
   }
 
   /**
@@ -115,7 +135,7 @@ export class Driver {
   }
 }
 
-function reporterFor(name: ReporterName, { terminal, environment }: CommandContext): Reporter {
+function reporterFor(name: Exclude<ReporterName, "tui">, { terminal, environment }: CommandContext): Reporter {
   switch (name) {
     case "json":
       return jsonReporter(terminal.out);

@@ -49,6 +49,7 @@ export async function handOver(
   const scheduler = started.value;
   const left = () => scheduler.say({ kind: "left" });
   const inbox = isAttached ? store : undefined;
+  const detached = new AbortController();
   let viewer: Viewer | undefined;
   let isBegun = false;
   const signals = watchSignals(
@@ -66,7 +67,8 @@ export async function handOver(
     ["SIGINT"],
   );
   try {
-    viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left });
+    const detach = isAttached ? () => detached.abort() : undefined;
+    viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left, detach });
     const { driver } = viewer;
     const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
     // What is known already is shown while the scheduler starts.
@@ -82,7 +84,14 @@ export async function handOver(
       return ok(EXIT_DONE);
     }
     if (!isAttached) begin();
-    const end = await viewer.follow(scheduler.isGone);
+    const end = await viewer.follow(scheduler.isGone, detached.signal);
+    if (detached.signal.aborted && !scheduler.isGone()) {
+      await driver.interaction.end();
+      viewer.close();
+      scheduler.letGo();
+      tellDetached(context, home, order, scheduler.pid);
+      return ok(EXIT_DONE);
+    }
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
     return await viewer.end(end, { exited, isTimed: true });
   } finally {

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { makeDirectory } from "../../lib/directory.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 
 /** How much of the file is shown, in characters. */
@@ -42,4 +42,10 @@ export function lastWords(home: string, session_id: string): string {
   }
   const words = (text.split(FIRST_LINE).at(-1) ?? "").slice(-WORDS_SHOWN).trim();
   return words === "" ? "." : `, saying:\n${words}`;
+}
+
+/** Why a session has neither an owner nor a recorded end. */
+export function vanished(home: string, session_id: string): Failure {
+  const what = `The scheduler of ${session_id} exited unexpectedly${lastWords(home, session_id)}`;
+  return failure("internal", what, { hint: "What was committed is safe." });
 }

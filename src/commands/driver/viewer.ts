@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { StoredFeed } from "../../runtime/feed/stored.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -10,7 +10,7 @@ import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
 import { storedSnapshot } from "../presenters/ending.ts";
 import { Driver } from "./driver.ts";
-import { lastWords } from "./scheduler-log.ts";
+import { vanished } from "./scheduler-log.ts";
 
 export interface ViewerParts {
   readonly context: CommandContext;
@@ -26,6 +26,8 @@ export interface ViewerParts {
   readonly joins?: boolean;
   /** The person at this terminal leaves a question open. */
   readonly left: () => void;
+  /** The person at the dashboard leaves the session running. */
+  readonly detach?: (() => void) | undefined;
 }
 
 /** The driver of a session that this process does not run. It only reads; answers go through the inbox. */
@@ -40,7 +42,7 @@ export interface Viewer {
 
 /** Throws a `StorageError`. */
 export async function openViewer(parts: ViewerParts): Promise<Viewer> {
-  const { context, home, store, inbox, session_id, reporter, first, joins = false, left } = parts;
+  const { context, home, store, inbox, session_id, reporter, first, joins = false, left, detach } = parts;
   const over = new AbortController();
   const control = new InboxControl({ inbox, session_id, left, over: over.signal });
   const feed = await StoredFeed.open({
@@ -51,7 +53,7 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
     joins,
   });
   const ask = inbox !== undefined;
-  const driver = new Driver({ context, home, store, feed, control, reporter, ask, attended: () => true });
+  const driver = new Driver({ context, home, store, feed, control, reporter, ask, detach, attended: () => true });
   return {
     feed,
     driver,
@@ -69,9 +71,4 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
       driver.close();
     },
   };
-}
-
-function vanished(home: string, session_id: string): Failure {
-  const what = `The scheduler of ${session_id} exited unexpectedly${lastWords(home, session_id)}`;
-  return failure("internal", what, { hint: "What was committed is safe." });
 }

@@ -128,6 +128,6 @@ function notifyFinding(context: CommandContext, settings: Result<Settings, Failu
     name,
     state: "missing",
     what: `notify.command runs ${JSON.stringify(program)}, which ${why}`,
-    hint: `${remedy}, or correct the setting in ${settings.value.origins.get("notify.command") ?? "notify.command"}.`,
+    hint: `${remedy}, or correct the setting in ${settings.value.origins.get("notify.command")?.where ?? "notify.command"}.`,
   };
 }

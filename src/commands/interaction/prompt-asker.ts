@@ -1,7 +1,7 @@
 import type { StoreReader } from "../../store/store.ts";
-import { clipped, safeText } from "../../ui/display.ts";
+import { safeText } from "../../ui/display.ts";
 import { promptLine, type Typed } from "../../ui/prompt.ts";
-import { type OpenQuestion, sentenceFor, settledSentence, type Waiting } from "../../ui/waiting.ts";
+import { alertWords, type OpenQuestion, settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { Asker, OpenAsk } from "./asker.ts";
@@ -16,9 +16,6 @@ type Decision = Exclude<Waiting, OpenQuestion>;
 const LEFT: Typed = { kind: "left" };
 const ANSWERED: Typed = { kind: "text", text: "" };
 const SETTLED = { kind: "settled" } as const;
-
-/** Desktops show about two lines. */
-const ALERT_WIDTH = 120;
 
 export interface PromptAskerParts {
   readonly context: CommandContext;
@@ -75,6 +72,11 @@ export class PromptAsker implements Asker {
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
+  /** Settles when nothing is asked any more, because all is answered or the person has left. */
+  settled(): Promise<void> {
+    return this.#done;
+  }
+
   end(): Promise<void> {
     this.#over.abort();
     return this.#done;
@@ -86,7 +88,13 @@ export class PromptAsker implements Asker {
 
   /** Asks until nothing is open; true if the person has left. */
   async #askAll(): Promise<boolean> {
-    this.#alert();
+    const { context, session_id } = this.#parts;
+    context.terminal.err.alert(
+      alertWords(
+        session_id,
+        this.#queue.flatMap((ask) => ask.waiting()),
+      ),
+    );
     let isLeft = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#isOver && !isLeft; next = this.#queue.shift()) {
       const isAnswered = await this.#askOne(next);
@@ -96,14 +104,6 @@ export class PromptAsker implements Asker {
     }
     this.#isAsking = false;
     return isLeft;
-  }
-
-  /** Tells a person who looks elsewhere. */
-  #alert(): void {
-    const { context, session_id } = this.#parts;
-    const [first] = this.#queue.flatMap((ask) => ask.waiting());
-    if (first)
-      context.terminal.err.alert(clipped(`Bosun: ${session_id} needs you. ${sentenceFor(first)}`, ALERT_WIDTH));
   }
 
   /** False if the person left without an answer. */

@@ -1,6 +1,6 @@
 import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { SessionRow, StateRow, StoredSession, StoreReader } from "../../store/store.ts";
 
 interface Entry {
   /** The first letter of generated session ids. */
@@ -57,6 +57,12 @@ export const DISCUSSIONS = [...ENTRIES].flatMap(([name, { discusses }]) => (disc
 export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
   const subject = ENTRIES.get(mode)?.subject;
   return subject !== undefined && reader.value(session_id, subject, id) !== undefined;
+}
+
+/** The subjects of a stored session; none for a mode that this version does not have. */
+export function subjectsIn(stored: StoredSession): Iterable<StateRow> {
+  const subject = ENTRIES.get(stored.session.mode)?.subject;
+  return subject === undefined ? [] : stored.rows(subject);
 }
 
 /** What a session calls its subjects. */

@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { withAuthProfile } from "../../config/auth-profiles.ts";
 import { type CompleteRole, completeRole } from "../../config/role-defaults.ts";
 import type { GivenText } from "../../config/setting-text.ts";
@@ -22,6 +23,21 @@ export interface SettingOptions extends LimitOptions {
   readonly planOnly?: boolean;
   readonly maxWorkers?: string;
   readonly isolation?: string;
+}
+
+/** Adds them, without those that only `run` has. */
+export function addSettingOptions(command: Command): void {
+  command
+    .option("--cwd <directory>", "the workspace (default: the current directory)")
+    .option("--ask-plan", "ask you to approve the plan (the default at a terminal, except for the embedded crew)")
+    .option("--confirm", "ask you to accept the result before the session closes (likewise)")
+    .option("--no-confirm", "do not ask for that")
+    .option("--max-workers <n>", "how many workers may run at once")
+    .option("--isolation <how>", "only none: agents work in the workspace itself")
+    .option("--budget-turns <n>", "stop after this many turns")
+    .option("--budget-tokens <n>", "stop after this many tokens, input and output together")
+    .option("--budget-usd <n>", "stop after this much money")
+    .option("--deadline <duration>", "stop after this time, without the machine's sleep: 90s, 15m, 4h");
 }
 
 /** The roles and settings of a session that can begin here. */
@@ -71,7 +87,8 @@ function completeRoles(roles: readonly Role[], { values, auth_profiles }: Settin
   return ok(complete);
 }
 
-function settingFlags(options: SettingOptions): GivenText[] {
+/** The settings that flags give. */
+export function settingFlags(options: SettingOptions): GivenText[] {
   const given: [name: string, key: GivenText["key"], text: string | undefined][] = [
     ["--cwd", "workspace", options.cwd],
     ["--max-workers", "max_workers", options.maxWorkers],

@@ -37,7 +37,7 @@ export async function discussionProblem(
   // An object has the origin of its first value; a missing key has that of the mode, which is required.
   const at = (key: string) => {
     const found = [...origins].find(([one]) => `${one}.`.startsWith(`discussion.${key}.`));
-    return found?.[1] ?? origins.get("discussion.mode");
+    return (found?.[1] ?? origins.get("discussion.mode"))?.where;
   };
   const rules = DISCUSSIONS.includes(mode) ? await loadMode(mode) : undefined;
   if (rules === undefined) {

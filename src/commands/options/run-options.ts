@@ -3,6 +3,8 @@ import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answ
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Terminal } from "../../ui/terminal.ts";
+import { unfitFor } from "../../ui/tui/fit.ts";
 import type { CommandContext } from "../context/command.ts";
 import { collect } from "../context/command.ts";
 
@@ -28,7 +30,12 @@ export interface RunOptions extends GivenMessage {
   readonly scheduler: SchedulerPlace;
 }
 
-export type ReporterName = "plain" | "github" | "json" | "silent";
+export type ReporterName = "tui" | "plain" | "github" | "json" | "silent";
+
+/** Whether a reporter shows the session to a person, who can also be asked there. */
+export function isForPeople(reporter: ReporterName): boolean {
+  return reporter !== "json" && reporter !== "silent";
+}
 
 /** In this process; or in its own process, which outlives this one, with this terminal `attached` or `detached` at once. */
 export type SchedulerPlace = "here" | "attached" | "detached";
@@ -51,13 +58,16 @@ export interface RunFlags extends ReporterOptions {
   readonly foreground?: boolean;
 }
 
-const REPORTERS = ["plain", "github", "json", "silent", "tui"] as const;
-const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
+export const REPORTERS = ["tui", "plain", "github", "json", "silent"] as const satisfies readonly ReporterName[];
+export const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
 /** Adds them; `no_input` says what `--no-input` means to the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
   command
-    .option("--reporter <name>", "plain, json, silent, or github (the default in a GitHub job)")
+    .option(
+      "--reporter <name>",
+      "tui (the dashboard), plain, github, json or silent (default: tui at a terminal, github in a GitHub job, else plain)",
+    )
     .option("--json", "one JSON object a line on stdout, and nothing else")
     .option("--no-input", no_input);
 }
@@ -82,12 +92,11 @@ export async function readRunOptions(
 ): Promise<Result<RunOptions, Failure>> {
   const unanswered = oneOf("--unanswered", options.unanswered ?? "stop", POLICIES);
   if (!unanswered.ok) return unanswered;
-  const usual = environment.GITHUB_ACTIONS === "true" ? "github" : "plain";
-  const reporter = oneOf("--reporter", options.reporter ?? (options.json === true ? "json" : usual), REPORTERS);
-  if (!reporter.ok) return reporter;
-  if (options.json === true && reporter.value !== "json") {
+  const named = namedReporter(options, environment);
+  if (!named.ok) return named;
+  if (options.json === true && named.value !== "json") {
     return err(
-      failure("usage", `--json and --reporter ${reporter.value} cannot be combined.`, {
+      failure("usage", `--json and --reporter ${named.value} cannot be combined.`, {
         hint: "Leave one of them out.",
       }),
     );
@@ -95,14 +104,14 @@ export async function readRunOptions(
   if (options.detach === true && options.foreground === true) {
     return err(failure("usage", "--detach and --foreground cannot be combined.", { hint: "Leave one of them out." }));
   }
-  if (reporter.value === "tui") terminal.err.line("The dashboard is not available yet; using the plain reporter.");
   const answers = await givenAnswers(options);
   if (!answers.ok) return answers;
-  const shown = reporter.value === "tui" ? "plain" : reporter.value;
   const ask = terminal.hasPerson && options.input !== false;
-  const attachable = ask && terminal.out.stream.isTTY && shown === "plain" && options.foreground !== true;
+  const isShown = ask && options.detach !== true;
+  const reporter = shownBy(terminal, environment, named.value, isShown);
+  const attachable = ask && terminal.out.stream.isTTY && isForPeople(reporter) && options.foreground !== true;
   return ok({
-    reporter: shown,
+    reporter,
     answers: answers.value,
     unanswered: unanswered.value,
     approve_plans: options.yes === true,
@@ -112,12 +121,33 @@ export async function readRunOptions(
   });
 }
 
-/** Whether a reporter writes lines for people, who are also asked and told what to type next. */
-export function isForPeople(reporter: ReporterName): boolean {
-  return reporter === "plain" || reporter === "github";
+/** The reporter that the command line names, else the one of `BOSUN_REPORTER`; undefined for the usual one. */
+function namedReporter(
+  { reporter, json }: ReporterOptions,
+  { BOSUN_REPORTER = "" }: CommandContext["environment"],
+): Result<ReporterName | undefined, Failure> {
+  if (reporter !== undefined) return oneOf("--reporter", reporter, REPORTERS);
+  if (json === true) return ok("json");
+  return BOSUN_REPORTER === "" ? ok(undefined) : oneOf("BOSUN_REPORTER", BOSUN_REPORTER, REPORTERS);
 }
 
-/** The context for messages beside a session's output: they go to stderr unless the reporter writes for people. */
+/** The reporter that this terminal can show. The dashboard is the usual one for a person, and says why it is not there if it was named. */
+function shownBy(
+  terminal: Terminal,
+  environment: CommandContext["environment"],
+  named: ReporterName | undefined,
+  isShown: boolean,
+): ReporterName {
+  if (named === undefined && environment.GITHUB_ACTIONS === "true") return "github";
+  if (named === undefined && !isShown) return "plain";
+  if (named !== undefined && named !== "tui") return named;
+  const unfit = unfitFor(terminal, environment);
+  if (unfit === undefined) return "tui";
+  if (named === "tui") terminal.err.line(`${unfit} The plain reporter shows the session.`);
+  return "plain";
+}
+
+/** The context for messages beside a session's output: they go to stderr unless a person is shown the session. */
 export function beside(context: CommandContext, { reporter }: Pick<RunOptions, "reporter">): CommandContext {
   const { terminal } = context;
   return isForPeople(reporter) ? context : { ...context, terminal: { ...terminal, out: terminal.err } };

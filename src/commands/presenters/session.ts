@@ -1,15 +1,16 @@
-import type { LedgerHold } from "../../kernel/ledger.ts";
+import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { spendWords } from "../../log/usage-words.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
-import { latestNotes, runningTurns } from "../../runtime/feed/standing.ts";
+import { latestNotes, type RunningTurn, runningTurns } from "../../runtime/feed/standing.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
-import { interruptedLines, ticketTable } from "../../ui/ending.ts";
+import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
+import { firstLines, type Part, type PartShown, partOf, wholeScreen } from "../../ui/parts.ts";
 import { localMoment } from "../../ui/timeline.ts";
-import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
+import { showKept, showWaiting, unheardLines, type Waiting } from "../../ui/waiting.ts";
 import { counted, localize, MOST_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
@@ -23,61 +24,118 @@ export interface SeenSession extends StoredView {
   readonly owner: Holder | undefined;
 }
 
+/** The parts of its status, the most important first. */
+const IMPORTANCE = [
+  "headline",
+  "needs",
+  "holds",
+  "next",
+  "cut off",
+  "children",
+  "kept",
+  "late",
+  "running",
+  "figures",
+  "tickets",
+  "progress",
+  "about",
+] as const;
+
 /** Shows one session: its tickets, who works, what it needs, and what to type next. */
 export function showSession(
   { terminal: { out } }: CommandContext,
   store: StoreReader,
-  { row, owner, presentation, ledger, tickets, report, waiting }: SeenSession,
+  seen: SeenSession,
   now: number,
 ): void {
+  for (const line of wholeScreen(sessionParts(out, store, seen, now))) out.line(line);
+}
+
+/** The same as parts, for a terminal that may be too low for all of them. */
+export function sessionParts(
+  out: Output,
+  store: StoreReader,
+  { row, owner, presentation, ledger, tickets, report, waiting }: SeenSession,
+  now: number,
+): Part[] {
   const { session_id } = row;
+  const part = (name: (typeof IMPORTANCE)[number], write: (paper: Output) => void, how: PartShown = {}) =>
+    partOf(out, IMPORTANCE.indexOf(name), write, how);
   const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;
-  say(out, `${session_id} is ${standing(row, owner !== undefined)}; ${where}`, "bold");
-  if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
-  out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
-  if (shown.length > 0) for (const line of ["", ...ticketTable(presentation, shown, out)]) out.line(line);
-  const cut = owner === undefined ? interruptedLines(out, interruptedTurns(ledger)) : [];
-  if (cut.length > 0) for (const line of ["", ...cut]) out.line(line);
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
-  if (running.length > 0) {
-    const turns = latestNotes(store, row).of(running);
-    out.line();
-    say(out, `Running: ${runningWords(turns, now)}`);
-    for (const { subject, role_id, progress } of turns.slice(0, MOST_NAMED))
-      if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));
-  }
-  for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
-    out.line();
-    const command = localize(out, `bosun status ${child.session_id}`);
-    for (const line of hanging(`The ${child.mode} ${child.session_id} is ${child.state}:`, out.width, 2, command))
-      out.line(line);
-  }
+  const turns = running.length === 0 ? [] : latestNotes(store, row).of(running);
   const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
-  if (asked.length > 0) {
-    out.line();
-    out.line("Needs you:");
-    for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
-  }
   const late = row.state === "closed" ? lateMessages(session_id, unheard(store, session_id), tickets) : [];
-  if (late.length > 0) for (const line of ["", ...unheardLines(out, late)]) out.line(line);
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
-  if (kept.length > 0) {
-    out.line();
-    out.line("Kept until it is resumed:");
-    showKept(out, session_id, kept);
-  }
-  for (const hold of ledger.holds.values()) {
-    const described = describeHold(hold, now);
-    if (described === undefined) continue;
-    out.line();
-    say(out, described.text, described.byItself ? "dim" : "yellow");
-    if (!described.byItself)
-      out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
-  }
-  const usage = ledger.figures;
-  out.line();
-  const { turns, input_tokens, output_tokens, recoveries } = usage;
+  const next = nextFor(session_id, owner !== undefined, {
+    presentation,
+    figures: ledger.figures,
+    holds: ledger.holds.values(),
+    report,
+  });
+  return [
+    part("headline", (paper) => say(paper, `${session_id} is ${standing(row, owner !== undefined)}; ${where}`, "bold")),
+    part("about", (paper) => showAbout(paper, row), { joined: true }),
+    part("tickets", (paper) => writeAll(paper, shown.length === 0 ? [] : ticketTable(presentation, shown, paper)), {
+      shorter: (rows) => shortTicketTable(presentation, shown, out, rows),
+    }),
+    part("cut off", (paper) => writeAll(paper, interruptedLines(paper, owner ? 0 : interruptedTurns(ledger)))),
+    part("running", (paper) => {
+      if (turns.length > 0) say(paper, `Running: ${runningWords(turns, now)}`);
+    }),
+    part("progress", (paper) => showProgress(paper, turns), { joined: true }),
+    ...store
+      .sessions({ parent: session_id })
+      .filter((child) => isBegun(child) && child.state !== "closed")
+      .map((child) => part("children", (paper) => showChild(paper, child))),
+    part("needs", (paper) => showAsked(paper, store, session_id, asked), {
+      shorter: (rows, lines) => firstLines(lines, rows, out.width, `  … ${localize(out, "bosun inbox")}`),
+    }),
+    part("late", (paper) => writeAll(paper, unheardLines(paper, late))),
+    part("kept", (paper) => {
+      if (kept.length === 0) return;
+      paper.line("Kept until it is resumed:");
+      showKept(paper, session_id, kept);
+    }),
+    ...[...ledger.holds.values()].map((hold) => part("holds", (paper) => showHold(paper, session_id, hold, now))),
+    part("figures", (paper) => showFigures(paper, ledger, now)),
+    part("next", (paper) => tellNext(paper, ...next.map(safeLine)), { joined: true }),
+  ];
+}
+
+function showAbout(out: Output, { requirement, workspace }: SessionRow): void {
+  if (requirement !== null) out.line(clipped(requirement, out.width));
+  out.line(out.style("dim", `in ${safeLine(workspace)}`));
+}
+
+/** What the agents of the first running turns said last. */
+function showProgress(out: Output, turns: readonly RunningTurn[]): void {
+  for (const { subject, role_id, progress } of turns.slice(0, MOST_NAMED))
+    if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));
+}
+
+function showChild(out: Output, { session_id, mode, state }: SessionRow): void {
+  const command = localize(out, `bosun status ${session_id}`);
+  for (const line of hanging(`The ${mode} ${session_id} is ${state}:`, out.width, 2, command)) out.line(line);
+}
+
+function showAsked(out: Output, store: StoreReader, session_id: string, asked: readonly Waiting[]): void {
+  if (asked.length === 0) return;
+  out.line("Needs you:");
+  for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+}
+
+function showHold(out: Output, session_id: string, hold: LedgerHold, now: number): void {
+  const described = describeHold(hold, now);
+  if (described === undefined) return;
+  say(out, described.text, described.byItself ? "dim" : "yellow");
+  if (!described.byItself)
+    out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
+}
+
+function showFigures(out: Output, ledger: Ledger, now: number): void {
+  const { turns, input_tokens, output_tokens, recoveries } = ledger.figures;
   const figures = [
     counted(turns, "turn"),
     // Agents that report no tokens have used some all the same.
@@ -88,13 +146,10 @@ export function showSession(
   const spent = spendWords(usageOf(ledger).by_role);
   if (spent !== undefined) say(out, safeLine(spent));
   for (const line of quotaLines(ledger, now)) say(out, line);
-  const next = nextFor(session_id, owner !== undefined, {
-    presentation,
-    figures: usage,
-    holds: ledger.holds.values(),
-    report,
-  });
-  tellNext(out, ...next.map(safeLine));
+}
+
+function writeAll(out: Output, lines: readonly string[]): void {
+  for (const line of lines) out.line(line);
 }
 
 /** A line, broken between words where the terminal is narrow. */

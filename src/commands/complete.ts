@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { clipped, safeLine } from "../ui/display.ts";
+import { CATALOGUE } from "./catalogue.ts";
+import { type Candidates, candidatesAt } from "./completion/candidates.ts";
+import { readTyped, type Typed } from "./completion/typed.ts";
+import type { CommandContext } from "./context/command.ts";
+
+/** The last line says with these numbers, added, what the shell does besides. */
+const NO_FILES = 4;
+const FOLDERS = 16;
+const KEEP_ORDER = 32;
+
+/** A shell may expand `$`, quotes and the like in a word that it inserts, and an agent or a repository may have named what it stands for. */
+const INERT = /^[\p{L}\p{N}_-][\p{L}\p{N}_.@+,-]*$/u;
+
+const WIDEST_ABOUT = 60;
+
+/**
+ * `bosun complete -- WORDS`, which the script of `bosun completion` runs: what the last of the words may become. Each line has a word and,
+ * after a tab, what it stands for. Any failure completes nothing: the person is still typing.
+ */
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  around: Omit<CommandContext, "home">,
+): Promise<number> {
+  const { out } = around.terminal;
+  try {
+    const { command } = readTyped(program, words);
+    const entry = CATALOGUE.find(({ name }) => name === command.name());
+    if (entry) (await entry.load()).register(command, async () => {});
+    const typed = readTyped(program, words);
+    const candidates = await candidatesAt({ ...around, home: typed.values.get("home") }, program, typed);
+    for (const line of linesOf(candidates, typed)) out.line(line);
+  } catch {
+    return EXIT_DONE;
+  }
+  return EXIT_DONE;
+}
+
+function linesOf({ found, files }: Candidates, { prefix, place }: Typed): string[] {
+  // An id that looks like an option would be taken for one.
+  const mayBeOption = place === undefined || prefix.startsWith("-");
+  const fitting = found.filter(
+    ({ value }) => value.startsWith(prefix) && isInert(value) && (mayBeOption || !value.startsWith("-")),
+  );
+  const lines = fitting.map(({ value, about = "" }) =>
+    about === "" ? value : `${value}\t${clipped(about, WIDEST_ABOUT)}`,
+  );
+  const directive = KEEP_ORDER + { all: 0, folders: FOLDERS, none: NO_FILES }[files];
+  return [...new Set(lines), `:${directive}`];
+}
+
+function isInert(value: string): boolean {
+  return INERT.test(value) && safeLine(value) === value;
+}

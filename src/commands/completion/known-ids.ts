@@ -1,0 +1,103 @@
+import { objectOf } from "../../lib/json.ts";
+import { openUntouched } from "../../store/sqlite-store.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { wordsOf } from "../../ui/words.ts";
+import type { CommandContext } from "../context/command.ts";
+import { homeOf, otherHomes } from "../context/home.ts";
+import { waitingOf } from "../lookup/asks.ts";
+import { subjectsIn } from "../lookup/modes.ts";
+import { isBegun, resolveSession, SHOW } from "../lookup/resolve.ts";
+import { openedWith } from "../lookup/state.ts";
+
+/** A word that completes what is typed, and what it stands for. */
+export interface Candidate {
+  readonly value: string;
+  readonly about?: string;
+}
+
+/** The person waits meanwhile, so only the homes used last are looked into, and of each only the newest sessions are offered. */
+const MOST_HOMES = 10;
+const MOST_SESSIONS = 50;
+
+/** The sessions of the home that the command uses, then of the others, newest first in each. */
+export async function sessionIds(context: CommandContext, which: "open" | "all"): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  await inHomes(context, async (store) => {
+    const rows = store.sessions({ parent: null }).filter(isBegun);
+    const fitting = rows.filter(({ state }) => which === "all" || state !== "closed").slice(0, MOST_SESSIONS);
+    for (const { session_id, state, outcome, requirement } of fitting)
+      found.push({ value: session_id, about: `${outcome ?? state}: ${requirement ?? ""}` });
+    return undefined;
+  });
+  return found;
+}
+
+/** The tickets of a session, or what its mode has in their place; without a name of the session that is shown by default. */
+export async function ticketIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
+  const found = await inSession(context, named, async (store, { session_id }) => {
+    const stored = await store.load(session_id);
+    if (!stored.ok) return [];
+    return Array.from(subjectsIn(stored.value), ({ id, value }) => ({
+      value: id,
+      about: wordsOf(objectOf(value).status),
+    }));
+  });
+  return found ?? [];
+}
+
+/** What `bosun answer` takes: the open questions of a session, and the permissions that it waits for. */
+export async function questionIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
+  const found = await inSession(context, named, async (store, { session_id }) => {
+    const waiting = await waitingOf(store, session_id);
+    return (waiting.ok ? waiting.value : []).flatMap((one): Candidate[] => {
+      if (one.kind === "question") return [{ value: one.question_id, about: one.text }];
+      return one.kind === "permission" ? [{ value: one.ask_id, about: `${one.role_id} wants ${one.action}` }] : [];
+    });
+  });
+  return found ?? [];
+}
+
+/** The roles of a session. */
+export async function roleIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
+  const found = await inSession(context, named, async (store, { session_id }) =>
+    (openedWith(store, session_id)?.roles ?? []).map(({ role_id, type }) => ({ value: role_id, about: type })),
+  );
+  return found ?? [];
+}
+
+/** Looks at the session with this id or unique prefix; without a name at the one that is shown by default, in the first home. */
+function inSession<T>(
+  context: CommandContext,
+  named: string | undefined,
+  look: (store: StoreReader, row: SessionRow) => Promise<T>,
+): Promise<T | undefined> {
+  return inHomes(context, async (store) => {
+    const row = named === undefined ? resolveSession(store, undefined, SHOW) : store.session(named);
+    return row.ok && isBegun(row.value) ? look(store, row.value) : undefined;
+  });
+}
+
+/**
+ * Looks into the homes until something is found. Nothing is made, and no home is remembered: the person has not pressed Enter. A home that
+ * cannot be read has nothing to offer.
+ */
+async function inHomes<T>(
+  context: CommandContext,
+  look: (store: StoreReader) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const here = homeOf(context);
+  const homes = [...(here.ok ? [here.value] : []), ...otherHomes(context, here.ok ? here.value : undefined)];
+  for (const home of homes.slice(0, MOST_HOMES)) {
+    const reader = openUntouched(home);
+    if (!reader.ok) continue;
+    try {
+      const found = await look(reader.value);
+      if (found !== undefined) return found;
+    } catch {
+      continue;
+    } finally {
+      reader.value.close();
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,114 @@
+import { relative } from "node:path";
+import type { Command } from "commander";
+import { leaves, type Origin, type Settings } from "../config/settings.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
+import { tableLines } from "../ui/table.ts";
+import { tellNext } from "../ui/words.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { crewHere, namesNobody } from "./options/crew-choice.ts";
+import { addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
+import {
+  addRegistryOptions,
+  type Found,
+  findConfiguration,
+  loadRegistry,
+  type RegistryOptions,
+  settingsFrom,
+} from "./options/registry.ts";
+
+interface ConfigOptions extends RegistryOptions, SettingOptions {
+  readonly json?: boolean;
+}
+
+/** A setting with its source. A value that may be a secret is absent. */
+interface Shown {
+  readonly key: string;
+  readonly value?: Json;
+  readonly hidden?: true;
+  readonly from: Origin["from"];
+  readonly where?: string;
+}
+
+/** `bosun config`: the settings of a run with these flags, and where each comes from. */
+export function register(command: Command, run: Run): void {
+  addSettingOptions(command);
+  addRegistryOptions(command);
+  command
+    .option("--json", "one JSON value on stdout")
+    .action((options: ConfigOptions) => run((context) => config(context, options)));
+}
+
+async function config(context: CommandContext, given: ConfigOptions): Promise<Result<number, Failure>> {
+  const { out, hasPerson } = context.terminal;
+  const found = findConfiguration(context, given, given.cwd ?? context.directory);
+  if (!found.ok) return found;
+  const options = await withCrew(context, given, found.value);
+  if (!options.ok) return options;
+  const roles = await loadRegistry(options.value, found.value);
+  if (!roles.ok) return roles;
+  const settings = await settingsFrom(context, given, found.value, settingFlags(given), roles.value, hasPerson);
+  if (!settings.ok) return settings;
+  const shown = shownOf(settings.value);
+  if (given.json === true) {
+    const { user, project } = found.value;
+    const files = { config: given.config ?? null, project: project?.settings ?? null, user: user?.settings ?? null };
+    out.line(safeJson({ files, settings: shown }));
+    return ok(EXIT_DONE);
+  }
+  const rows = shown.map(({ key, value, hidden, from, where }) => [
+    key,
+    hidden === true ? "(hidden)" : typeof value === "string" ? value : JSON.stringify(value),
+    where === undefined ? from : shortPath(context, where),
+  ]);
+  const columns = [{ heading: "SETTING" }, { heading: "VALUE", widest: 40 }, { heading: "FROM" }];
+  const [heading = "", ...lines] = tableLines(columns, rows, out.width);
+  out.line(heading);
+  for (const [index, line] of lines.entries())
+    out.line(shown[index]?.from === "default" ? out.style("dim", line) : line);
+  tellNext(out, "bosun roles");
+  return ok(EXIT_DONE);
+}
+
+/** The crew that a run takes at this terminal where nothing names one: it decides some defaults. */
+async function withCrew(
+  context: CommandContext,
+  options: ConfigOptions,
+  found: Found,
+): Promise<Result<ConfigOptions, Failure>> {
+  if (!context.terminal.hasPerson || !namesNobody(options, found)) return ok(options);
+  const crew = await crewHere(context, found);
+  if (!crew.ok) return crew;
+  return ok(crew.value === undefined ? options : { ...options, crew: crew.value });
+}
+
+function shownOf({ values, auth_profiles, origins }: Settings): Shown[] {
+  // The templates are no setting of a file: `bosun roles --prompts` shows them.
+  const settings = { ...values, prompts: undefined, ...(Object.keys(auth_profiles).length > 0 && { auth_profiles }) };
+  return leaves(settings as unknown as JsonObject, "").map(([key, value]): Shown => {
+    const origin = origins.get(key);
+    const source = origin === undefined || origin.from === "default" ? ({ from: "default" } as const) : origin;
+    return /\.env\./.test(key) ? { key, hidden: true, ...source } : { key, value: withoutValues(value), ...source };
+  });
+}
+
+/** Variables may hold secrets, so a mapping of them becomes the list of their names. */
+function withoutValues(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutValues);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(([name, inner = null]) => [
+    name,
+    name === "env" && isJsonObject(inner) ? Object.keys(inner) : withoutValues(inner),
+  ]);
+  return Object.fromEntries(entries) as Json;
+}
+
+/** A file below the current directory by the way to it, one below the user's home by `~`. */
+function shortPath({ directory, environment: { HOME } }: CommandContext, where: string): string {
+  const below = (folder: string) => where.startsWith(`${folder}/`);
+  if (below(directory)) return relative(directory, where);
+  return safeLine(HOME !== undefined && below(HOME) ? `~/${relative(HOME, where)}` : where);
+}

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { EXIT_DONE } from "../../runtime/exit.ts";
+import { fittedScreen, type Part } from "../../ui/parts.ts";
+import { Screen } from "../../ui/screen.ts";
+import type { CommandContext } from "../context/command.ts";
+import { watchSignals } from "../context/signals.ts";
+
+/** What was read. `parts` shows it at this moment: durations grow. */
+export interface Look {
+  readonly parts: () => readonly Part[];
+  /** Nothing will change any more. */
+  readonly isOver: boolean;
+}
+
+/** How often it is checked for changes, and shown again if there are none, in ms. */
+const LOOK_EVERY_MS = 100;
+const SHOW_EVERY_MS = 1_000;
+
+/** A look at a very large session takes long: the pause after it is so many times longer. */
+const PAUSE = 6;
+
+/**
+ * Keeps a status on the screen: reads it again when `version` changes, and paints it in its place. Ends when it is over, with Ctrl-C, and
+ * with the terminal.
+ */
+export async function watchStatus(
+  { terminal: { out }, leave }: CommandContext,
+  version: () => string | number,
+  read: () => Promise<Result<Look, Failure>>,
+): Promise<Result<number, Failure>> {
+  const enough = new AbortController();
+  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
+  const ended = AbortSignal.any([enough.signal, out.ended]);
+  const screen = new Screen(out);
+  let known: string | undefined;
+  let look: Look | undefined;
+  let due = 0;
+  try {
+    while (!ended.aborted) {
+      const began = performance.now();
+      const now = `${version()}`;
+      if (now !== known || look === undefined) {
+        const found = await read();
+        if (!found.ok) return found;
+        look = found.value;
+        known = now;
+        due = began;
+      }
+      if (began >= due || screen.isStale) {
+        screen.paint(fittedScreen(look.parts(), screen.rows, screen.columns));
+        due = began + SHOW_EVERY_MS;
+      }
+      if (look.isOver) break;
+      const pause = Math.max(LOOK_EVERY_MS, PAUSE * (performance.now() - began));
+      await delay(pause, undefined, { signal: ended }).catch(() => {});
+    }
+    return ok(EXIT_DONE);
+  } finally {
+    screen.close();
+    signals.restore();
+  }
+}

@@ -1,0 +1,85 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
+import type { Steer } from "../../ui/tui/view.ts";
+import { alertWords } from "../../ui/waiting.ts";
+import { localize } from "../../ui/words.ts";
+import type { Asker, OpenAsk } from "./asker.ts";
+import type { SessionControl } from "./control.ts";
+import { commandMessage, type Refusal } from "./person-message.ts";
+import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";
+
+/** How the person at the dashboard is asked: what waits is in sight there, and is asked on the normal screen when they want to. */
+export class DashboardAsker implements Asker, Steering {
+  readonly #parts: Omit<PromptAskerParts, "left">;
+  readonly #control: SessionControl;
+  readonly #asks = new Map<string, OpenAsk>();
+  #dashboard: Dashboard | undefined;
+  #prompts: PromptAsker | undefined;
+
+  constructor(parts: Omit<PromptAskerParts, "left">, control: SessionControl) {
+    this.#parts = parts;
+    this.#control = control;
+  }
+
+  /** The dashboard that this is for. */
+  set dashboard(dashboard: Dashboard) {
+    this.#dashboard = dashboard;
+  }
+
+  ask(ask: OpenAsk): void {
+    this.#asks.set(ask.ask_id, ask);
+    const { context, session_id } = this.#parts;
+    context.terminal.err.alert(alertWords(session_id, ask.waiting()));
+    this.#prompts?.ask(ask);
+  }
+
+  look(): void {
+    this.#prompts?.look();
+  }
+
+  complain(why: Refusal): void {
+    if (this.#prompts) this.#prompts.complain(why);
+    else this.#dashboard?.notice(this.#words(why));
+  }
+
+  async end(): Promise<void> {
+    await this.#prompts?.end();
+  }
+
+  /** Asks everything that is open; a question that the person leaves open (Ctrl-D) waits at the dashboard. */
+  async answer(): Promise<void> {
+    const prompts = new PromptAsker({ ...this.#parts, left: () => {} });
+    this.#prompts = prompts;
+    for (const [id, ask] of this.#asks) {
+      if (ask.waiting().length === 0) this.#asks.delete(id);
+      else prompts.ask(ask);
+    }
+    await prompts.settled();
+    this.#prompts = undefined;
+  }
+
+  async command({ do: command, ...about }: Steer): Promise<string> {
+    // Without what is undefined.
+    const payload = JSON.parse(JSON.stringify({ command, ...about })) as JsonObject;
+    const late: string[] = [];
+    try {
+      const refused = await this.#control.say(commandMessage(payload), (why) => late.push(this.#words(why)));
+      return refused ? this.#words(refused) : (late[0] ?? DONE[command]);
+    } catch (error) {
+      this.#control.broken(error);
+      return "";
+    }
+  }
+
+  #words({ message, hint }: Refusal): string {
+    return localize(this.#parts.context.terminal.err, hint === undefined ? message : `${message} ${hint}`);
+  }
+}
+
+const DONE = {
+  pause: "Paused: no new turns begin; running turns finish. p goes on.",
+  resume: "It goes on.",
+  retry: "It is tried again.",
+  cancel: "It is cancelled.",
+  tell: "It is told with the next turn that begins.",
+} as const;

@@ -1,0 +1,128 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Command } from "commander";
+import { parseDuration } from "../lib/durations.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { recordedEnd } from "../runtime/exit.ts";
+import { StorageError } from "../store/storage-error.ts";
+import type { StoreReader } from "../store/store.ts";
+import { jsonReporter } from "../ui/json.ts";
+import { silentReporter } from "../ui/silent.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { type OpenHome, withHome } from "./context/home.ts";
+import { vanished } from "./driver/scheduler-log.ts";
+import { settledBy } from "./interaction/kept.ts";
+import { neededOf } from "./lookup/asks.ts";
+import { readHomeOf } from "./lookup/homes.ts";
+import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { oneOf } from "./options/run-options.ts";
+import { buildEnding, storedSnapshot } from "./presenters/ending.ts";
+import { waitingChildren } from "./presenters/waiting-children.ts";
+
+/** What a wait is for: that the session has ended, or that it has ended or needs a person. */
+const AIMS = ["end", "input"] as const;
+
+interface WaitOptions {
+  readonly timeout?: string;
+  readonly until: string;
+  readonly json?: boolean;
+}
+
+/** How often the session is checked for changes, in ms; a check costs one pragma. */
+const LOOK_EVERY_MS = 100;
+
+/** `bosun wait`: for scripts. It shows nothing until the session has ended, and exits with the session's code. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument(...ANY_SESSION)
+    .option("--timeout <duration>", "wait so long at most, such as 10m, then exit with 124")
+    .option("--until <what>", "what to wait for: end; or input, which is the end or that a person is needed", "end")
+    .option("--json", "one JSON value on stdout: the result")
+    .action((named: string | undefined, options: WaitOptions) => run((context) => wait(context, named, options)));
+}
+
+async function wait(
+  context: CommandContext,
+  named: string | undefined,
+  { timeout, until, json = false }: WaitOptions,
+): Promise<Result<number, Failure>> {
+  const aim = oneOf("--until", until, AIMS);
+  if (!aim.ok) return aim;
+  const longest = timeout === undefined ? ok(Number.POSITIVE_INFINITY) : parseDuration(timeout);
+  if (!longest.ok) return err(failure("usage", `--timeout ${longest.error}.`));
+  return withHome(await readHomeOf(context, named), async ({ home, store }) => {
+    const row = resolveSession(store, named, SHOW);
+    if (!row.ok) return row;
+    const { session_id } = row.value;
+    const came = await waitFor(store, session_id, aim.value, performance.now() + longest.value);
+    if (came === "timeout") return err(timedOut(session_id, timeout ?? ""));
+    return tellResult(context, { home, store }, session_id, { came, json });
+  });
+}
+
+/** Waits for the end, or what else was asked for. An owner that is gone has ended the session, or has died. */
+async function waitFor(
+  store: StoreReader,
+  session_id: string,
+  aim: (typeof AIMS)[number],
+  deadline: number,
+): Promise<"end" | "input" | "timeout"> {
+  let version: number | undefined;
+  let isNeeded = false;
+  for (;;) {
+    if (store.holder(session_id) === undefined) return "end";
+    const wasNeeded = isNeeded;
+    const now = store.version();
+    if (aim === "input" && now !== version) isNeeded = await needsPerson(store, session_id);
+    version = now;
+    // What the session was given answers to beforehand is open for a moment only.
+    if (wasNeeded && isNeeded) return "input";
+    const left = deadline - performance.now();
+    if (left <= 0) return "timeout";
+    await delay(Math.min(LOOK_EVERY_MS, left));
+  }
+}
+
+/** Whether a person has something to say that the session, or a child of it, was not told yet. Throws a `StorageError`. */
+async function needsPerson(store: StoreReader, session_id: string): Promise<boolean> {
+  const needed = await neededOf(store, session_id);
+  if (!needed.ok) throw new StorageError(needed.error);
+  const all = [{ session_id, ...needed.value }, ...(await waitingChildren(store, session_id))];
+  return all.some(
+    ({ session_id: asking, waiting, holds }) =>
+      waiting.some((one) => settledBy(store, asking, one) === undefined) ||
+      // A spent budget is a limit, not a request: other roles may finish the work.
+      holds.some(({ limit }) => limit === undefined),
+  );
+}
+
+/** Says how the session ended if it did not end well, or what it needs; gives the exit code. */
+async function tellResult(
+  { terminal }: CommandContext,
+  { home, store }: OpenHome<StoreReader>,
+  session_id: string,
+  { came, json }: { readonly came: "end" | "input"; readonly json: boolean },
+): Promise<Result<number, Failure>> {
+  const left = await storedSnapshot(store, home, session_id);
+  if (!left.ok) return left;
+  const recorded = recordedEnd(left.value.ledger.figures);
+  const end = came === "input" ? err(needed(session_id)) : recorded ? ok(recorded) : err(vanished(home, session_id));
+  const ending = buildEnding(home, left.value, { end });
+  const reporter = json ? jsonReporter(terminal.out) : silentReporter(terminal);
+  // It runs, so it is not resumed.
+  const next = ending.next.map((command) =>
+    command === `bosun resume ${session_id}` ? `bosun attach ${session_id}` : command,
+  );
+  reporter.end(came === "input" ? { ...ending, next } : ending);
+  return ok(ending.exit_code);
+}
+
+function needed(session_id: string): Failure {
+  return failure("person_needed", `${session_id} needs you.`);
+}
+
+function timedOut(session_id: string, timeout: string): Failure {
+  return failure("timeout", `${session_id} has not ended within ${timeout}. It continues to run.`, {
+    hint: `bosun attach ${session_id}`,
+  });
+}

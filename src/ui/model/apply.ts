@@ -1,0 +1,272 @@
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
+import { progressOf } from "../../runtime/feed/standing.ts";
+import { failedChecks, resultsOf } from "../failure-lines.ts";
+import { allWords, wordsOf } from "../words.ts";
+import { applyToAsks, asksAfterMove, asksAfterTurn } from "./asks.ts";
+import { noSpend, type SessionModel, type TicketModel } from "./model.ts";
+import { addChild, addUsage, countTurn } from "./spend.ts";
+
+/**
+ * Moves the model by the session's next record. To be called with all records in their order, but it takes any: a damaged or forged log
+ * gives a strange model and never an exception.
+ */
+export function applyRecord(model: SessionModel, sequence: number, record: UnsealedRecord): void {
+  model.sequence = sequence;
+  model.at = record.record.received_at;
+  const { disposition, effects = [] } = record.record;
+  if (disposition === "applied") applyToSession(model, record);
+  // An answer that is refused ends its turn too, and may move its ticket.
+  for (const effect of effects) move(model, sequence, record, effect);
+  if (disposition === "applied") applyToTicket(model, sequence, record);
+  if (disposition === "late") lateUsage(model, record);
+  else if (disposition === "applied" || record.source !== "scheduler") applyToTurns(model, record);
+  if (disposition === "applied") applyToAsks(model, sequence, record);
+}
+
+function applyToSession(
+  model: SessionModel,
+  { session_id, source, payload_type, payload, record }: UnsealedRecord,
+): void {
+  switch (payload_type) {
+    case "session_opened":
+      return open(model, session_id, payload, record.received_at);
+    case "plan":
+      // A person's plan replaces the one that the manager is asked for.
+      if (source === "user") endTurnsOf(model, undefined);
+      return plan(model, payload, source === "user");
+    case "session_stopped":
+      model.stopped = { reason: textOf(payload.reason), message: textOf(payload.message) };
+      // Permissions stay open until the session is resumed.
+      model.turns.clear();
+      return;
+    case "session_recovered":
+      limits(model, objectOf(payload.limits));
+      model.stopped = undefined;
+      endAllTurns(model);
+      return;
+    case "session_closed":
+      model.closed = { outcome: textOf(payload.outcome), reason: wordsOf(payload.reason) || undefined };
+      endAllTurns(model);
+      return;
+    case "session_reopened":
+      model.closed = undefined;
+      model.stopped = undefined;
+      model.paused = false;
+      return;
+    case "session_finished":
+      return addChild(model, { payload, record } as UnsealedRecord);
+    case "user_command":
+      if (payload.command === "pause" || payload.command === "resume") model.paused = payload.command === "pause";
+      if (payload.command === "limits") limits(model, objectOf(payload.limits));
+  }
+}
+
+function open(model: SessionModel, session_id: string, payload: JsonObject, at: string): void {
+  const config = objectOf(payload.config);
+  model.session_id = session_id;
+  model.mode = textOf(payload.mode);
+  model.version = textOf(payload.version);
+  model.requirement = textOf(payload.requirement);
+  model.workspace = textOf(payload.workspace);
+  model.opened_at = at;
+  limits(model, objectOf(config.budget));
+  model.budget.slots = numberOf(config.max_workers);
+  model.memory.review = textOf(config.review) || model.memory.review;
+  model.memory.max_attempts = numberOf(config.max_attempts);
+  model.memory.has_checks = listOf(objectOf(config.checks).ticket).length > 0;
+  for (const role of listOf(payload.roles).map(objectOf)) {
+    const role_id = textOf(role.role_id);
+    model.roles.set(role_id, { role_id, type: textOf(role.type), backend: textOf(role.backend), spend: noSpend() });
+  }
+}
+
+function limits({ budget }: SessionModel, set: JsonObject): void {
+  for (const limit of ["turns", "usd", "tokens", "wall_s"] as const) {
+    const value = numberOf(set[limit]);
+    if (value !== undefined) budget[limit] = value;
+  }
+}
+
+/** The tasks of a plan. A plan that is revised brings its tasks again; those that it leaves out end by their own transitions. */
+function plan(model: SessionModel, { tasks }: JsonObject, isOfPerson: boolean): void {
+  for (const [order, task] of listOf(tasks).map(objectOf).entries()) {
+    const id = textOf(task.task_id);
+    const ticket = ticketOf(model, id);
+    ticket.order = order;
+    if (ticket.status === "pending") {
+      // The plan may have changed it, which no record says: then it begins anew.
+      ticket.owner = undefined;
+      if (isOfPerson) endTurnsOf(model, id);
+    }
+    ticket.title = textOf(task.description);
+    ticket.depends_on = listOf(task.dependencies).map(textOf);
+    ticket.review = textOf(task.review) || model.memory.review;
+    ticket.max_attempts = numberOf(task.max_attempts) ?? model.memory.max_attempts;
+    if (hasCommand(task) || hasCommand(objectOf(task.instruction))) model.memory.checked.add(id);
+    else if (ticket.status === "pending") model.memory.checked.delete(id);
+  }
+}
+
+/** Whether a task or an instruction has a criterion that is run. */
+function hasCommand({ acceptance_criteria }: JsonObject): boolean {
+  return listOf(acceptance_criteria)
+    .map(objectOf)
+    .some(({ command, shell }) => command !== undefined || shell !== undefined);
+}
+
+function move(
+  model: SessionModel,
+  sequence: number,
+  record: UnsealedRecord,
+  { ticket_id, to, reason }: RecordedEffect,
+): void {
+  const { received_at } = record.record;
+  const ticket = ticketOf(model, ticket_id);
+  count(model, ticket.status, -1);
+  count(model, to, 1);
+  ticket.status = to;
+  ticket.reason = reason;
+  ticket.since = received_at;
+  // A ticket that is planned anew is a new one; a retry goes on with it.
+  if (to === "pending" && record.payload_type !== "user_command") ticket.owner = undefined;
+  ticket.moves.push({ sequence, at: received_at, to, reason });
+  if (to !== "in_progress") ticket.progress = undefined;
+  // A ticket has one turn at a time, and none that began before it moved.
+  endTurnsOf(model, ticket_id);
+  asksAfterMove(model, sequence, ticket, record);
+}
+
+function count({ counts }: SessionModel, status: string, by: number): void {
+  if (status === "") return;
+  const left = (counts.get(status) ?? 0) + by;
+  if (left > 0) counts.set(status, left);
+  else counts.delete(status);
+}
+
+/** The ticket with this id, made if it is new: its first transition gives it a state. */
+function ticketOf({ tickets, memory }: SessionModel, id: string): TicketModel {
+  const known = tickets.get(id);
+  if (known) return known;
+  const ticket: TicketModel = {
+    id,
+    order: tickets.size,
+    status: "",
+    title: "",
+    reason: undefined,
+    owner: undefined,
+    attempt: 0,
+    max_attempts: memory.max_attempts,
+    depends_on: [],
+    since: "",
+    begun: undefined,
+    spend: noSpend(),
+    progress: undefined,
+    failure: undefined,
+    checks: undefined,
+    reviews: [],
+    artifacts: [],
+    moves: [],
+    review: memory.review,
+  };
+  tickets.set(id, ticket);
+  return ticket;
+}
+
+function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRecord): void {
+  const { source, target, payload_type, payload, record } = whole;
+  const ticket = model.tickets.get(record.ticket_id ?? "");
+  if (!ticket) return;
+  switch (payload_type) {
+    case "turn_request":
+      ticket.begun ??= record.received_at;
+      give(ticket, target, textOf(objectOf(payload.message).payload_type), record.attempt);
+      return;
+    case "instruction":
+      if (hasCommand(payload)) model.memory.checked.add(ticket.id);
+      return;
+    case "report":
+      ticket.progress = progressOf(whole) ?? ticket.progress;
+      if (payload.status === "completed") ticket.failure = undefined;
+      if (payload.status === "error") ticket.failure = { code: "error", message: wordsOf(payload.summary) };
+      return;
+    case "turn_failed":
+    case "error":
+      ticket.failure = { code: textOf(payload.code), message: textOf(payload.message) };
+      return;
+    case "check_result": {
+      const failed = failedChecks(payload);
+      ticket.checks = { sequence, passed: resultsOf(payload).length - failed.length, failed };
+      return;
+    }
+    case "review": {
+      const changes = allWords(payload.requested_changes);
+      const text = changes.length > 0 ? changes.join("; ") : wordsOf(payload.notes);
+      const by = record.actor?.user ?? source;
+      ticket.reviews.push({ sequence, decision: textOf(payload.decision), by, text });
+      return;
+    }
+    case "artifact_ref": {
+      const size_bytes = numberOf(payload.size_bytes);
+      ticket.artifacts.push({ sequence, label: wordsOf(payload.label), uri: textOf(payload.uri), size_bytes });
+      return;
+    }
+    default:
+      // The subjects of a mode without tasks are titled by what they state.
+      if (typeof payload.position === "string") ticket.title = payload.position;
+  }
+}
+
+/** Notes whose a turn is: a manager's turn about a ticket does not make it the manager's. */
+function give(ticket: TicketModel, role_id: string, message: string, attempt: number | undefined): void {
+  if (message === "instruction" || message === "instruction_proposal" || role_id === ticket.id) ticket.owner = role_id;
+  if (message === "instruction" && attempt !== undefined) ticket.attempt = attempt;
+}
+
+function applyToTurns(model: SessionModel, whole: UnsealedRecord): void {
+  const { target, payload_type, record } = whole;
+  const { turn_id, ticket_id, run = 1 } = record;
+  if (turn_id === undefined) return;
+  if (payload_type === "turn_request") {
+    model.turns.set(turn_id, { turn_id, role_id: target, ticket_id, run, since: record.received_at });
+    countTurn(model, target, ticket_id);
+  } else if (endsTurn(whole)) {
+    addUsage(model, roleOf(model, whole), whole, true);
+    endTurn(model, turn_id);
+  }
+}
+
+/** Whether a turn's record ends it: its progress, kept files and permissions do not. */
+function endsTurn({ payload_type, payload }: UnsealedRecord): boolean {
+  if (payload_type === "approval_request" || payload_type === "artifact_ref") return false;
+  return payload_type !== "report" || payload.status !== "progress";
+}
+
+/** What a run that was cut off has used is told late. */
+function lateUsage(model: SessionModel, whole: UnsealedRecord): void {
+  addUsage(model, roleOf(model, whole), whole, false);
+}
+
+/** The role whose turn a record belongs to. A failure is told by the scheduler. */
+function roleOf({ turns }: SessionModel, { source, payload, record }: UnsealedRecord): string {
+  if (source !== "scheduler") return source;
+  return textOf(payload.role_id) || (turns.get(record.turn_id ?? "")?.role_id ?? source);
+}
+
+function endTurnsOf(model: SessionModel, ticket_id: string | undefined): void {
+  for (const turn of [...model.turns.values()]) if (turn.ticket_id === ticket_id) endTurn(model, turn.turn_id);
+}
+
+function endAllTurns(model: SessionModel): void {
+  for (const turn_id of [...model.turns.keys()]) endTurn(model, turn_id);
+  for (const { turn_id } of [...model.asks.values()]) if (turn_id !== undefined) asksAfterTurn(model, turn_id);
+}
+
+function endTurn(model: SessionModel, turn_id: string): void {
+  model.turns.delete(turn_id);
+  asksAfterTurn(model, turn_id);
+}
+
+function numberOf(value: Json | undefined): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}

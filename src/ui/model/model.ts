@@ -1,0 +1,215 @@
+import type { Spent } from "../../protocol/payload.ts";
+
+/**
+ * A session as a person sees it: the one model behind the dashboard, attach, the replay player and the reports. It follows from the
+ * session's records alone (`applyRecord`), so a log folder without a database shows the same. Plain data: `structuredClone` copies it.
+ * Times are instants in UTC as recorded; costs are US dollars. All texts come from agents and people: make them safe before showing them.
+ */
+export interface SessionModel {
+  session_id: string;
+  mode: string;
+  /** The program's version that opened the session. */
+  version: string;
+  requirement: string;
+  workspace: string;
+  opened_at: string;
+  /** The sequence and the time of the last record applied. */
+  sequence: number;
+  at: string;
+  paused: boolean;
+  /** The session is stopped, until it is resumed. */
+  stopped: { readonly reason: string; readonly message: string } | undefined;
+  closed: { readonly outcome: string; readonly reason: string | undefined } | undefined;
+  readonly budget: BudgetModel;
+  readonly roles: Map<string, RoleModel>;
+  readonly tickets: Map<string, TicketModel>;
+  /** How many tickets are in each state. */
+  readonly counts: Map<string, number>;
+  /** The turns that roles hold now, by id. */
+  readonly turns: Map<string, TurnModel>;
+  /** What waits for a person now, by id, oldest first. */
+  readonly asks: Map<string, AskModel>;
+  readonly spend: SpendModel;
+  /** What later records need of earlier ones, and nobody shows. */
+  readonly memory: ModelMemory;
+}
+
+/** Limits of the session; undefined where there is none. */
+export interface BudgetModel {
+  turns: number | undefined;
+  usd: number | undefined;
+  tokens: number | undefined;
+  wall_s: number | undefined;
+  /** How many workers may work at once. */
+  slots: number | undefined;
+}
+
+export interface RoleModel {
+  readonly role_id: string;
+  readonly type: string;
+  /** What fills the seat: `cli`, `acp`, … */
+  readonly backend: string;
+  readonly spend: SpendModel;
+}
+
+/** What ended turns have used. */
+export interface SpendModel {
+  turns: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  /** Turns that ended without telling their cost: the cost is then only the part that is known. */
+  unpriced: number;
+}
+
+export interface TicketModel {
+  readonly id: string;
+  /** Its place in the plan, from 0. */
+  order: number;
+  status: string;
+  title: string;
+  /** Why it is blocked or in error. */
+  reason: string | undefined;
+  /** The role that works on it, or worked on it last. */
+  owner: string | undefined;
+  attempt: number;
+  max_attempts: number | undefined;
+  depends_on: readonly string[];
+  /** Since when it has been in its state. */
+  since: string;
+  /** When its first turn was given; undefined before. */
+  begun: string | undefined;
+  readonly spend: SpendModel;
+  /** What its agent said last about its progress. */
+  progress: string | undefined;
+  /** The latest failure of a turn about it. */
+  failure: { readonly code: string; readonly message: string } | undefined;
+  checks: ChecksModel | undefined;
+  readonly reviews: ReviewModel[];
+  readonly artifacts: ArtifactModel[];
+  readonly moves: MoveModel[];
+  /** Who reviews its work: `manager`, `user` or `checks`. */
+  review: string;
+}
+
+/** A transition of a ticket. */
+export interface MoveModel {
+  readonly sequence: number;
+  readonly at: string;
+  readonly to: string;
+  readonly reason: string | undefined;
+}
+
+export interface ReviewModel {
+  readonly sequence: number;
+  readonly decision: string;
+  readonly by: string;
+  /** The notes, or the requested changes. */
+  readonly text: string;
+}
+
+/** The latest run of a ticket's checks. */
+export interface ChecksModel {
+  readonly sequence: number;
+  readonly passed: number;
+  readonly failed: readonly string[];
+}
+
+export interface ArtifactModel {
+  readonly sequence: number;
+  readonly label: string;
+  readonly uri: string;
+  readonly size_bytes: number | undefined;
+}
+
+export interface TurnModel {
+  readonly turn_id: string;
+  readonly role_id: string;
+  readonly ticket_id: string | undefined;
+  readonly run: number;
+  readonly since: string;
+}
+
+/** Something that waits for a person. */
+export interface AskModel {
+  readonly ask_id: string;
+  readonly kind: "questions" | "approval" | "review" | "permission";
+  /** The sequence of the record that holds its text. */
+  readonly record: number;
+  readonly since: string;
+  readonly ticket_id: string | undefined;
+  /** Of a permission: the turn that waits for it. */
+  readonly turn_id: string | undefined;
+  /** What is asked, in one line. */
+  readonly text: string;
+  /** The ids of the questions that are not answered yet. */
+  readonly open: readonly string[];
+}
+
+export interface ModelMemory {
+  /** How many questions and approvals were asked: their ids count up. */
+  asked: number;
+  /** Turns in doubt whose question comes with one of the next records. */
+  doubts: readonly string[];
+  /** The latest approval of the result. */
+  result: string;
+  /** Who reviews a ticket that does not say it. */
+  review: string;
+  max_attempts: number | undefined;
+  /** The configuration has checks for every ticket. */
+  has_checks: boolean;
+  /** Tickets with checks of their own. */
+  readonly checked: Set<string>;
+}
+
+export function emptyModel(): SessionModel {
+  return {
+    session_id: "",
+    mode: "",
+    version: "",
+    requirement: "",
+    workspace: "",
+    opened_at: "",
+    sequence: 0,
+    at: "",
+    paused: false,
+    stopped: undefined,
+    closed: undefined,
+    budget: { turns: undefined, usd: undefined, tokens: undefined, wall_s: undefined, slots: undefined },
+    roles: new Map(),
+    tickets: new Map(),
+    counts: new Map(),
+    turns: new Map(),
+    asks: new Map(),
+    spend: noSpend(),
+    memory: {
+      asked: 0,
+      doubts: [],
+      result: "",
+      review: "manager",
+      max_attempts: undefined,
+      has_checks: false,
+      checked: new Set(),
+    },
+  };
+}
+
+export function noSpend(): SpendModel {
+  return { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: 0 };
+}
+
+/** A spend as the words for usage take it. */
+export function spentOf({ turns, input_tokens, output_tokens, cost_usd, unpriced }: SpendModel): Spent {
+  const told = unpriced > 0 && cost_usd > 0 ? { told_usd: cost_usd } : {};
+  return { turns, input_tokens, output_tokens, cost_usd: unpriced > 0 ? null : cost_usd, ...told };
+}
+
+/** A session's state in one word. */
+export function stateOf({ closed, stopped, paused, tickets, asks }: SessionModel): string {
+  if (closed !== undefined) return closed.outcome;
+  if (stopped !== undefined) return stopped.reason === "waiting" ? "waiting" : "stopped";
+  if (paused) return "paused";
+  const kinds = new Set([...asks.values()].map(({ kind }) => kind));
+  if (kinds.has("approval")) return "approving";
+  return tickets.size === 0 ? (kinds.has("questions") ? "clarifying" : "planning") : "running";
+}

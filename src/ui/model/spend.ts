@@ -1,0 +1,53 @@
+import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import { noSpend, type SessionModel, type SpendModel } from "./model.ts";
+
+/** Counts a turn that was given. */
+export function countTurn(model: SessionModel, role_id: string, ticket_id: string | undefined): void {
+  for (const spend of spendsOf(model, role_id, ticket_id)) spend.turns += 1;
+}
+
+/** Adds what a turn has used, told at its end or later; without a cost the turn is unpriced, which `isEnd` says is counted here. */
+export function addUsage(model: SessionModel, role_id: string, { record }: UnsealedRecord, isEnd: boolean): void {
+  const { usage, ticket_id } = record;
+  if (usage === undefined && !isEnd) return;
+  for (const spend of spendsOf(model, role_id, ticket_id)) {
+    spend.input_tokens += usage?.input_tokens ?? 0;
+    spend.output_tokens += usage?.output_tokens ?? 0;
+    spend.cost_usd += usage?.cost_usd ?? 0;
+    if (isEnd && usage?.cost_usd === undefined) spend.unpriced += 1;
+  }
+}
+
+/** Adds what a child session has used, to the session and to the roles that it names. */
+export function addChild(model: SessionModel, { payload, record }: UnsealedRecord): void {
+  const usage = objectOf(payload.usage);
+  add(model.spend, usage);
+  const { spend } = model.tickets.get(record.ticket_id ?? "") ?? {};
+  if (spend) add(spend, usage);
+  for (const one of listOf(usage.by_role).map(objectOf)) add(roleSpend(model, textOf(one.role_id)), one);
+}
+
+function add(spend: SpendModel, { turns, input_tokens, output_tokens, cost_usd, told_usd }: JsonObject): void {
+  spend.turns += numberOf(turns);
+  spend.input_tokens += numberOf(input_tokens);
+  spend.output_tokens += numberOf(output_tokens);
+  spend.cost_usd += numberOf(cost_usd ?? told_usd);
+  if (cost_usd === null) spend.unpriced += 1;
+}
+
+function spendsOf(model: SessionModel, role_id: string, ticket_id: string | undefined): SpendModel[] {
+  const ticket = ticket_id === undefined ? undefined : model.tickets.get(ticket_id);
+  return [model.spend, roleSpend(model, role_id), ...(ticket ? [ticket.spend] : [])];
+}
+
+/** A role that the opening does not list is one of a child session. */
+function roleSpend({ roles }: SessionModel, role_id: string): SpendModel {
+  const known = roles.get(role_id) ?? { role_id, type: "", backend: "", spend: noSpend() };
+  roles.set(role_id, known);
+  return known.spend;
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}

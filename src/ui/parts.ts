@@ -1,0 +1,63 @@
+import { folded } from "../lib/text-layout.ts";
+import { type Output, paperLike } from "./terminal.ts";
+
+/** A part of a screen. Between parts there is a blank line, but not before one that is `joined`. */
+export interface Part extends PartShown {
+  /** The part with 0 is the most important: on a low screen those with high numbers are left out. */
+  readonly rank: number;
+  readonly lines: readonly string[];
+}
+
+export interface PartShown {
+  readonly joined?: boolean;
+  /** What to show of its lines in so many rows; without it the part is shown whole or not at all. */
+  readonly shorter?: (rows: number, lines: readonly string[]) => readonly string[];
+}
+
+/** A part with the lines that `write` writes. Without lines it is not shown. */
+export function partOf(output: Output, rank: number, write: (paper: Output) => void, how: PartShown = {}): Part {
+  const paper = paperLike(output);
+  write(paper);
+  return { ...how, rank, lines: paper.lines };
+}
+
+/** All parts. */
+export function wholeScreen(parts: readonly Part[]): string[] {
+  const shown = parts.filter(({ lines }) => lines.length > 0);
+  return shown.flatMap(({ joined, lines }, index) => (joined === true || index === 0 ? lines : ["", ...lines]));
+}
+
+/** The parts, or of too many the most important, on a screen of so many rows and columns. Where rows are left, blank lines part them. */
+export function fittedScreen(parts: readonly Part[], rows: number, columns: number): string[] {
+  const whole = wholeScreen(parts);
+  if (heightOf(whole, columns) <= rows) return whole;
+  let left = rows;
+  const shown = new Map<Part, readonly string[]>();
+  for (const part of parts.toSorted((one, other) => one.rank - other.rank)) {
+    const lines = heightOf(part.lines, columns) <= left ? part.lines : (part.shorter?.(left, part.lines) ?? []);
+    const height = heightOf(lines, columns);
+    if (height === 0 || height > left) continue;
+    left -= height;
+    shown.set(part, lines);
+  }
+  return parts.flatMap((part, index) => {
+    const lines = shown.get(part) ?? [];
+    if (lines.length === 0 || part.joined === true || index === 0 || left === 0) return lines;
+    left -= 1;
+    return ["", ...lines];
+  });
+}
+
+/** As many of the first lines as fit into so many rows with a last one, which says that there are more. */
+export function firstLines(lines: readonly string[], rows: number, columns: number, more: string): string[] {
+  const shown: string[] = [];
+  for (const line of lines) {
+    if (heightOf([...shown, line, more], columns) > rows) break;
+    shown.push(line);
+  }
+  return [...shown, more];
+}
+
+function heightOf(lines: readonly string[], columns: number): number {
+  return lines.reduce((height, line) => height + folded(line, columns).length, 0);
+}

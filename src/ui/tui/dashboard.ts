@@ -1,0 +1,261 @@
+import { wrappedLines } from "../display.ts";
+import { endingLines } from "../ending.ts";
+import { applyRecord } from "../model/apply.ts";
+import { emptyModel, type SessionModel } from "../model/model.ts";
+import { RecordFormatter } from "../record-formatter.ts";
+import { BRIEF } from "../record-lines.ts";
+import type { Ending, Opening, Reporter } from "../reporter.ts";
+import type { Terminal } from "../terminal.ts";
+import type { ChildWaiting } from "../waiting.ts";
+import { counted, localize } from "../words.ts";
+import type { SessionEvent } from "../../runtime/bus.ts";
+import { TurnOutput } from "../../runtime/feed/turn-output.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import { dashboardFrame, pageRows, selectable } from "./frame.ts";
+import type { Scene } from "./scene.ts";
+import type { openScreen, Screen } from "./screen.tsx";
+import { type Said, Stories } from "./stories.ts";
+import { type Deed, FIRST_VIEW, type Key, keyed, type Steer, type View } from "./view.ts";
+
+/** How often what has changed is drawn, in ms. Clocks on the screen move once a second. */
+const DRAW_MS = 100;
+const TICK_MS = 1_000;
+
+/** So many lines of what a running agent has printed before are shown. */
+const LINES_BEFORE = 200;
+
+/** How long the dashboard shows a message of its own, in ms. */
+const NOTICE_MS = 8_000;
+
+/** What the person at the dashboard does to the session. */
+export interface Steering {
+  /** Asks everything that waits, on the normal screen. Settles when the screen is free again. */
+  answer(): Promise<void>;
+  /** Gives a command. Settles with what to tell the person. */
+  command(deed: Steer): Promise<string>;
+}
+
+export interface DashboardParts {
+  readonly terminal: Terminal;
+  /** Undefined if this screen only shows. */
+  readonly steering: Steering | undefined;
+  /** Leaves the session, which runs in a process of its own. Undefined if it runs in this one. */
+  readonly detach: (() => void) | undefined;
+}
+
+/** The live dashboard. It only looks: it may lag or close, and the session goes on. */
+export class Dashboard implements Reporter {
+  /** It is told of every earlier record. */
+  readonly needsAll = true;
+  readonly #parts: DashboardParts;
+  readonly #model: SessionModel = emptyModel();
+  readonly #stories = new Stories();
+  readonly #formatter = new RecordFormatter();
+  #opening: Opening | undefined;
+  #view: View = FIRST_VIEW;
+  #screen: Screen | undefined;
+  #openScreen: typeof openScreen | undefined;
+  #drawing: NodeJS.Timeout | undefined;
+  #drawn = 0;
+  #isChanged = true;
+  #isStopping = false;
+  #isClosed = false;
+  #notice: { readonly text: string; readonly until: number } | undefined;
+
+  constructor(parts: DashboardParts) {
+    this.#parts = parts;
+  }
+
+  earlier(record: UnsealedRecord): void {
+    this.#apply(this.#model.sequence + 1, record);
+  }
+
+  begin(opening: Opening): void {
+    this.#opening = opening;
+    // What agents have printed before this viewer came.
+    for (const { turn_id, run, role_id, ticket_id, since } of this.#model.turns.values()) {
+      const lines = new TurnOutput(opening.output, { turn_id, run }, false).read(true);
+      for (const { text } of lines.slice(-LINES_BEFORE))
+        this.#stories.addTo(printed({ role_id, subject: ticket_id, text }, Date.parse(since)));
+    }
+    // Ink takes as long to load as everything else together, and other reporters do without it.
+    void import("./screen.tsx").then((loaded) => {
+      this.#openScreen = loaded.openScreen;
+      this.#open();
+    });
+    this.#drawing = setInterval(() => this.#draw(), DRAW_MS).unref();
+  }
+
+  event(event: SessionEvent): void {
+    this.#isChanged = true;
+    switch (event.kind) {
+      case "record":
+        this.#apply(event.sequence, event.record);
+        return;
+      case "console":
+        this.#stories.addTo(printed(event, Date.now()));
+        return;
+      case "warning":
+        this.notice(event.text);
+        return;
+      case "stopping":
+        this.#isStopping = true;
+        this.notice(`Stopping: ${counted(event.running, "agent")} asked to end. Press Ctrl-C again to end at once.`);
+        return;
+      case "turn_started":
+      case "turn_ended":
+      case "ask":
+      case "ended":
+      // The records tell it.
+    }
+  }
+
+  /** What is asked is always in sight, with the command that answers it. */
+  asked(): void {
+    this.#isChanged = true;
+  }
+
+  childWaits({ session_id }: ChildWaiting): void {
+    this.notice(`${session_id} waits for you: ${localize(this.#parts.terminal.out, `bosun answer ${session_id}`)}`);
+  }
+
+  end(ending: Ending): void {
+    this.close();
+    const { out, err } = this.#parts.terminal;
+    if (ending.failure) for (const text of wrappedLines(ending.failure.message, err.width, 0)) err.line(text);
+    for (const text of endingLines(out, ending, this.#opening?.resumed)) out.line(text);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#drawing);
+    this.#leave();
+  }
+
+  /** Shows a message for a while. */
+  notice(text: string): void {
+    this.#notice = { text, until: Date.now() + NOTICE_MS };
+    this.#isChanged = true;
+  }
+
+  /** Gives the normal screen to something else meanwhile. */
+  async suspended(work: () => Promise<void>): Promise<void> {
+    this.#leave();
+    try {
+      await work();
+    } finally {
+      this.#open();
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#screen !== undefined;
+  }
+
+  #apply(sequence: number, record: UnsealedRecord): void {
+    applyRecord(this.#model, sequence, record);
+    const at = Date.parse(record.record.received_at);
+    const telling = this.#opening === undefined ? BRIEF : { ...BRIEF, output: this.#opening.output };
+    for (const { ticket, text, style } of this.#formatter.format(record, telling))
+      this.#stories.add({ at, ticket, text, style });
+  }
+
+  #open(): void {
+    if (this.#isClosed || this.#screen !== undefined) return;
+    const { out, input } = this.#parts.terminal;
+    this.#isChanged = true;
+    this.#screen = this.#openScreen?.({
+      stdout: out.stream,
+      stdin: input,
+      frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
+      onKey: (key) => this.#key(key),
+    });
+  }
+
+  #leave(): void {
+    this.#screen?.close();
+    this.#screen = undefined;
+  }
+
+  #draw(): void {
+    const now = Date.now();
+    if (this.#screen === undefined || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
+    this.#isChanged = false;
+    this.#drawn = now;
+    this.#screen.draw();
+  }
+
+  #scene(): Scene {
+    const { terminal, steering, detach } = this.#parts;
+    const now = Date.now();
+    const { session_id = "", elsewhere } = this.#opening ?? {};
+    const hasNotice = this.#notice !== undefined && this.#notice.until > now;
+    return {
+      model: this.#model,
+      now,
+      events: this.#stories.events,
+      story: (ticket_id) => this.#stories.of(ticket_id),
+      answer: localize(terminal.out, `bosun answer ${session_id}`),
+      steers: steering !== undefined,
+      ctrl_c: elsewhere?.ctrl_c ?? "stops",
+      detaches: detach !== undefined,
+      notice: hasNotice ? this.#notice?.text : undefined,
+    };
+  }
+
+  #key(key: Key): void {
+    const scene = this.#scene();
+    const { view, deed } = keyed(this.#view, key, {
+      listed: selectable(scene, this.#view),
+      paused: this.#model.paused,
+      rows: pageRows(this.#parts.terminal.out.stream.rows),
+      steers: scene.steers,
+    });
+    this.#view = view;
+    this.#isChanged = true;
+    if (deed) this.#carryOut(deed);
+    else this.#screen?.draw();
+  }
+
+  #carryOut(deed: Deed): void {
+    const { steering, detach } = this.#parts;
+    switch (deed.do) {
+      case "stop":
+        // The second signal ends this process, which can say so only on the normal screen.
+        if (this.#isStopping) this.#leave();
+        process.kill(process.pid, "SIGINT");
+        return;
+      case "suspend":
+        return this.#suspend();
+      case "leave":
+        if (detach) detach();
+        else this.notice("The session runs in this process. Ctrl-C stops it; bosun resume goes on with it.");
+        return;
+      case "answer":
+        if (this.#model.asks.size === 0) this.notice("Nothing waits for you.");
+        else if (steering) void this.suspended(() => steering.answer());
+        return;
+      default:
+        void steering?.command(deed).then((told) => this.notice(told));
+    }
+  }
+
+  /** Stops the job, as the terminal itself does outside raw mode: a shell sees only its child stop, which may be npm. */
+  #suspend(): void {
+    this.#leave();
+    process.once("SIGCONT", () => this.#open());
+    process.kill(0, "SIGTSTP");
+  }
+}
+
+/** A line that an agent printed. The embedded worker marks what its commands print in the same way. */
+function printed(
+  {
+    subject,
+    role_id,
+    text,
+  }: { readonly subject?: string | undefined; readonly role_id: string; readonly text: string },
+  at: number,
+): Said {
+  return { at, ticket: subject, text: `${role_id} | ${text.replace(/^\| /, "")}`, style: "dim" };
+}

@@ -1,0 +1,188 @@
+import { widthOf } from "../../lib/text-layout.ts";
+import { safeLine } from "../display.ts";
+import { stateOf } from "../model/model.ts";
+import { graphLines, graphOrder } from "./graph.ts";
+import { beside, ends, fitted, type Line, own, rule, span, widthOfLine } from "./line.ts";
+import { eventLines, filled, listed, listLines } from "./list.ts";
+import { costWords, elapsed, LEAST, type Scene } from "./scene.ts";
+import { COUNTED, shownState } from "./states.ts";
+import { ticketLines } from "./ticket.ts";
+import { selectedIn, type View } from "./view.ts";
+
+/** From so many columns on, the selected ticket is shown beside the list. */
+const BESIDE_COLUMNS = 120;
+const PART_OF_LIST = 0.6;
+
+/**
+ * The whole screen: `rows` lines, each exactly `columns` wide. Pure, so that the same scene always looks the same; on a terminal that is
+ * too small it says so.
+ */
+export function dashboardFrame(scene: Scene, view: View, columns: number, rows: number): Line[] {
+  if (columns < LEAST.columns || rows < LEAST.rows) return tooSmall(columns, rows);
+  const head = [...headLines(scene, columns), needLine(scene), rule(columns)];
+  const space = rows - head.length - 1;
+  const lines = [...head, ...bodyLines(scene, view, columns, space), footLine(scene, view, columns)];
+  return lines.slice(0, rows).map((line) => fitted(line, columns));
+}
+
+/** The rows of the body: one page of scrolling. */
+export function pageRows(rows: number): number {
+  return Math.max(1, rows - 6);
+}
+
+/** The ids that the selection moves through. */
+export function selectable(scene: Scene, view: View): string[] {
+  return view.page === "graph" ? graphOrder(scene.model) : listed(scene, view);
+}
+
+function bodyLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
+  const selected = selectedIn(view, selectable(scene, view));
+  const ticket = scene.model.tickets.get(selected ?? "");
+  if (view.page === "help") return filled(helpLines(scene), rows);
+  if (view.page === "graph") return graphLines(scene, selected, rows);
+  if (view.page === "ticket" && ticket) return ticketLines(scene, ticket, view.scroll, columns, rows);
+  if (columns < BESIDE_COLUMNS || !ticket) return listAndEvents(scene, view, columns, rows);
+  const left = Math.floor(columns * PART_OF_LIST);
+  const right = ticketLines(scene, ticket, 0, columns - left - 2, rows);
+  return beside(listAndEvents(scene, view, left, rows), right, left);
+}
+
+function listAndEvents(scene: Scene, view: View, columns: number, rows: number): Line[] {
+  const tickets = scene.model.tickets.size + 1;
+  // The events take a third, and more where the list is short; the tickets come first where there is little room.
+  const events = rows < 8 ? 0 : Math.max(3, Math.min(Math.floor(rows / 3), 12), rows - Math.max(tickets, 6) - 1);
+  return [...listLines(scene, view, columns, rows - events), ...eventLines(scene, columns, events)];
+}
+
+function headLines({ model, now }: Scene, columns: number): Line[] {
+  const { session_id, requirement, opened_at, at, closed, stopped, spend } = model;
+  const until = closed || stopped ? Date.parse(at) : now;
+  const time = opened_at === "" ? "" : elapsed(until - Date.parse(opened_at));
+  const title: Line = [
+    own(" bosun ", "bold"),
+    own(`${safeLine(session_id)} `),
+    span(requirement === "" ? model.mode : `"${requirement}"`, "dim"),
+  ];
+  return [ends(title, [own(`${time}  ${costWords(spend)} `)], columns), progressLine({ model, columns })];
+}
+
+function progressLine({ model, columns }: { readonly model: Scene["model"]; readonly columns: number }): Line {
+  const { counts, tickets, turns, budget, spend, roles } = model;
+  const all = tickets.size;
+  const done = counts.get("done") ?? 0;
+  const width = Math.min(40, Math.floor(columns / 4));
+  const share = (count: number) => (all === 0 ? 0 : Math.round((count / all) * width));
+  const full = share(done);
+  const begun = Math.min(width - full, share((counts.get("in_progress") ?? 0) + (counts.get("awaiting_review") ?? 0)));
+  const known = new Set([...COUNTED, "done"]);
+  const others = [...counts.keys()].filter((status) => !known.has(status));
+  const figures = [...COUNTED, ...others].flatMap((status): Line => {
+    const count = counts.get(status);
+    const { icon, style, word } = shownState(status);
+    if (count === undefined) return [];
+    return [own(known.has(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
+  });
+  const workers = [...turns.values()].filter(({ role_id }) => roles.get(role_id)?.type !== "manager").length;
+  return [
+    own(" "),
+    own("█".repeat(full), "green"),
+    own("▓".repeat(begun), "cyan"),
+    own("░".repeat(Math.max(0, width - full - begun)), "dim"),
+    own(` ${done}/${all} `),
+    ...figures,
+    own(`   ${safeLine(stateOf(model))}`, "bold"),
+    ...(budget.slots === undefined ? [] : [own(`   slots ${workers}/${budget.slots}`, "dim")]),
+    own(budgetWords(budget, spend), "dim"),
+  ];
+}
+
+function budgetWords({ usd, turns }: Scene["model"]["budget"], spend: Scene["model"]["spend"]): string {
+  if (usd !== undefined) return `   budget ${costWords(spend)} of $${usd}`;
+  return turns === undefined ? "" : `   turns ${spend.turns} of ${turns}`;
+}
+
+/** What needs a person: always there, so that nobody misses it. */
+function needLine({ model, answer, steers, notice }: Scene): Line {
+  const [ask] = model.asks.values();
+  if (ask === undefined && notice === undefined) return [own("   nothing needs you", "dim")];
+  if (ask === undefined) return [own(" "), span(notice ?? "", "yellow")];
+  const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
+  const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
+  const how = steers ? "  [a] answer" : answer === undefined ? "" : `  ${answer}`;
+  const kind = ask.kind === "questions" ? "asks: " : "";
+  const text = notice ?? `${who}${kind}${ask.text}${more}`;
+  return [own(" ? ", "yellow"), span(how.trim(), "bold"), own("  "), span(text, "yellow")];
+}
+
+function footLine(scene: Scene, { page, typing, confirm, filter }: View, columns: number): Line {
+  if (confirm) return [own(` ${confirmWords(confirm)} y yes, any other key no`, "yellow")];
+  if (typing) {
+    const what = typing.what === "filter" ? "filter" : "tell";
+    return [own(` ${what}: `, "bold"), own(safeLine(typing.text)), own("▏"), own("   ⏎ ok  Esc back", "dim")];
+  }
+  const only = filter === "" || page !== "list" ? [] : [own(` filter "${safeLine(filter)}" `, "yellow")];
+  const { steers, detaches, ctrl_c } = scene;
+  const leaving = [...(detaches ? ["q detach"] : []), `^C ${ctrl_c === "stops" ? "stop" : "detach"}`];
+  const steering = steers ? ["m tell", "p pause", "r retry", "x cancel"] : [];
+  const keys = {
+    list: ["⏎ open", ...(steers ? ["a answer"] : []), "g graph", "/ filter", "? help", ...leaving, ...steering],
+    ticket: ["↑↓ scroll", "G follow", ...(steers ? ["a answer"] : []), "Esc back", ...leaving, ...steering],
+    graph: ["↑↓ select", "⏎ open", "Esc back", ...leaving],
+    help: ["Esc back", ...leaving],
+  }[page];
+  return [...only, own(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
+}
+
+/** The first of these words that fit, none of them cut. */
+function fitting(words: readonly string[], columns: number): string {
+  let text = "";
+  for (const word of words) {
+    const longer = text === "" ? word : `${text}  ${word}`;
+    if (widthOf(longer) > columns) break;
+    text = longer;
+  }
+  return text;
+}
+
+function confirmWords(deed: NonNullable<View["confirm"]>): string {
+  return "ticket_id" in deed && deed.ticket_id !== undefined
+    ? `${deed.do} ${safeLine(deed.ticket_id)}?`
+    : `${deed.do}?`;
+}
+
+function helpLines({ steers, detaches, ctrl_c }: Scene): Line[] {
+  const lines: (readonly [string, string])[] = [
+    ["↑ ↓ j k", "select a ticket, or scroll its page"],
+    ["PgUp PgDn Home End", "go far"],
+    ["⏎ l", "open the ticket: its facts, history and live output"],
+    ["Esc ←", "back"],
+    ["g", "the dependency graph"],
+    ["/", "show only tickets with a text in their id, title, owner or state"],
+    ...(steers
+      ? ([
+          ["a", "answer what waits for you, on the normal screen"],
+          ["m", "tell the agents something: of the open ticket, or of the session"],
+          ["p", "pause, and go on"],
+          ["r", "try the selected ticket again"],
+          ["x", "cancel the selected ticket"],
+        ] as const)
+      : []),
+    ...(detaches ? ([["q", "detach: the session goes on"]] as const) : []),
+    ["Ctrl-C", ctrl_c === "stops" ? "stop the session; bosun resume goes on with it" : "detach: the session goes on"],
+    ["Ctrl-Z", "suspend this screen; fg comes back"],
+  ];
+  const states = ["done", "in_progress", "awaiting_review", "discussing", "blocked", "error", "pending"].map(
+    shownState,
+  );
+  return [
+    ...lines.map(([key, text]): Line => [own(` ${key.padEnd(20)}`, "bold"), own(text)]),
+    [],
+    [own(" "), ...states.flatMap(({ icon, word, style }): Line => [own(`${icon} ${word}   `, style)])],
+    [own(" The agents' work does not depend on this screen: it may lag, suspend or close.", "dim")],
+  ];
+}
+
+function tooSmall(columns: number, rows: number): Line[] {
+  const text = `Needs ${LEAST.columns}×${LEAST.rows}, has ${columns}×${rows}. q leaves.`;
+  return filled([[own(text)]], rows).map((line) => fitted(line, columns));
+}

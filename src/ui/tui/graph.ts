@@ -1,0 +1,80 @@
+import { safeLine } from "../display.ts";
+import type { SessionModel, TicketModel } from "../model/model.ts";
+import { type Line, own, span } from "./line.ts";
+import { filled } from "./list.ts";
+import type { Scene } from "./scene.ts";
+import { shownState } from "./states.ts";
+
+/** The dependency graph as a tree: a ticket below the one that it depends on last, and the others named behind it. */
+export function graphLines({ model }: Scene, selected: string | undefined, rows: number): Line[] {
+  const lines = [...treeOf(model)];
+  const place = lines.findIndex(({ ticket }) => ticket.id === selected);
+  const first = Math.max(0, Math.min(place - Math.floor(rows / 2), lines.length - rows));
+  return filled(
+    lines.slice(first, first + rows).map(({ ticket, before, others }): Line => {
+      const { icon, word, style } = shownState(ticket.status);
+      const also = others.length === 0 ? "" : `  also after ${others.map(safeLine).join(", ")}`;
+      return [
+        own(ticket.id === selected ? "▸" : " "),
+        own(before, "dim"),
+        own(`${icon} `, style),
+        own(`${safeLine(ticket.id)} `, ticket.id === selected ? "bold" : undefined),
+        own(`${safeLine(word)}  `, style),
+        own(also === "" ? "" : `${also.trim()}  `, "dim"),
+        span(ticket.title, "dim"),
+      ];
+    }),
+    rows,
+  );
+}
+
+/** The ids in the order of the graph. */
+export function graphOrder(model: SessionModel): string[] {
+  return Array.from(treeOf(model), ({ ticket }) => ticket.id);
+}
+
+interface Node {
+  readonly ticket: TicketModel;
+  /** The branches before it. */
+  readonly before: string;
+  /** What it depends on besides the ticket above it. */
+  readonly others: readonly string[];
+}
+
+/** Each ticket once, in depth first order. A forged plan may have a circle or name unknown tickets. */
+function* treeOf({ tickets }: SessionModel): Generator<Node> {
+  const depths = new Map<string, number>();
+  const parentOf = (ticket: TicketModel) => {
+    const known = ticket.depends_on.filter((id) => tickets.has(id) && id !== ticket.id);
+    return known.toSorted((a, b) => depthOf(b) - depthOf(a) || (a < b ? -1 : 1))[0];
+  };
+  const depthOf = (id: string): number => {
+    const known = depths.get(id);
+    if (known !== undefined) return known;
+    // A ticket in a circle has no depth of its own.
+    depths.set(id, 0);
+    const depth = Math.max(0, ...(tickets.get(id)?.depends_on ?? []).map((other) => depthOf(other) + 1));
+    depths.set(id, depth);
+    return depth;
+  };
+  const children = new Map<string | undefined, TicketModel[]>();
+  for (const ticket of [...tickets.values()].sort((a, b) => a.order - b.order)) {
+    const parent = parentOf(ticket);
+    children.set(parent, [...(children.get(parent) ?? []), ticket]);
+  }
+  const seen = new Set<string>();
+  function* below(parent: string | undefined, indent: string): Generator<Node> {
+    const siblings = children.get(parent) ?? [];
+    for (const [index, ticket] of siblings.entries()) {
+      if (seen.has(ticket.id)) continue;
+      seen.add(ticket.id);
+      const isLast = index === siblings.length - 1;
+      const branch = parent === undefined ? "" : isLast ? "└ " : "├ ";
+      yield { ticket, before: indent + branch, others: ticket.depends_on.filter((id) => id !== parent) };
+      yield* below(ticket.id, indent + (parent === undefined ? "" : isLast ? "  " : "│ "));
+    }
+  }
+  yield* below(undefined, "");
+  for (const ticket of tickets.values())
+    if (!seen.has(ticket.id)) yield { ticket, before: "↻ ", others: ticket.depends_on };
+}

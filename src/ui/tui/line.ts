@@ -1,0 +1,79 @@
+import { cut, widthOf } from "../../lib/text-layout.ts";
+import { safeLine } from "../display.ts";
+import type { Style } from "../terminal.ts";
+
+/** A piece of a screen line in one style. Its text is safe for a terminal. */
+export interface Span {
+  readonly text: string;
+  readonly style?: Style | "inverse" | undefined;
+}
+
+/** One line of the screen. */
+export type Line = readonly Span[];
+
+/** Foreign text as a span: safe, on one line. */
+export function span(text: string, style?: Span["style"]): Span {
+  return { text: safeLine(text), style };
+}
+
+/** Text of the program's own, with its blanks. */
+export function own(text: string, style?: Span["style"]): Span {
+  return { text, style };
+}
+
+/** Text in exactly so many columns: padded, or cut with an ellipsis. */
+export function cell(text: string, columns: number): string {
+  if (columns <= 0) return "";
+  const width = widthOf(text);
+  if (width <= columns) return text + " ".repeat(columns - width);
+  const kept = cut(text, columns - 1);
+  return `${kept}…${" ".repeat(Math.max(0, columns - 1 - widthOf(kept)))}`;
+}
+
+/** The same, to the right. */
+export function cellRight(text: string, columns: number): string {
+  const width = widthOf(text);
+  return width < columns ? " ".repeat(columns - width) + text : cell(text, columns);
+}
+
+/** A line in exactly so many columns. */
+export function fitted(line: Line, columns: number): Line {
+  const spans: Span[] = [];
+  let left = columns;
+  for (const [index, { text, style }] of line.entries()) {
+    if (left <= 0) break;
+    const width = widthOf(text);
+    const isLast = index === line.length - 1;
+    const shown = width > left || isLast ? cell(text, left) : text;
+    spans.push({ text: shown, style });
+    left -= Math.min(width, left);
+    if (isLast) left = 0;
+  }
+  if (line.length === 0) spans.push(own(" ".repeat(Math.max(0, columns))));
+  return spans;
+}
+
+/** A line with one part at each end; the left one is cut where there is no room for both. */
+export function ends(left: Line, right: Line, columns: number): Line {
+  const width = widthOfLine(right);
+  if (width >= columns) return fitted(right, columns);
+  return [...fitted([...left, own(" ")], columns - width), ...right];
+}
+
+export function widthOfLine(line: Line): number {
+  return line.reduce((sum, { text }) => sum + widthOf(text), 0);
+}
+
+/** Lines side by side with a bar between them, the left ones in so many columns. */
+export function beside(left: readonly Line[], right: readonly Line[], columns: number): Line[] {
+  return left.map((line, index) => [...fitted(line, columns), own("│ ", "dim"), ...(right[index] ?? [])]);
+}
+
+/** A horizontal line with an optional heading in it. */
+export function rule(columns: number, heading = ""): Line {
+  const text = heading === "" ? "" : `── ${heading} `;
+  return [
+    own(cell(text, Math.min(columns, widthOf(text))), "dim"),
+    own("─".repeat(Math.max(0, columns - widthOf(text))), "dim"),
+  ];
+}

@@ -1,0 +1,136 @@
+import { widthOf } from "../../lib/text-layout.ts";
+import { safeLine } from "../display.ts";
+import type { TicketModel } from "../model/model.ts";
+import { blockersOf, ticketsByNeed } from "../model/order.ts";
+import { localTime } from "../timeline.ts";
+import { cell, cellRight, type Line, own, rule, span } from "./line.ts";
+import { costWords, elapsed, type Scene } from "./scene.ts";
+import { shownState } from "./states.ts";
+import { selectedIn, type View } from "./view.ts";
+
+/** The widths of the columns; the title takes the rest. */
+const ID_WIDEST = 18;
+const ID_LEAST = 4;
+const STATE = 11;
+const OWNER = 8;
+
+/** The ids of the tickets in the list, those that need a person first. */
+export function listed({ model }: Pick<Scene, "model">, { filter }: Pick<View, "filter">): string[] {
+  return found(ticketsByNeed(model), filter).map(({ id }) => id);
+}
+
+function found(tickets: readonly TicketModel[], filter: string): readonly TicketModel[] {
+  const words = filter.trim().toLowerCase();
+  if (words === "") return tickets;
+  return tickets.filter(({ id, title, owner = "", status }) =>
+    [id, title, owner, shownState(status).word].some((text) => text.toLowerCase().includes(words)),
+  );
+}
+
+/** The rows of the list around the selected ticket, below a heading. Done tickets that do not fit are counted. */
+export function listLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
+  const tickets = found(ticketsByNeed(scene.model), view.filter);
+  if (tickets.length === 0) return filled([emptyLine(scene, view)], rows);
+  const selected = selectedIn(
+    view,
+    tickets.map(({ id }) => id),
+  );
+  const place = tickets.findIndex(({ id }) => id === selected);
+  const space = rows - 1;
+  const isCut = tickets.length > space;
+  const shown = isCut ? space - 1 : space;
+  const first = Math.max(0, Math.min(place - Math.floor(shown / 2), tickets.length - shown));
+  const window = tickets.slice(first, first + shown);
+  const id = Math.min(ID_WIDEST, Math.max(ID_LEAST, ...window.map((ticket) => widthOf(safeLine(ticket.id)))));
+  const lines = [
+    heading(id, columns),
+    ...window.map((ticket) => row(scene, ticket, ticket.id === selected, id, columns)),
+  ];
+  if (isCut) lines.push([own(`   ${restWords(tickets, first, shown)}`, "dim")]);
+  return filled(lines, rows);
+}
+
+/** The last events, below a rule. */
+export function eventLines({ events }: Scene, columns: number, rows: number): Line[] {
+  if (rows < 2) return filled([], rows);
+  const shown = events.slice(-(rows - 1)).map(({ at, ticket, text, style }): Line => {
+    const about = ticket === undefined ? "" : `${safeLine(ticket)} `;
+    return [own(` ${localTime(new Date(at)).slice(0, 8)} `, "dim"), own(about), span(text, style)];
+  });
+  return filled([rule(columns, "events"), ...shown], rows);
+}
+
+export function filled(lines: readonly Line[], rows: number): Line[] {
+  return Array.from({ length: Math.max(0, rows) }, (_, index) => lines[index] ?? []);
+}
+
+function emptyLine({ model }: Scene, { filter }: View): Line {
+  if (filter !== "") return [own(`   nothing matches "${safeLine(filter)}"; Esc shows all`, "dim")];
+  const [turn] = model.turns.values();
+  const doing = turn === undefined ? "no ticket yet" : `no ticket yet: ${safeLine(turn.role_id)} is at work`;
+  return [own(`   ${doing}`, "dim")];
+}
+
+function heading(id: number, columns: number): Line {
+  const wide = columns >= 60;
+  return [
+    own(
+      `   ${cell("ID", id)}  ${cell("STATE", STATE)}${wide ? `  ${cell("OWNER", OWNER)}  TRY    TIME      $` : ""}  TITLE`,
+      "dim",
+    ),
+  ];
+}
+
+function row(scene: Scene, ticket: TicketModel, isSelected: boolean, id: number, columns: number): Line {
+  const { icon, word, style } = shownState(ticket.status);
+  const asks = [...scene.model.asks.values()].some(({ ticket_id }) => ticket_id === ticket.id);
+  const mark = asks ? own("?", "yellow") : own(icon, style);
+  const { owner = "-", attempt, max_attempts, spend } = ticket;
+  const tries = attempt === 0 ? "" : `${attempt}${max_attempts === undefined ? "" : `/${max_attempts}`}`;
+  const wide =
+    columns < 60
+      ? ""
+      : `  ${cell(safeLine(owner), OWNER)}  ${cellRight(tries, 3)}  ${cellRight(timeOf(scene, ticket), 6)}  ${cellRight(costOf(spend), 5)}`;
+  const line: Line = [
+    own(isSelected ? "▸" : " "),
+    mark,
+    own(` ${cell(safeLine(ticket.id), id)}  `, isSelected ? "bold" : undefined),
+    own(cell(word, STATE), style),
+    own(`${wide}  `),
+    span(what(scene, ticket), ticket.status === "done" ? "dim" : undefined),
+  ];
+  return isSelected
+    ? line.map((one) => ({ ...one, style: one.style === "dim" ? undefined : (one.style ?? "bold") }))
+    : line;
+}
+
+/** How long it has been in its state while it is open, and how long it took once it is over. */
+function timeOf({ now }: Scene, { begun, since, status }: TicketModel): string {
+  if (begun === undefined) return "";
+  const isOver = status === "done" || status === "error";
+  const from = isOver ? Date.parse(begun) : Date.parse(since);
+  return elapsed((isOver ? Date.parse(since) : now) - from);
+}
+
+function costOf(spend: TicketModel["spend"]): string {
+  return spend.turns === 0 ? "" : costWords(spend).slice(1);
+}
+
+/** The title, after what an open ticket waits for or is about. */
+function what({ model }: Scene, ticket: TicketModel): string {
+  const { title, status, reason, progress, failure } = ticket;
+  const about = title === "" ? "" : title;
+  const blockers = blockersOf(model, ticket);
+  if (blockers.length > 0) return `${about} (waits for ${blockers.join(", ")})`;
+  if (status === "in_progress" && progress !== undefined) return `${about} · ${progress}`;
+  if ((status === "error" || status === "blocked") && (reason ?? failure) !== undefined)
+    return `(${[reason, failure?.message].filter((words) => words !== undefined && words !== "").join(": ")}) ${about}`;
+  return about;
+}
+
+function restWords(tickets: readonly TicketModel[], first: number, shown: number): string {
+  const hidden = tickets.filter((_, index) => index < first || index >= first + shown);
+  const done = hidden.filter(({ status }) => status === "done").length;
+  const others = hidden.length - done;
+  return [...(others > 0 ? [`${others} more`] : []), ...(done > 0 ? [`${done} done`] : [])].join(", ");
+}

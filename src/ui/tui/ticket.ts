@@ -1,0 +1,98 @@
+import { safeLine, wrapped } from "../display.ts";
+import type { TicketModel } from "../model/model.ts";
+import { blockersOf } from "../model/order.ts";
+import { localTime } from "../timeline.ts";
+import { type Line, own, rule, span } from "./line.ts";
+import { filled } from "./list.ts";
+import { costWords, elapsed, type Scene, thousands } from "./scene.ts";
+import { shownState } from "./states.ts";
+
+/** A ticket's page: its facts, and below them what happened to it and what its agents print. `scroll` lines up from the end. */
+export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
+  const facts = factLines(scene, ticket, columns);
+  // The story keeps half of a small screen.
+  const top = facts.slice(0, Math.max(2, rows - Math.max(4, Math.floor(rows / 2))));
+  const space = rows - top.length - 1;
+  const story = storyLines(scene, ticket, columns);
+  const last = Math.max(Math.min(space, story.length), story.length - Math.min(scroll, story.length));
+  const shown = story.slice(Math.max(0, last - space), last);
+  const follow = last === story.length ? "follows" : `${story.length - last} more below`;
+  return filled([...top, rule(columns, `what happened · ${follow}`), ...shown], rows);
+}
+
+/** A ticket's facts, one in a line. */
+function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
+  const { model, now } = scene;
+  const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, reason, checks } = ticket;
+  const { icon, word, style } = shownState(status);
+  const fact = (name: string, text: string, shown?: Line[number]["style"]): Line => [
+    own(` ${name.padEnd(8)}`, "dim"),
+    span(text, shown),
+  ];
+  const turns = [...model.turns.values()].filter(({ ticket_id }) => ticket_id === id);
+  const needs = [...model.tickets.values()].filter((other) => other.depends_on.includes(id)).map((other) => other.id);
+  const blockers = blockersOf(model, ticket);
+  const tries = `attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
+  const age = since === "" ? "" : `  for ${elapsed(now - Date.parse(since))}`;
+  return [
+    [own(` ${safeLine(id)} `, "bold"), span(title)],
+    [
+      own(` ${"state".padEnd(8)}`, "dim"),
+      own(`${icon} ${safeLine(word)}`, style),
+      own(reason === undefined ? "" : ` (${safeLine(reason)})`),
+      own(age, "dim"),
+    ],
+    fact("owner", `${owner ?? "nobody yet"}${attempt === 0 ? "" : `  ${tries}`}`),
+    ...turns.map(({ turn_id, role_id, since: from }) =>
+      fact("turn", `${turn_id} of ${role_id}, ${elapsed(now - Date.parse(from))}`),
+    ),
+    ...[...model.asks.values()]
+      .filter(({ ticket_id }) => ticket_id === id)
+      .map(({ text }) => fact("asks you", text, "yellow")),
+    ...(depends_on.length === 0 ? [] : [fact("after", depends_on.join(", "))]),
+    ...(blockers.length === 0 ? [] : [fact("waits", `for ${blockers.join(", ")}`, "yellow")]),
+    ...(needs.length === 0 ? [] : [fact("before", needs.join(", "))]),
+    ...(spend.turns === 0
+      ? []
+      : [
+          fact(
+            "cost",
+            `${costWords(spend)}  ${thousands(spend.input_tokens)} tokens in, ${thousands(spend.output_tokens)} out`,
+          ),
+        ]),
+    ...(checks === undefined
+      ? []
+      : [
+          fact(
+            "checks",
+            `${checks.passed} passed${checks.failed.length === 0 ? "" : `, ${checks.failed.length} failed: ${checks.failed.join("; ")}`}`,
+            checks.failed.length === 0 ? "green" : "red",
+          ),
+        ]),
+    ...ticket.reviews
+      .slice(-2)
+      .map(({ decision, by, text }) =>
+        fact("review", `${decision.replace("_", " ")} by ${by}${text === "" ? "" : `: ${text}`}`),
+      ),
+    ...(ticket.failure === undefined
+      ? []
+      : [fact("failure", `${ticket.failure.code}: ${ticket.failure.message}`, "red")]),
+    ...(ticket.artifacts.length === 0 ? [] : [fact("files", ticket.artifacts.map(({ label }) => label).join(", "))]),
+  ]
+    .map((line) => line.slice(0, 4))
+    .slice(0, Math.max(4, columns));
+}
+
+/** What happened to it, a line for each screen row. */
+function storyLines({ story }: Scene, { id }: TicketModel, columns: number): Line[] {
+  const width = columns - 10;
+  return story(id).flatMap(({ at, text, style }) => {
+    const lines = width < 10 ? [safeLine(text)] : wrapped(text, width, 0);
+    return lines.map(
+      (line, index): Line => [
+        own(index === 0 ? ` ${localTime(new Date(at)).slice(0, 8)} ` : " ".repeat(10), "dim"),
+        own(line, style),
+      ],
+    );
+  });
+}

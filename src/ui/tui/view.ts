@@ -1,0 +1,156 @@
+/** What the person at the dashboard looks at. */
+export interface View {
+  readonly page: "list" | "ticket" | "graph" | "help";
+  /** The selected ticket; the first of the list if it is undefined or not shown. */
+  readonly selected: string | undefined;
+  /** How many lines the ticket's page is scrolled up from its end; 0 follows. */
+  readonly scroll: number;
+  /** Only tickets whose id, title, owner or state has this text. */
+  readonly filter: string;
+  /** What is being typed on the last row, if anything. */
+  readonly typing: { readonly what: "filter" | "tell"; readonly text: string } | undefined;
+  /** What waits for a yes. */
+  readonly confirm: Deed | undefined;
+}
+
+export const FIRST_VIEW: View = {
+  page: "list",
+  selected: undefined,
+  scroll: 0,
+  filter: "",
+  typing: undefined,
+  confirm: undefined,
+};
+
+/** What a key has the dashboard do to the session, or to itself. */
+export type Deed = Steer | { readonly do: "answer" | "leave" | "stop" | "suspend" };
+
+/** A command to the session, or to a ticket of it. */
+export type Steer =
+  | { readonly do: "pause" | "resume" }
+  | { readonly do: "retry" | "cancel"; readonly ticket_id: string }
+  | { readonly do: "tell"; readonly ticket_id: string | undefined; readonly text: string };
+
+/** A key, as the terminal sends it: a name such as `up` or `return`, or the character. */
+export interface Key {
+  readonly name: string;
+  readonly ctrl?: boolean;
+}
+
+/** What keys need to know of what is shown. */
+export interface Shown {
+  /** The ids of the tickets in the list, in their order. */
+  readonly listed: readonly string[];
+  readonly paused: boolean;
+  /** Rows of the body: a page of scrolling. */
+  readonly rows: number;
+  readonly steers: boolean;
+}
+
+export interface Keyed {
+  readonly view: View;
+  readonly deed?: Deed | undefined;
+}
+
+/** What a key does. Pure: the dashboard carries out the deed. */
+export function keyed(view: View, key: Key, shown: Shown): Keyed {
+  if (key.ctrl === true) {
+    if (key.name === "c") return { view, deed: { do: "stop" } };
+    if (key.name === "z") return { view, deed: { do: "suspend" } };
+    return { view };
+  }
+  if (view.confirm) return confirmed(view, view.confirm, key);
+  if (view.typing) return typed(view, view.typing, key);
+  return moved(view, key, shown) ?? steered(view, key, shown);
+}
+
+/** The selected ticket, as far as it is listed. */
+export function selectedIn(view: Pick<View, "selected">, listed: readonly string[]): string | undefined {
+  return view.selected !== undefined && listed.includes(view.selected) ? view.selected : listed[0];
+}
+
+function confirmed(view: View, deed: Deed, { name }: Key): Keyed {
+  const asked = { ...view, confirm: undefined };
+  return name === "y" ? { view: asked, deed } : { view: asked };
+}
+
+function typed(view: View, typing: NonNullable<View["typing"]>, { name }: Key): Keyed {
+  const { what, text } = typing;
+  if (name === "escape") return { view: { ...view, typing: undefined, ...(what === "filter" ? { filter: "" } : {}) } };
+  if (name === "return") {
+    const ended = { ...view, typing: undefined };
+    if (what === "filter" || text.trim() === "") return { view: ended };
+    const ticket_id = view.page === "ticket" ? view.selected : undefined;
+    return { view: ended, deed: { do: "tell", ticket_id, text: text.trim() } };
+  }
+  const after = name === "backspace" ? text.replace(/.$/u, "") : text + (NAMED.has(name) ? "" : name);
+  const filter = what === "filter" ? { filter: after, selected: undefined } : {};
+  return { view: { ...view, ...filter, typing: { what, text: after } } };
+}
+
+const NAMED = new Set(["up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab", "delete"]);
+
+/** Moves the person's look; undefined if the key is for something else. */
+function moved(view: View, { name }: Key, { listed, rows }: Shown): Keyed | undefined {
+  const selected = selectedIn(view, listed);
+  const isScrolled = view.page === "ticket";
+  const by = STEPS[name]?.(rows);
+  if (by !== undefined) {
+    if (isScrolled) return { view: { ...view, scroll: Math.max(0, view.scroll - by) } };
+    const place = selected === undefined ? 0 : listed.indexOf(selected);
+    return { view: { ...view, selected: listed[Math.max(0, Math.min(listed.length - 1, place + by))] } };
+  }
+  switch (name) {
+    case "return":
+    case "l":
+      return selected === undefined || isScrolled
+        ? { view }
+        : { view: { ...view, page: "ticket", selected, scroll: 0 } };
+    case "escape":
+    case "left":
+      if (view.page === "list" && view.filter !== "") return { view: { ...view, filter: "" } };
+      return { view: { ...view, page: "list", scroll: 0 } };
+    case "home":
+      return { view: isScrolled ? { ...view, scroll: Number.MAX_SAFE_INTEGER } : { ...view, selected: listed[0] } };
+    case "end":
+    case "G":
+      return { view: isScrolled ? { ...view, scroll: 0 } : { ...view, selected: listed.at(-1) } };
+    case "g":
+      return { view: { ...view, page: view.page === "graph" ? "list" : "graph" } };
+    case "?":
+      return { view: { ...view, page: view.page === "help" ? "list" : "help" } };
+    case "/":
+      return { view: { ...view, page: "list", typing: { what: "filter", text: view.filter } } };
+  }
+  return undefined;
+}
+
+const STEPS: Readonly<Record<string, (rows: number) => number>> = {
+  up: () => -1,
+  k: () => -1,
+  down: () => 1,
+  j: () => 1,
+  pageup: (rows) => -rows,
+  pagedown: (rows) => rows,
+};
+
+function steered(view: View, { name }: Key, { listed, paused, steers }: Shown): Keyed {
+  if (name === "q") return { view, deed: { do: "leave" } };
+  if (!steers) return { view };
+  const ticket_id = selectedIn(view, listed);
+  switch (name) {
+    case "a":
+      return { view, deed: { do: "answer" } };
+    case "p":
+      return { view, deed: { do: paused ? "resume" : "pause" } };
+    case "m":
+    case "t":
+      return { view: { ...view, typing: { what: "tell", text: "" } } };
+    case "r":
+      return ticket_id === undefined ? { view } : { view, deed: { do: "retry", ticket_id } };
+    case "x":
+      return ticket_id === undefined ? { view } : { view: { ...view, confirm: { do: "cancel", ticket_id } } };
+    default:
+      return { view };
+  }
+}

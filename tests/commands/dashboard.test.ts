@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { onlySession } from "./in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
+import { openDashboard, openTerminal, type Pane } from "./terminal.ts";
+import { letGo, sessionCloses, statusOf, taskRuns, WAITING_TASK } from "./waiting-task.ts";
+
+const PRINTING = { ...WAITING_TASK, shell: `echo it has begun; ${WAITING_TASK.shell}` };
+const AFTER = { task_id: "after", shell: "echo after", dependencies: ["wait"] };
+
+function planFile(here: Rig, more: object = {}): string {
+  return here.write("plan.json", tinyPlan([PRINTING, AFTER], more));
+}
+
+const seen = (pane: Pane, ...texts: readonly string[]) =>
+  until(
+    () => `${texts.join(" and ")} on the screen, which is\n${pane.visible()}`,
+    () => texts.every((text) => pane.visible().includes(text)),
+  );
+
+/** The screen is the dashboard's, and no line is wider or the screen higher than it is. */
+async function fills(pane: Pane, columns: number, rows: number): Promise<void> {
+  await until(
+    () => `a dashboard of ${columns} columns, not\n${pane.visible()}`,
+    () =>
+      pane
+        .visible()
+        .split("\n")
+        .some((line) => line === "─".repeat(columns)),
+  );
+  expect(pane.visible().trimEnd().split("\n").length).toBeLessThanOrEqual(rows);
+}
+
+describe("the dashboard", () => {
+  it("takes an answer, shows an agent's output, is left and comes back, and ends with a summary", async () => {
+    const here = rig();
+    const pane = openDashboard(here, ["run", "--plan", planFile(here, ASKING)], { columns: 80, rows: 24 });
+    await seen(pane, "[a] answer", "Whose name?");
+    expect(pane.isAlternate()).toBe(true);
+    pane.type("a");
+    await pane.asks("Question 1 of 1");
+    expect(pane.isAlternate()).toBe(false);
+    pane.type("Enter");
+    await taskRuns(here);
+    await seen(pane, "in progress", "after", "nothing needs you");
+    pane.type("Enter");
+    await seen(pane, "what happened", "it has begun", "state");
+    pane.type("q");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.isAlternate()).toBe(false);
+    await pane.shows("is running in process");
+    const session_id = await onlySession(here);
+    const again = openDashboard(here, ["attach"], { columns: 140, rows: 40 });
+    await seen(again, session_id, "in progress", "it has begun", "│");
+    await fills(again, 140, 40);
+    letGo(here);
+    expect(await again.exit()).toBe(0);
+    await again.shows(`${session_id} is done: 2 of 2 tickets done`);
+  });
+
+  it("follows the size of the terminal, and says what it needs where it does not fit", async () => {
+    const here = rig();
+    const pane = openDashboard(here, ["run", "--plan", planFile(here)], { columns: 80, rows: 24 });
+    await taskRuns(here);
+    await fills(pane, 80, 24);
+    pane.resize(60, 15);
+    await fills(pane, 60, 15);
+    pane.resize(30, 8);
+    await seen(pane, "Needs 40×10");
+    pane.resize(140, 40);
+    await fills(pane, 140, 40);
+    letGo(here);
+    expect(await pane.exit()).toBe(0);
+  });
+
+  it("pauses, cancels a ticket after a yes, and stops the session with Ctrl-C", async () => {
+    const here = rig();
+    const pane = openDashboard(here, ["run", "--plan", planFile(here)], { columns: 100, rows: 24 });
+    const { session_id } = await taskRuns(here);
+    await seen(pane, "in progress");
+    pane.type("p");
+    await seen(pane, "Paused");
+    pane.type("End", "x");
+    await seen(pane, "cancel after?");
+    pane.type("y");
+    await seen(pane, "(cancelled)");
+    pane.type("C-c");
+    expect(await pane.exit()).toBe(130);
+    expect(pane.isAlternate()).toBe(false);
+    await pane.shows("bosun resume");
+    expect(await statusOf(here, session_id)).toMatchObject({ owner: null });
+  });
+
+  it("suspends with Ctrl-Z, and comes back with fg", async () => {
+    const here = rig();
+    const environment = { ...endAfterwards(here).environment, BOSUN_HOME: here.home };
+    const shell = ["bash", "--noprofile", "--norc", "-i"];
+    const pane = openTerminal(here.workspace, shell, {
+      environment,
+      columns: 80,
+      rows: 24,
+      env: { PS1: "$ ", LC_ALL: "C.UTF-8" },
+    });
+    pane.type(`bosun run --plan ${planFile(here)}`, "Enter");
+    const { session_id } = await taskRuns(here);
+    await seen(pane, "in progress");
+    pane.type("C-z");
+    await seen(pane, "Stopped");
+    expect(pane.isAlternate()).toBe(false);
+    pane.type("fg", "Enter");
+    await until("the dashboard", () => pane.isAlternate());
+    await seen(pane, "in progress");
+    letGo(here);
+    await sessionCloses(here, session_id);
+    await seen(pane, "2 of 2 tickets done");
+  });
+
+  it("leaves terminals to the plain reporter that are dumb, without colour or told to", async () => {
+    for (const env of [{ TERM: "dumb" }, { NO_COLOR: "1" }, { BOSUN_REPORTER: "plain" }]) {
+      const here = rig();
+      const pane = openDashboard(
+        here,
+        ["run", "--plan", here.write("plan.json", tinyPlan([{ task_id: "a", shell: "true" }]))],
+        {
+          env,
+        },
+      );
+      expect(await pane.exit()).toBe(0);
+      await pane.shows("awaiting_review -> done");
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from "node:util";
+import type { LedgerFigures, LedgerTurn } from "../../src/kernel/ledger.ts";
+import type { Change } from "../../src/kernel/mode.ts";
+import type { Ticket } from "../../src/modes/schedule/state.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import type { Commit, Lease } from "../../src/store/store.ts";
+import { applyRecord } from "../../src/ui/model/apply.ts";
+import { emptyModel, type SessionModel } from "../../src/ui/model/model.ts";
+import type { World } from "./world.ts";
+
+interface Shown {
+  readonly model: SessionModel;
+  readonly rows: Map<string, Map<string, unknown>>;
+  plans: number;
+  /** A person has given a plan: records do not say which pending tickets it leaves as they are. */
+  isPlanned: boolean;
+}
+
+/** Compares what screens make of the records alone with the state that the engine stored beside them. */
+export class ModelRules {
+  readonly #world: World;
+  readonly #sessions = new Map<string, Shown>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  check({ session_id }: Lease, { records, changes }: Commit): void {
+    const shown = this.#sessions.get(session_id) ?? {
+      model: emptyModel(),
+      rows: new Map(),
+      plans: 0,
+      isPlanned: false,
+    };
+    this.#sessions.set(session_id, shown);
+    for (const { line, sequence } of records) {
+      const record = JSON.parse(line) as LogRecord;
+      if (record.payload_type === "plan") shown.plans += 1;
+      shown.isPlanned ||= record.payload_type === "plan" && record.source === "user";
+      applyRecord(shown.model, sequence, record);
+    }
+    for (const change of changes) write(shown.rows, change);
+    if (records.length > 0) this.#compare(session_id, shown);
+  }
+
+  #compare(session_id: string, { model, rows, plans, isPlanned }: Shown): void {
+    const same = (what: string, seen: unknown, stored: unknown) => {
+      if (isDeepStrictEqual(seen, stored)) return;
+      const where = `${session_id} at ${model.sequence}`;
+      this.#world.violated(
+        `screens agree on ${what}`,
+        `${where}: ${JSON.stringify(seen)} for ${JSON.stringify(stored)}`,
+      );
+    };
+    // A revision may keep checks of the plan before it, after which a person's review begins: only one plan tells that.
+    const isTold = (id: string) => plans < 2 || !id.startsWith("review:");
+    const asked = (ids: Iterable<string> = []) => [...ids].filter(isTold).toSorted();
+    const open = asked(rows.get("ask")?.keys()).filter((id) => !isPlanned || model.asks.has(id));
+    same("what waits for a person", asked(model.asks.keys()), open);
+    const tickets = [...(rows.get("ticket")?.values() ?? [])] as Ticket[];
+    for (const { id, status, owner } of tickets) {
+      const seen = model.tickets.get(id);
+      // Records do not say whether a plan has changed a pending ticket, so its owner is shown again with its next turn.
+      same(`ticket ${id}`, [seen?.status, seen?.owner ?? owner], [status, owner]);
+    }
+    const turns = [...(rows.get("turn")?.values() ?? [])] as LedgerTurn[];
+    // A turn of the manager about a long wait ends with the wait, which no record says.
+    const given = turns.flatMap(({ turn_id, status, subject }) => (status === "open" && subject ? [turn_id] : []));
+    if (model.stopped === undefined) {
+      const seen = [...model.turns.values()].flatMap(({ turn_id, ticket_id }) => (ticket_id ? [turn_id] : []));
+      same("the open turns", seen.toSorted(), given.filter((id) => !isPlanned || model.turns.has(id)).toSorted());
+    }
+    const figures = rows.get("figures")?.get("figures") as LedgerFigures | undefined;
+    const { turns: runs, input_tokens, output_tokens } = model.spend;
+    same("usage", [runs, input_tokens, output_tokens], [figures?.turns, figures?.input_tokens, figures?.output_tokens]);
+  }
+}
+
+function write(rows: Shown["rows"], change: Change): void {
+  const collection = "put" in change ? change.put : change.drop;
+  const values = rows.get(collection) ?? new Map<string, unknown>();
+  rows.set(collection, values);
+  if ("put" in change) values.set(change.id, change.value);
+  else values.delete(change.id);
+}

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { JsonObject } from "../../../src/lib/json.ts";
+import { PAYLOAD_TYPES } from "../../../src/protocol/payload.ts";
+import type { RecordMeta, UnsealedRecord } from "../../../src/protocol/record.ts";
+import { applyRecord } from "../../../src/ui/model/apply.ts";
+import { emptyModel, type SessionModel, stateOf } from "../../../src/ui/model/model.ts";
+import { blockersOf, ticketsByNeed } from "../../../src/ui/model/order.ts";
+import { effect, PERSON, record } from "../records.ts";
+import { SESSION } from "./session.ts";
+
+it("shows who did what, what it cost and what waits, from records alone", () => {
+  const model = shown(SESSION);
+  expect({ ...model, memory: undefined }).toMatchSnapshot();
+  expect(stateOf(model)).toBe("running");
+  expect(ticketsByNeed(model).map(({ id }) => id)).toEqual(["docs", "tests", "ship", "build"]);
+  expect([...model.tickets.values()].map((ticket) => blockersOf(model, ticket))).toEqual([[], [], [], ["docs"]]);
+});
+
+it("is the same if a copy of it goes on", () => {
+  for (let split = 0; split <= SESSION.length; split += 1) {
+    const copy = structuredClone(shown(SESSION.slice(0, split)));
+    for (const [index, one] of SESSION.slice(split).entries()) applyRecord(copy, split + index + 1, one);
+    expect(copy).toEqual(shown(SESSION));
+  }
+});
+
+it("keeps a question open until all of it is answered", () => {
+  const asked = {
+    questions: [
+      { question_id: "one", text: "1?" },
+      { question_id: "two", text: "2?" },
+    ],
+    status: "open",
+  };
+  const model = shown([record("clarification", asked, { turn_id: "t2", attempt: 1, run: 1 }, "boss")]);
+  const answer = (question_id: string): JsonObject => ({ answers: [{ question_id, text: "yes" }], status: "answered" });
+  expect(model.asks.get("c1")?.open).toEqual(["one", "two"]);
+  applyRecord(model, 2, record("clarification_response", answer("c1.one"), PERSON, "user"));
+  expect(model.asks.get("c1")?.open).toEqual(["two"]);
+  applyRecord(model, 3, record("clarification_response", answer("two"), PERSON, "user"));
+  expect(model.asks.size).toBe(0);
+});
+
+it("takes any record, however strange, without an exception", () => {
+  const meta = fc.record({
+    disposition: fc.constantFrom("applied", "refused", "late", "duplicate"),
+    ticket_id: fc.constantFrom("build", "other", undefined),
+    turn_id: fc.constantFrom("t1", undefined),
+    effects: fc.array(fc.constantFrom(effect("build", "pending", "done"), effect("__proto__", null, "x"))),
+  });
+  const records = fc.array(
+    fc
+      .tuple(fc.constantFrom(...PAYLOAD_TYPES), fc.object({ key: fc.constantFrom(...KEYS) }), meta)
+      .map(([type, payload, more]) => record(type, payload as JsonObject, more as Partial<RecordMeta>)),
+  );
+  fc.assert(
+    fc.property(records, (all) => {
+      expect(shown([...SESSION, ...all]).sequence).toBe(SESSION.length + all.length);
+    }),
+  );
+});
+
+const KEYS = [
+  "tasks",
+  "questions",
+  "answers",
+  "roles",
+  "config",
+  "results",
+  "usage",
+  "about",
+  "ask_id",
+  "budget",
+  "text",
+];
+
+function shown(records: readonly UnsealedRecord[]): SessionModel {
+  const model = emptyModel();
+  for (const [index, one] of records.entries()) applyRecord(model, index + 1, one);
+  return model;
+}

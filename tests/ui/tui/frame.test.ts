@@ -1,0 +1,168 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isUnsafe } from "../../../src/lib/terminal-text.ts";
+import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
+import { widthOfLine, type Line } from "../../../src/ui/tui/line.ts";
+import type { Scene } from "../../../src/ui/tui/scene.ts";
+import { FIRST_VIEW, keyed, type View } from "../../../src/ui/tui/view.ts";
+import { SESSION } from "../model/session.ts";
+import { effect, record } from "../records.ts";
+import { sceneOf } from "./scenes.ts";
+
+const HOSTILE = [
+  "\u001B]52;c;cm0gLXJm\u0007\u001B[2J\u001B[31mred",
+  "a\rb\bc\u202Etxt.exe\u200B\u0000",
+  "漢字かな交じり文の題名はとても長い",
+  "👩‍👩‍👧‍👦🇨🇭👍🏽é̂̂̂̂̂̂",
+  "</script><img src=x onerror=alert(1)>",
+  "x".repeat(5_000),
+  "",
+];
+
+const PAGES = ["list", "ticket", "graph", "help"] as const;
+
+describe("the dashboard", () => {
+  it.each([
+    ["80x24", 80, 24],
+    ["140x40", 140, 40],
+    ["60x15", 60, 15],
+    ["40x10", 40, 10],
+  ])("looks like this at %s", (_, columns, rows) => {
+    expect(textOf(dashboardFrame(sceneOf(SESSION), FIRST_VIEW, columns, rows))).toMatchSnapshot();
+  });
+
+  it.each(["ticket", "graph", "help"] as const)("has a page for the %s", (page) => {
+    const view: View = { ...FIRST_VIEW, page, selected: "tests" };
+    expect(textOf(dashboardFrame(sceneOf(SESSION), view, 80, 24))).toMatchSnapshot();
+  });
+
+  it("fills every size exactly, whatever the agents write", () => {
+    const scenes = HOSTILE.map((text) => hostileScene(text));
+    const views = fc.record({
+      page: fc.constantFrom(...PAGES),
+      selected: fc.constantFrom("docs", "tests", undefined),
+      scroll: fc.nat(5_000),
+      filter: fc.constantFrom("", "t", "nothing has this", HOSTILE[2] ?? ""),
+      typing: fc.constantFrom(undefined, { what: "tell" as const, text: HOSTILE[1] ?? "" }),
+      confirm: fc.constantFrom(undefined, { do: "cancel" as const, ticket_id: HOSTILE[0] ?? "" }),
+    });
+    const sizes = fc.tuple(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 5, max: 100 }));
+    fc.assert(
+      fc.property(fc.constantFrom(...scenes), views, sizes, (scene, view, [columns, rows]) => {
+        const lines = dashboardFrame(scene, view, columns, rows);
+        expect(lines).toHaveLength(rows);
+        for (const line of lines) {
+          expect(widthOfLine(line)).toBe(columns);
+          expect(isUnsafe(line.map(({ text }) => text).join(""))).toBe(false);
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("shows ten thousand tickets in one screen", () => {
+    const ids = Array.from({ length: 10_000 }, (_, index) => `T-${index}`);
+    const tasks = ids.map((task_id) => ({ task_id, description: `Do ${task_id}` }));
+    const planned = record("plan", { tasks }, { effects: ids.map((id) => effect(id, null, "pending")) }, "boss");
+    const lines = textOf(dashboardFrame(sceneOf([planned]), FIRST_VIEW, 80, 24));
+    expect(lines).toContain("0/10000");
+    expect(lines).toContain("more");
+  });
+
+  it("says what it needs where it does not fit", () => {
+    expect(textOf(dashboardFrame(sceneOf(SESSION), FIRST_VIEW, 39, 9))).toContain("40×10");
+  });
+
+  it("keeps what needs a person in sight on every page and size that fits", () => {
+    for (const page of PAGES)
+      for (const rows of [10, 15, 24]) {
+        const lines = textOf(dashboardFrame(sceneOf(SESSION), { ...FIRST_VIEW, page }, 80, rows));
+        expect(lines).toContain("Per-role time-out");
+      }
+  });
+});
+
+describe("keys", () => {
+  const scene = sceneOf(SESSION);
+  const press = (view: View, ...names: string[]) => {
+    let last = keyed(view, { name: "" }, shown(scene, view));
+    for (const name of names) last = keyed(last.view, { name }, shown(scene, last.view));
+    return last;
+  };
+
+  it("select, open and leave a ticket", () => {
+    expect(press(FIRST_VIEW, "down", "return").view).toMatchObject({ page: "ticket", selected: "tests" });
+    expect(press(FIRST_VIEW, "down", "return", "escape").view).toMatchObject({ page: "list", selected: "tests" });
+    expect(press(FIRST_VIEW, "end").view.selected).toBe("build");
+    expect(press(FIRST_VIEW, "up", "up").view.selected).toBe("docs");
+  });
+
+  it("cancel a ticket only after a yes", () => {
+    expect(press(FIRST_VIEW, "x").deed).toBeUndefined();
+    expect(press(FIRST_VIEW, "x", "n").deed).toBeUndefined();
+    expect(press(FIRST_VIEW, "x", "y").deed).toEqual({ do: "cancel", ticket_id: "docs" });
+  });
+
+  it("filter the list, and Escape shows all again", () => {
+    expect(selectable(scene, press(FIRST_VIEW, "/", "s", "h", "i", "p").view)).toEqual(["ship"]);
+    expect(selectable(scene, press(FIRST_VIEW, "/", "s", "h", "i", "p", "return", "escape").view)).toHaveLength(4);
+  });
+
+  it("tell the open ticket's agents what is typed", () => {
+    const typed = press(FIRST_VIEW, "return", "m", "h", "i", "backspace", "o", "return");
+    expect(typed.deed).toEqual({ do: "tell", ticket_id: "docs", text: "ho" });
+    expect(press(FIRST_VIEW, "m", "h", "escape").deed).toBeUndefined();
+  });
+
+  it("steer nothing where the screen only shows", () => {
+    const view = { ...FIRST_VIEW };
+    for (const name of ["a", "p", "r", "x", "m"]) {
+      expect(keyed(view, { name }, { ...shown(scene, view), steers: false })).toEqual({ view });
+    }
+  });
+
+  it("leave with q, stop with Ctrl-C and suspend with Ctrl-Z, also while something is typed", () => {
+    expect(press(FIRST_VIEW, "q").deed).toEqual({ do: "leave" });
+    const typing: View = { ...FIRST_VIEW, typing: { what: "filter", text: "" } };
+    expect(keyed(typing, { name: "c", ctrl: true }, shown(scene, typing)).deed).toEqual({ do: "stop" });
+    expect(keyed(typing, { name: "z", ctrl: true }, shown(scene, typing)).deed).toEqual({ do: "suspend" });
+  });
+});
+
+function shown(scene: Scene, view: View) {
+  return { listed: selectable(scene, view), paused: false, rows: pageRows(24), steers: true };
+}
+
+function hostileScene(text: string): Scene {
+  const tasks = ["build", "docs", text].map((task_id) => ({
+    task_id,
+    description: text,
+    dependencies: ["build", text],
+  }));
+  const meta = { ticket_id: "docs", turn_id: "t9", attempt: 1, run: 1 };
+  return sceneOf(
+    [
+      ...SESSION,
+      record("plan", { tasks, summary: text }, { effects: [effect(text, null, "pending")] }, "codex"),
+      record("turn_request", { message: { payload_type: "instruction" } }, meta, "scheduler", text),
+      record("report", { status: "progress", summary: text }, meta, text),
+      record("turn_failed", { code: text, message: text }, { ticket_id: "tests", turn_id: "t5" }, "scheduler"),
+      record("review", { decision: text, notes: text }, { ticket_id: "tests" }, text),
+      record("artifact_ref", { label: text, uri: text }, { ticket_id: "tests" }, text),
+      record("clarification", { questions: [{ question_id: text, text }] }, { ticket_id: "docs" }, "codex"),
+      record("report", { status: "error" }, { ticket_id: "tests", effects: [effect("tests", "x", "error", text)] }),
+    ],
+    { notice: text === "" ? undefined : text, answer: text },
+  );
+}
+
+/** The text of a screen. Times of day depend on the zone. */
+function textOf(lines: readonly Line[]): string {
+  const texts = lines.map((line) =>
+    line
+      .map(({ text }) => text)
+      .join("")
+      .trimEnd(),
+  );
+  return texts.join("\n").replace(/\d\d:\d\d:\d\d/g, "hh:mm:ss");
+}

@@ -1,0 +1,29 @@
+import type { UnsealedRecord } from "../../../src/protocol/record.ts";
+import { applyRecord } from "../../../src/ui/model/apply.ts";
+import { emptyModel } from "../../../src/ui/model/model.ts";
+import { BRIEF, recordLines } from "../../../src/ui/record-lines.ts";
+import type { Scene } from "../../../src/ui/tui/scene.ts";
+import { Stories } from "../../../src/ui/tui/stories.ts";
+
+/** The dashboard of these records, five seconds after the last of them. */
+export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene> = {}): Scene {
+  const model = emptyModel();
+  const stories = new Stories();
+  for (const [index, record] of records.entries()) {
+    applyRecord(model, index + 1, record);
+    const at = Date.parse(record.record.received_at);
+    for (const { ticket, text, style } of recordLines(record, BRIEF)) stories.add({ at, ticket, text, style });
+  }
+  return {
+    model,
+    now: Date.parse(model.at) + 5_000,
+    events: stories.events,
+    story: (id) => stories.of(id),
+    answer: "bosun answer s-1 c1.q1 …",
+    steers: true,
+    ctrl_c: "stops",
+    detaches: true,
+    notice: undefined,
+    ...more,
+  };
+}
