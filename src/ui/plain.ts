@@ -18,7 +18,7 @@ import { doneWords, standingWords, summaryWords } from "./standing-words.ts";
 const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
 
 /** A line for everything that happens: for plain terminals, pipes, logs and automatic builds. */
-export function plainReporter({ out, err, isDumb }: Pick<Terminal, "out" | "err" | "isDumb">): Reporter {
+export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
   let opening: Opening | undefined;
   let heartbeat: Heartbeat | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
@@ -91,8 +91,7 @@ export function plainReporter({ out, err, isDumb }: Pick<Terminal, "out" | "err"
         line(standing());
       }
       heartbeat = new Heartbeat(() => line(`HEARTBEAT ${standing()}`), FIRST_MS);
-      const isAtTerminal = !isDumb && out.stream.isTTY && err.stream.isTTY;
-      if (isAtTerminal && begun.closed !== true) live = new LiveLine(out, () => summaryWords(begun.now()));
+      if (canRedraw && begun.closed !== true) live = new LiveLine(out, () => summaryWords(begun.now()));
       progressTimer = setInterval(() => {
         for (const { at, line: told } of progress.take()) tell(at, told);
       }, PROGRESS_MS).unref();

@@ -8,8 +8,10 @@ export interface Terminal {
   readonly input: NodeJS.ReadStream;
   /** Whether a person can be asked: input and messages are a terminal, and this is no automatic build. */
   readonly hasPerson: boolean;
-  /** Whether its cursor must not be moved: it cannot (`TERM=dumb`), or this is an automatic build. */
+  /** Whether it cannot move its cursor (`TERM=dumb`). */
   readonly isDumb: boolean;
+  /** Whether rows of the screen can be drawn again: results and messages go to a terminal that is not dumb, and this is no automatic build. */
+  readonly canRedraw: boolean;
 }
 
 /** The colours and weights the product uses. */
@@ -60,7 +62,7 @@ interface Screen {
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
-  const isDumb = automatic || environment.TERM === "dumb";
+  const isDumb = environment.TERM === "dumb";
   const screen: Screen = { prompts: [], isDumb };
   // The runner of a GitHub job reads both, so that no line of a file or an agent may look like a command.
   const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
@@ -70,6 +72,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
     input: stdin,
     hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
     isDumb,
+    canRedraw: stdout.isTTY && stderr.isTTY && !isDumb && !automatic,
   };
 }
 

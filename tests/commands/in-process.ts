@@ -36,7 +36,7 @@ function paperTerminal(
   };
   const input = new PassThrough() as unknown as NodeJS.ReadStream;
   input.end();
-  return { out: paper("out"), err: paper("err"), input, hasPerson: false, isDumb: true, written };
+  return { out: paper("out"), err: paper("err"), input, hasPerson: false, isDumb: true, canRedraw: false, written };
 }
 
 /** Runs a command line in this process, from the workspace; all but the process is real. */

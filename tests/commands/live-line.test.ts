@@ -1,8 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { built } from "../built.ts";
 import { rig, tinyPlan } from "./rig.ts";
-import { open } from "./terminal.ts";
+import { open, openTerminal } from "./terminal.ts";
 
 const WAIT = (file: string) => `while ! test -e ${file}; do sleep 0.05; done`;
 
@@ -64,6 +65,19 @@ describe("at a terminal the last line tells how far the session is", () => {
     const pane = open(here, args, env);
     await pane.shows("shell | here");
     if (isThere) await pane.shows("0/1 done · 1 at work");
+    writeFileSync(join(here.workspace, "one"), "");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).not.toContain("done ·");
+  });
+
+  it.each(["| cat", "2>messages"])("but not with %s", async (redirected) => {
+    const here = rig();
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell: `echo here; ${WAIT("one")}` }]));
+    const line = `'${process.execPath}' '${built("cli.js")}' run --plan '${plan}' --reporter plain ${redirected}`;
+    const environment = { ...here.environment, BOSUN_HOME: here.home };
+    const pane = openTerminal(here.workspace, ["sh", "-c", line], { environment });
+    await pane.shows("progress of shell");
+    expect(pane.screen()).not.toContain("done ·");
     writeFileSync(join(here.workspace, "one"), "");
     expect(await pane.exit()).toBe(0);
     expect(pane.screen()).not.toContain("done ·");

@@ -13,7 +13,7 @@ import { annotation, beginGroup, END_GROUP } from "./workflow-command.ts";
  */
 export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary: string | undefined): Reporter {
   const { out } = terminal;
-  const plain = plainReporter({ out: inertOutput(out), err: inertOutput(terminal.err), isDumb: true });
+  const plain = plainReporter({ out: inertOutput(out), err: inertOutput(terminal.err), canRedraw: false });
   let opening: Opening | undefined;
   let isGroupOpen = false;
   const endGroup = () => {
