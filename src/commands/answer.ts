@@ -6,7 +6,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { BESIDES, promptQuestion } from "../ui/prompt.ts";
+import { BESIDES } from "../ui/prompt.ts";
 import type { OpenPermission } from "../ui/permission-lines.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
@@ -15,9 +15,11 @@ import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import { type Answer, answerIn, type Asked, askedAmong, showUnused, unansweredOf } from "./interaction/answers.ts";
 import { promptPermission } from "./interaction/decisions.ts";
+import { Drafts } from "./interaction/drafts.ts";
 import { keptFor } from "./interaction/kept.ts";
 import { permissionDecision } from "./interaction/permission-answers.ts";
 import type { PersonMessage } from "./interaction/person-message.ts";
+import { askQuestions } from "./interaction/questions.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { isGeneratedId } from "./lookup/id.ts";
@@ -73,7 +75,7 @@ async function answer(
       tellNext(out, `bosun resume ${session_id}`);
       return ok(EXIT_DONE);
     }
-    const answers = await answersFrom(context, store, asked.value, options);
+    const answers = await answersFrom(context, home, asked.value, options);
     if (!answers.ok) return answers;
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
     const noMore = options.more === false;
@@ -90,7 +92,9 @@ async function answer(
     const answered = new Set(answers.value.map(({ question_id }) => question_id));
     const left = questions.map(({ question_id }) => question_id).filter((id) => !answered.has(id));
     if (left.length > 0 && !noMore) out.line(`Still open: ${safeLine(left.join(", "))}.`);
-    return putAndResume(context, home, row, messages, options);
+    const put = await putAndResume(context, home, row, messages, options);
+    if (put.ok) new Drafts(home.home, session_id).forget(answered);
+    return put;
   });
 }
 
@@ -141,13 +145,13 @@ function byAsk(
 /** The answers as typed, from the file and the defaults, or asked for at the terminal. */
 async function answersFrom(
   context: CommandContext,
-  store: Store,
+  home: OpenHome<Store>,
   { row, questions, typed }: Asked,
   { file, defaults, more, input }: AnswerOptions,
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
   const { terminal } = context;
   const isAsked = file === undefined && defaults !== true && more !== false && input !== false && terminal.hasPerson;
-  if (typed.length === 0 && isAsked) return askedHere(context, store, row.session_id, questions);
+  if (typed.length === 0 && isAsked) return askedHere(context, home, row.session_id, questions);
   const answers =
     typed.length > 0 ? answerIn(questions, typed) : await filedAnswers(context, questions, file, defaults);
   for (const { question_id, text } of answers.ok ? answers.value : []) {
@@ -178,34 +182,45 @@ async function filedAnswers(
 }
 
 /**
- * Asks the person at this terminal until they leave. Ctrl-C takes all answers back. Skips questions that are answered elsewhere meanwhile:
- * the first answer stands.
+ * Asks the person at this terminal; no answers if they leave. Skips questions that are answered elsewhere meanwhile: the first answer stands.
  */
 async function askedHere(
   { terminal, leave }: CommandContext,
-  store: Store,
+  { home, store }: OpenHome<Store>,
   session_id: string,
   questions: readonly OpenQuestion[],
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
-  const isOpen = async ({ question_id }: Answer | OpenQuestion) => {
+  const isOpen = async ({ question_id }: OpenQuestion) => {
     const now = await unansweredOf(store, session_id);
-    if (!now.ok || now.value.some((one) => one.question_id === question_id)) return true;
-    terminal.err.line(terminal.err.style("yellow", `  ${safeLine(question_id)} was answered elsewhere.`));
-    return false;
+    return !now.ok || now.value.some((one) => one.question_id === question_id);
   };
-  const typed: Answer[] = [];
+  const told = new Set<OpenQuestion>();
+  const settled = async (question: OpenQuestion) => {
+    if (await isOpen(question)) return false;
+    const { err: messages } = terminal;
+    if (!told.has(question))
+      messages.line(messages.style("yellow", `  ${safeLine(question.question_id)} was answered elsewhere.`));
+    told.add(question);
+    return true;
+  };
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
-  for (const [index, question] of questions.entries()) {
-    if (!(await isOpen(question))) continue;
-    const place = { number: index + 1, of: questions.length };
-    const answered = await promptQuestion(terminal, question, place, enough.signal);
-    if (answered.kind === "left") break;
-    typed.push({ question_id: question.question_id, text: answered.text });
-  }
+  const answers = await askQuestions({
+    terminal,
+    drafts: new Drafts(home, session_id),
+    questions,
+    isOpen: async (question) => !(await settled(question)),
+    async put(about, prompt) {
+      for (const question of about) if (await settled(question)) return { kind: "settled" };
+      return prompt(enough.signal);
+    },
+  });
   signals.restore();
   if (enough.signal.aborted) return ok("interrupted");
-  const answers: Answer[] = [];
-  for (const one of typed) if (await isOpen(one)) answers.push(one);
-  return ok(answers);
+  const open: Answer[] = [];
+  for (const question of questions) {
+    const answer = answers?.find(({ question_id }) => question_id === question.question_id);
+    if (answer && !(await settled(question))) open.push(answer);
+  }
+  return ok(open);
 }

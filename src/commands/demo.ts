@@ -10,7 +10,7 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { watchSignals } from "./context/signals.ts";
-import { addReporterOptions, readRunOptions, type ReporterOptions, isForPeople } from "./options/run-options.ts";
+import { addReporterOptions, isForPeople, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 
 interface DemoOptions extends ReporterOptions {
   readonly keep?: boolean;

@@ -42,7 +42,8 @@ async function main(): Promise<number> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
   const { program, home, typed, plan, keep } = values;
   const directory = process.cwd();
-  const screen = new Screen(values.reporter, directory, (text) => process.stdout.write(text));
+  const { stdout } = process;
+  const screen = new Screen(values.reporter, directory, (text) => stdout.write(text), stdout.columns);
   const fail = ({ code, message, hint }: Failure): number => {
     complain(`Error: ${message}`);
     if (hint !== undefined) complain(`  ${hint.replace(/(?<= )bosun (?=[a-z])/, `${typed} `)}`);

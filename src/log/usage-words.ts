@@ -34,12 +34,13 @@ export function costWords(cost_usd: number | null, told_usd = 0): string {
   return told_usd > 0 ? `at least ${dollars(told_usd)}` : "cost unknown";
 }
 
-function dollars(usd: number): string {
+/** `$0.84`. */
+export function dollars(usd: number): string {
   return usd > 0 && usd < 0.01 ? "under $0.01" : `$${usd.toFixed(2)}`;
 }
 
-/** Whether a role's turns told any tokens or cost. */
-function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }: SpentByARole): boolean {
+/** Whether any turn told tokens or a cost. */
+export function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }: Spent): boolean {
   return (input_tokens ?? 0) + (output_tokens ?? 0) > 0 || (cost_usd ?? 0) > 0 || told_usd > 0;
 }
 

@@ -1,5 +1,6 @@
 import { isPlain, jsonEscaped, replaceEachUnsafe, withoutSequences } from "../lib/terminal-text.ts";
 import { cut, widthOf, wrap } from "../lib/text-layout.ts";
+import { inertJson } from "./github/inert.ts";
 
 /** A character keeps so many combining marks, since more would cover the lines above. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
@@ -58,9 +59,9 @@ export function hanging(text: string, width: number, indent: number, command?: s
   return [first.slice(indent), ...more];
 }
 
-/** A value as one line of JSON, safe for a terminal and the same to a program: unsafe characters are JSON's own escapes. */
+/** A value as one line of JSON, safe for a terminal and a GitHub job and the same to a program: unsafe characters are JSON's own escapes. */
 export function safeJson(value: unknown): string {
-  return safeQuoted(JSON.stringify(value));
+  return inertJson(safeQuoted(JSON.stringify(value)));
 }
 
 /** JSON or YAML in lines made safe with such escapes. In YAML a text with an unsafe character must be in double quotes. */

@@ -173,7 +173,7 @@ function resultLines(parts: readonly ResultPart[], output: Output): string[] {
 }
 
 /** A cut-off ticket keeps its state on record. */
-function stateOf(ticket: TicketLine): string {
+export function stateOf(ticket: TicketLine): string {
   return ticket.interrupted === true ? `interrupted (${ticket.status})` : ticket.status + reasonOf(ticket);
 }
 
@@ -192,7 +192,7 @@ function reasonOf({ reason, spent, blocked_by }: TicketLine): string {
 
 /** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are of the whole session. */
 export function headline(ending: Ending, resumed = false): string {
-  const { session_id, presentation, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
+  const { presentation, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
     ...(tickets.length > 0 && presentation.statementName === undefined
@@ -202,7 +202,12 @@ export function headline(ending: Ending, resumed = false): string {
     ...costOf(ending),
     ...(elapsed_ms === undefined ? [] : [`${formatDuration(elapsed_ms)}${resumed ? " since resume" : ""}`]),
   ];
-  return `${session_id} ${failure ? "was left" : "is"} ${outcome ?? state}: ${figures.join(", ")}`;
+  return `${sessionState(ending)}: ${figures.join(", ")}`;
+}
+
+/** `s-1 is done`. */
+export function sessionState({ session_id, state, outcome, failure }: Ending): string {
+  return `${session_id} ${failure ? "was left" : "is"} ${outcome ?? state}`;
 }
 
 function headlineStyle({ outcome }: Ending): Style {

@@ -1,6 +1,6 @@
 import type { TurnAbout } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
-import { safeJson } from "./display.ts";
+import { EVENTS_VERSION, eventLine, type JsonEvent } from "./events.ts";
 import type { Output } from "./terminal.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { localize } from "./words.ts";
@@ -9,13 +9,13 @@ import type { Ending, Reporter } from "./reporter.ts";
 /** One JSON object a line, for programs, as SPEC.md promises: `hello`, then events, at last `result`. Nothing else is on that stream. */
 export function jsonReporter(out: Output): Reporter {
   let heartbeat: Heartbeat | undefined;
-  const say = (value: object) => {
-    out.line(safeJson(value));
+  const say = (event: JsonEvent) => {
+    out.line(eventLine(event));
     heartbeat?.refresh();
   };
   return {
     begin: ({ session_id, version, requirement, workspace, resumed, now }) => {
-      say({ type: "hello", bosun: version, session_id, requirement, workspace, resumed });
+      say({ type: "hello", schema: EVENTS_VERSION, bosun: version, session_id, requirement, workspace, resumed });
       heartbeat = new Heartbeat(() => say({ type: "heartbeat", session_id, ...standing(now()) }));
     },
     event(event) {
@@ -46,7 +46,7 @@ function standing({ state, counts, turns, usage, waiting, running, checking, hel
   return { state, counts, turns, usage, waiting, running: under_way, checking, held };
 }
 
-function result(out: Output, ending: Ending): object {
+function result(out: Output, ending: Ending): JsonEvent {
   const here = (text: string | undefined) => (text === undefined ? undefined : localize(out, text));
   const {
     session_id,

@@ -32,26 +32,28 @@ export function pagerAt(out: Output, command: string, environment: NodeJS.Proces
     for (const line of held) child.stdin?.write(`${line}\n`);
     held = [];
   };
+  const line = (text = "") => {
+    if (ended.signal.aborted) return;
+    if (child !== undefined) {
+      child.stdin?.write(`${text}\n`);
+      return;
+    }
+    held.push(text);
+    for (const row of text.split("\n")) rows -= Math.max(1, Math.ceil(widthOf(row) / out.width));
+    if (rows < 0) begin();
+  };
   return {
     out: {
       stream: out.stream,
       program: out.program,
       ...(out.anywhere !== undefined && { anywhere: out.anywhere }),
-      line(text = "") {
-        if (ended.signal.aborted) return;
-        if (child !== undefined) {
-          child.stdin?.write(`${text}\n`);
-          return;
-        }
-        held.push(text);
-        for (const line of text.split("\n")) rows -= Math.max(1, Math.ceil(widthOf(line) / out.width));
-        if (rows < 0) begin();
-      },
+      line,
+      command: line,
       get lost() {
         return out.lost;
       },
       ended: ended.signal,
-      bell: () => {},
+      alert: () => {},
       keepBelow: () => () => {},
       style: (style, text) => out.style(style, text),
       get width() {

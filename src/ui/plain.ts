@@ -1,10 +1,9 @@
 import { formatDuration } from "../lib/durations.ts";
-import { totalWords } from "../log/usage-words.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
-import type { Standing } from "../runtime/feed/standing.ts";
 import { clipped, hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import { FIRST_MS, Heartbeat } from "./heartbeat.ts";
+import { LiveLine } from "./live-line.ts";
 import { PROGRESS_MS, PendingProgress } from "./progress.ts";
 import type { Opening, Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
@@ -13,15 +12,21 @@ import type { Style, Terminal } from "./terminal.ts";
 import { TICKET_WIDTH, timelineLines } from "./timeline.ts";
 import { TurnLines } from "./turn-lines.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
-import { counted, localize, runningWords } from "./words.ts";
+import { counted, localize } from "./words.ts";
+import { doneWords, standingWords, summaryWords } from "./standing-words.ts";
 
 const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
 
 /** A line for everything that happens: for plain terminals, pipes, logs and automatic builds. */
-export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
+export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
   let opening: Opening | undefined;
   let heartbeat: Heartbeat | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
+  let live: LiveLine | undefined;
+  const closeLive = () => {
+    live?.close();
+    live = undefined;
+  };
   const formatter = new RecordFormatter();
   const progress = new PendingProgress();
   const turns = new TurnLines();
@@ -86,11 +91,13 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
         line(standing());
       }
       heartbeat = new Heartbeat(() => line(`HEARTBEAT ${standing()}`), FIRST_MS);
+      if (canRedraw && begun.closed !== true) live = new LiveLine(out, () => summaryWords(begun.now()));
       progressTimer = setInterval(() => {
         for (const { at, line: told } of progress.take()) tell(at, told);
       }, PROGRESS_MS).unref();
     },
     event(event) {
+      live?.touch();
       if (event.kind === "record") tellRecord(event.record);
       else if ("turn_id" in event) tellTurn(event);
       else if (event.kind === "stopping" && event.reason === "signal") tellStopping(event.running);
@@ -107,10 +114,12 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       showHolds(out, session_id, holds);
     },
     end(ending) {
+      closeLive();
       if (ending.failure) for (const text of wrappedLines(ending.failure.message, err.width, 0)) err.line(text);
       for (const text of endingLines(out, ending, opening?.resumed)) out.line(text);
     },
     close() {
+      closeLive();
       heartbeat?.stop();
       clearInterval(progressTimer);
     },
@@ -125,27 +134,4 @@ function whereWords({ session_id, workspace, elsewhere }: Opening): [words: stri
       ? "stops it, closing this terminal does not"
       : "detaches, and the session continues to run";
   return [[`in ${safeLine(workspace)}`], [`Ctrl-C ${ctrl_c}:`, `bosun attach ${session_id}`]];
-}
-
-/** `(7/20)`. */
-function doneWords(counts: Standing["counts"]): string {
-  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return `(${counts.done ?? 0}/${all})`;
-}
-
-/** The standing in one line: which role works on what and for how long, what is checked, which roles are held, and the counts. */
-function standingWords(
-  { state, counts, turns, waiting, usage, running, checking, held }: Standing,
-  now: number,
-): string {
-  const states = Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${status}`] : []));
-  return [
-    `${state}: ${runningWords(running, now) || "no agent"}`,
-    ...(checking.length > 0 ? [`checking ${checking.join(", ")}`] : []),
-    ...(held.length > 0 ? [`held: ${held.join(", ")}`] : []),
-    ...(states.length > 0 ? [states.join(", ")] : []),
-    counted(turns, "turn"),
-    ...totalWords(usage),
-    ...(waiting > 0 ? [`${counted(waiting, "answer")} awaited`] : []),
-  ].join("; ");
 }

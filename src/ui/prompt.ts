@@ -1,7 +1,7 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { answerTo, isBesides, isCounted } from "../config/picked-option.ts";
-import { hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
+import { hanging, wrapped, wrappedLines } from "./display.ts";
 import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
@@ -43,16 +43,16 @@ export async function promptLine({ input, err, isDumb }: Terminal, label: string
   lines.setPrompt(shortened(label, err));
   if (!isDumb) err.stream.write(MARK_PASTES);
   input.on("keypress", watchPaste);
-  lines.prompt();
   const prompt = promptOf(lines, err.stream);
   const release = isDumb ? () => {} : err.keepBelow(prompt);
+  lines.prompt();
   return new Promise((resolve) => {
     let text: string | undefined;
     let isEnded = false;
     const endLine = () => {
-      release();
-      if (!isEnded) err.line();
+      if (!isEnded) err.stream.write("\n");
       isEnded = true;
+      release();
     };
     // The shell has set the terminal's modes and written below the prompt.
     const continued = () => {
@@ -171,8 +171,10 @@ export async function promptQuestion(
     }
     const answer = answerTo(question, words);
     if (answer.ok) {
-      err.line(err.style("dim", `  ${safeLine(question.question_id)}: ${safeLine(answer.value)}`));
-      if (isBesides(question, answer.value)) err.line(err.style("yellow", `  ${BESIDES}`));
+      for (const line of wrapped(`${question.question_id}: ${answer.value}`, err.width, 2))
+        err.line(err.style("dim", line));
+      if (isBesides(question, answer.value))
+        for (const line of wrapped(BESIDES, err.width, 2)) err.line(err.style("yellow", line));
       return { kind: "text", text: answer.value };
     }
     const { message, hint = "" } = answer.error;
@@ -195,7 +197,9 @@ function questionLines(output: Output, question: OpenQuestion, place: Place): st
       ? []
       : wrapped(`why: ${question.why}`, width, 2).map((line) => output.style("dim", line))),
     ...optionLines(question, output),
-    ...(usual === undefined || question.options.includes(usual) ? [] : wrapped(`Enter: ${usual}`, width, 2)),
+    ...(usual === undefined || question.options.includes(usual)
+      ? []
+      : wrapped(`suggested (Enter): ${usual}`, width, 2)),
   ];
 }
 
@@ -203,7 +207,7 @@ function optionLines(question: OpenQuestion, output: Output): string[] {
   const counts = isCounted(question.options);
   return question.options.flatMap((option, index) => {
     const before = `  ${counts ? index + 1 : "-"}  `;
-    const mark = option === question.default ? "  (default)" : "";
+    const mark = option === question.default ? "  (suggested: Enter)" : "";
     const [first = "", ...more] = hanging(option, output.width - mark.length, before.length);
     const lines = [before + first, ...more];
     if (mark !== "") lines.push(`${lines.pop()}${output.style("dim", mark)}`);

@@ -1,6 +1,7 @@
 import type { Presentation } from "../kernel/presentation.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { Spent } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
@@ -98,4 +99,8 @@ export interface TicketLine {
   /** Its turn or its checks were cut off when the session's scheduler left. */
   readonly interrupted?: boolean | undefined;
   readonly outputs: readonly string[];
+  /** The tickets that it waits for, or waited for. */
+  readonly dependencies?: readonly string[];
+  /** What its turns have used; undefined before the first has ended. */
+  readonly usage?: Spent | undefined;
 }

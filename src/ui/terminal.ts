@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { inert } from "./github/inert.ts";
 
 /** Where a command's results go (`out`), its messages (`err`), and where a person types. */
 export interface Terminal {
@@ -9,6 +10,8 @@ export interface Terminal {
   readonly hasPerson: boolean;
   /** Whether it cannot move its cursor (`TERM=dumb`). */
   readonly isDumb: boolean;
+  /** Whether rows of the screen can be drawn again: results and messages go to a terminal that is not dumb, and this is no automatic build. */
+  readonly canRedraw: boolean;
 }
 
 /** The colours and weights the product uses. */
@@ -22,13 +25,18 @@ export interface Output {
   /** The same for a command that names a session which is found from anywhere by its id; `program` if undefined. */
   anywhere?: string;
   line(text?: string): void;
+  /** Writes a line that commands the program that reads this output. */
+  command(text: string): void;
   /** Why some lines were not written; undefined if all were, or if its reader has gone. */
   readonly lost: string | undefined;
   /** Aborted once no more lines can be written, so a command that only shows something can stop. */
   readonly ended: AbortSignal;
-  /** Rings the bell of a terminal. */
-  bell(): void;
-  /** Keeps a prompt below all lines that are written to this terminal, until the returned function is called. */
+  /** Rings the bell of a terminal, and has it show a text on the desktop if it can (OSC 9). The text must be safe. */
+  alert(text: string): void;
+  /**
+   * Keeps a prompt below all lines that are written to this terminal, until the returned function is called. What was kept there until now
+   * is erased, and drawn again then.
+   */
   keepBelow(prompt: OpenPrompt): () => void;
   /** Styles a text if the stream shows styles, with respect to NO_COLOR, FORCE_COLOR and pipes. */
   style(style: Style, text: string): string;
@@ -44,22 +52,27 @@ export interface OpenPrompt {
   draw(): void;
 }
 
-/** The prompt of a terminal, shared by the streams that write to it. */
+/** The prompts of a terminal, shared by the streams that write to it. Only the last is on the screen. */
 interface Screen {
-  prompt?: OpenPrompt | undefined;
+  readonly prompts: OpenPrompt[];
+  readonly isDumb?: boolean;
 }
 
 /** The terminal of this process. */
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
-  const screen: Screen = {};
+  const isDumb = environment.TERM === "dumb";
+  const screen: Screen = { prompts: [], isDumb };
+  // The runner of a GitHub job reads both, so that no line of a file or an agent may look like a command.
+  const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
   return {
-    out: outputOn(stdout, screen),
-    err: outputOn(stderr, screen),
+    out: outputOn(stdout, screen, written),
+    err: outputOn(stderr, screen, written),
     input: stdin,
     hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
-    isDumb: environment.TERM === "dumb",
+    isDumb,
+    canRedraw: stdout.isTTY && stderr.isTTY && !isDumb && !automatic,
   };
 }
 
@@ -72,8 +85,10 @@ export function paperLike(output: Output): Output & { readonly lines: readonly s
 /** Errors of a reader that has gone (`| head`, a closed terminal). They end the output and nothing else. */
 const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 
-/** Lines on a stream. Where that is a terminal, they go above the prompt that is open on its `screen`. */
-export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Output {
+const asItIs = (text: string) => text;
+
+/** Lines on a stream, as `written` makes them. Where that is a terminal, they go above the prompt that is open on its `screen`. */
+export function outputOn(stream: NodeJS.WriteStream, screen: Screen = { prompts: [] }, written = asItIs): Output {
   const ended = new AbortController();
   let lost: string | undefined;
   stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
@@ -82,6 +97,13 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Outpu
     const isHungUp = code === "EIO" && stream.isTTY;
     if (!NO_READER.has(code) && !isHungUp) lost ??= message;
   });
+  const write = (line: string) => {
+    if (ended.signal.aborted) return;
+    const prompt = stream.isTTY ? screen.prompts.at(-1) : undefined;
+    prompt?.erase();
+    stream.write(`${line}\n`);
+    prompt?.draw();
+  };
   return {
     stream,
     program: "bosun",
@@ -89,20 +111,22 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Outpu
       return lost;
     },
     ended: ended.signal,
-    line(text = "") {
-      if (ended.signal.aborted) return;
-      const prompt = stream.isTTY ? screen.prompt : undefined;
-      prompt?.erase();
-      stream.write(`${text}\n`);
-      prompt?.draw();
-    },
-    bell() {
-      if (stream.isTTY) stream.write("\u0007");
+    line: (text = "") => write(written(text)),
+    command: write,
+    alert(text) {
+      if (!stream.isTTY) return;
+      // A terminal that cannot show it ignores the sequence, but for one that knows none.
+      stream.write(screen.isDumb === true ? "\u0007" : `\u0007\u001B]9;${text}\u0007`);
     },
     keepBelow(prompt) {
-      screen.prompt = prompt;
+      const { prompts } = screen;
+      prompts.at(-1)?.erase();
+      prompts.push(prompt);
       return () => {
-        screen.prompt = undefined;
+        const isLast = prompts.at(-1) === prompt;
+        const place = prompts.indexOf(prompt);
+        if (place >= 0) prompts.splice(place, 1);
+        if (isLast) prompts.at(-1)?.draw();
       };
     },
     style: (style, text) => styleText(style, text, { stream }),

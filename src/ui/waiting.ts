@@ -93,7 +93,15 @@ export function sentenceFor(waiting: Waiting): string {
   }
 }
 
-/** The same, with the lines of a permission that the sentence does not show whole. */
+/** Desktops show about two lines of a notification. */
+const ALERT_WIDTH = 120;
+
+/** What a person who looks elsewhere is told. */
+export function alertWords(session_id: string, [first]: readonly Waiting[]): string {
+  return clipped(`Bosun: ${session_id} needs you. ${first ? sentenceFor(first) : ""}`, ALERT_WIDTH);
+}
+
+/** The sentence, with the lines of a permission that it does not show whole. */
 export function linesFor(waiting: Waiting, output: Pick<Output, "program" | "anywhere">): [string, ...string[]] {
   return [sentenceFor(waiting), ...(waiting.kind === "permission" ? wholeLines(waiting, output) : [])];
 }

@@ -17,16 +17,18 @@ function paperTerminal(
   const written = { out: "", err: "" };
   const paper = (name: "out" | "err"): Output => {
     const stream = new PassThrough() as unknown as NodeJS.WriteStream;
+    const line = (text = "") => {
+      written[name] += `${text}\n`;
+      lineWritten(text);
+    };
     return {
       stream,
       program: "bosun",
-      line: (text = "") => {
-        written[name] += `${text}\n`;
-        lineWritten(text);
-      },
+      line,
+      command: line,
       lost: undefined,
       ended: new AbortController().signal,
-      bell: () => {},
+      alert: () => {},
       keepBelow: () => () => {},
       style: (_style, text) => text,
       width: Number.POSITIVE_INFINITY,
@@ -34,7 +36,7 @@ function paperTerminal(
   };
   const input = new PassThrough() as unknown as NodeJS.ReadStream;
   input.end();
-  return { out: paper("out"), err: paper("err"), input, hasPerson: false, isDumb: true, written };
+  return { out: paper("out"), err: paper("err"), input, hasPerson: false, isDumb: true, canRedraw: false, written };
 }
 
 /** Runs a command line in this process, from the workspace; all but the process is real. */

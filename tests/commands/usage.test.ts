@@ -137,7 +137,7 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--answers", "answers.yaml"], 3, "answers.yaml:1:"],
   [["run", "--plan", "good.json", "--answer", "name"], 2, "name"],
   [["run", "--plan", "good.json", "--unanswered", "mangaer"], 2, "Did you mean manager?"],
-  [["run", "--plan", "good.json", "--reporter", "fancy"], 2, "plain, json, silent"],
+  [["run", "--plan", "good.json", "--reporter", "fancy"], 2, "plain, github, json, silent"],
   [["run", "--plan", "good.json", "--reporter", "plain", "--json"], 2, "--reporter plain"],
   [["run", "--plan", "good.json", "--session", "../../outside"], 2, "../../outside"],
   [["run", "--plan", "good.json", "--home", ""], 2, "--home"],

@@ -86,7 +86,7 @@ describe("a notification", () => {
       {
         ...base,
         event: "question",
-        message: `${session_id} needs a person:\nc1.q: Why?`,
+        message: `${session_id} needs a person:\nc1.q: Why?\n  ${answer}`,
         questions: [question],
         next: [answer],
       },

@@ -110,7 +110,9 @@ describe("a session without events for half a minute", () => {
     vi.useFakeTimers({ now: Date.parse("2026-01-02T03:08:05Z") });
     const lines: string[] = [];
     const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width: 200 };
-    const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
+    const reporter = plainReporter({ out, err: out, canRedraw: false } as unknown as Parameters<
+      typeof plainReporter
+    >[0]);
     reporter.earlier?.(given("t1", "hand", "build"));
     reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => NOW } as unknown as Opening);
     reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs", "2026-01-02T03:08:00Z") });

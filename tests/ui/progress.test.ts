@@ -21,7 +21,7 @@ describe("progress of an open turn", () => {
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 200 }) as unknown as NodeJS.WriteStream;
     stream.on("data", (text: Buffer) => void written.push(text.toString()));
     const out = outputOn(stream);
-    reporter = plainReporter({ out, err: out });
+    reporter = plainReporter({ out, err: out, canRedraw: false });
     const now = () => ({ state: "running", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] });
     reporter.begin({ session_id: "s", workspace: "/w", output: "/o", now } as unknown as Opening);
   });

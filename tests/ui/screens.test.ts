@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import { answersLabel } from "../../src/ui/answers-label.ts";
 import { endingLines } from "../../src/ui/ending.ts";
 import { planLines } from "../../src/ui/plan.ts";
 import { promptQuestion } from "../../src/ui/prompt.ts";
@@ -310,6 +311,15 @@ describe.each([40, 80, 120])("on %s columns", (columns) => {
     out.line();
     for (const line of planLines(FIRST_PLAN, out)) out.line(line);
     await expect(lines()).toMatchFileSnapshot(file("plan"));
+  });
+
+  it("shows the answers before they are sent", async () => {
+    const answers = [
+      { text: QUESTION.text, answer: "the next one, which has all the changes that wait for a release\nand more" },
+      { text: "いつ発表しますか。", answer: "次の版" },
+    ];
+    for (const line of answersLabel(out, answers).split("\n")) out.line(line);
+    await expect(lines()).toMatchFileSnapshot(file("answers"));
   });
 
   it("asks a question", async () => {

@@ -15,3 +15,17 @@ describe("an output that cannot be written", () => {
     expect([output.lost, output.ended.aborted]).toEqual([lost, true]);
   });
 });
+
+describe("an alert", () => {
+  const written = (isTTY: boolean, isDumb: boolean) => {
+    const stream = Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.WriteStream;
+    outputOn(stream, { prompts: [], isDumb }).alert("Bosun: s-1 needs you.");
+    return String(stream.read() ?? "");
+  };
+
+  it("rings the bell and notifies the desktop, as far as the terminal can", () => {
+    expect(written(true, false)).toBe("\u0007\u001b]9;Bosun: s-1 needs you.\u0007");
+    expect(written(true, true)).toBe("\u0007");
+    expect(written(false, false)).toBe("");
+  });
+});

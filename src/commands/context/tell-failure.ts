@@ -1,5 +1,6 @@
 import type { Failure } from "../../protocol/failure.ts";
-import { hanging, safeJson, safeText, wrappedLines } from "../../ui/display.ts";
+import { hanging, safeText, wrappedLines } from "../../ui/display.ts";
+import { eventLine } from "../../ui/events.ts";
 import type { Output, Terminal } from "../../ui/terminal.ts";
 import { localize } from "../../ui/words.ts";
 
@@ -43,5 +44,5 @@ const INDENT = 2;
 /** The event that stands for a failure under `--json`. */
 export function failedEvent({ out }: Terminal, { code, message, hint, details, exit_code }: Failed): void {
   const next = hint === undefined ? undefined : localize(out, hint);
-  out.line(safeJson({ type: "error", code, message, hint: next, details, exit_code }));
+  out.line(eventLine({ type: "error", code, message, hint: next, details, exit_code }));
 }

@@ -9,11 +9,11 @@ import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { SAY_OF_LATER } from "../../ui/record-formatter.ts";
+import { githubReporter } from "../../ui/github/reporter.ts";
 import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
 import type { Opening, Reporter } from "../../ui/reporter.ts";
 import { silentReporter } from "../../ui/silent.ts";
-import type { Terminal } from "../../ui/terminal.ts";
 import { Dashboard } from "../../ui/tui/dashboard.ts";
 import type { CommandContext } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
@@ -73,7 +73,7 @@ export class Driver {
       this.#reporter = dashboard;
       asker = steering;
     } else {
-      this.#reporter = reporterFor(parts.reporter, context.terminal);
+      this.#reporter = reporterFor(parts.reporter, context);
       if (parts.ask) asker = new PromptAsker({ ...asking, left });
     }
     asker ??= nobody(this.#reporter);
@@ -141,7 +141,7 @@ async function presentationOf(mode: string): Promise<Presentation | undefined> {
   return (await loadReading(mode))?.presentation;
 }
 
-function reporterFor(name: Exclude<ReporterName, "tui">, terminal: Terminal): Reporter {
+function reporterFor(name: Exclude<ReporterName, "tui">, { terminal, environment }: CommandContext): Reporter {
   switch (name) {
     case "json":
       return jsonReporter(terminal.out);
@@ -149,5 +149,7 @@ function reporterFor(name: Exclude<ReporterName, "tui">, terminal: Terminal): Re
       return silentReporter(terminal);
     case "plain":
       return plainReporter(terminal);
+    case "github":
+      return githubReporter(terminal, environment.GITHUB_STEP_SUMMARY);
   }
 }

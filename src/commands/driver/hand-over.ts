@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { safeJson } from "../../ui/display.ts";
+import { eventLine } from "../../ui/events.ts";
 import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
@@ -147,7 +147,9 @@ function tellDetached(
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
   const log = schedulerLog(home, session_id);
   if (runOptions.reporter === "json")
-    out.line(safeJson({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }));
+    out.line(
+      eventLine({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }),
+    );
   if (!isForPeople(runOptions.reporter)) return;
   out.line(out.style("bold", `${session_id} is running in process ${pid}.`));
   out.line(`If it needs you, it waits ${formatDuration(PATIENCE_MS)}, then stops; resume it any time.`);

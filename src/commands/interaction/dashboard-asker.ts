@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
 import type { Steer } from "../../ui/tui/view.ts";
+import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./asker.ts";
 import type { SessionControl } from "./control.ts";
@@ -27,7 +28,8 @@ export class DashboardAsker implements Asker, Steering {
 
   ask(ask: OpenAsk): void {
     this.#asks.set(ask.ask_id, ask);
-    this.#parts.context.terminal.err.bell();
+    const { context, session_id } = this.#parts;
+    context.terminal.err.alert(alertWords(session_id, ask.waiting()));
     this.#prompts?.ask(ask);
   }
 

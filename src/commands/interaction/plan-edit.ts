@@ -102,14 +102,19 @@ async function openEditor({ environment, terminal }: CommandContext, file: strin
     return err(noEditor(named, command.ok ? "it is empty" : command.error));
   }
   const { execa } = await import("execa");
+  const release = terminal.err.keepBelow(EDITOR);
   const { failed, exitCode, cause } = await execa(program, [...rest, file], {
     cleanup: false,
     reject: false,
     stdio: "inherit",
   });
+  release();
   if (!failed) return ok(undefined);
   return err(noEditor(named, cause instanceof Error ? cause.message : `it exited with ${exitCode}`));
 }
+
+/** An editor draws itself: it only takes the place of what is kept below. */
+const EDITOR = { erase() {}, draw() {} };
 
 function noEditor(named: string, why: string): Failure {
   return failure("environment", `The editor ${JSON.stringify(named)} cannot be used: ${why}.`, {

@@ -1,13 +1,21 @@
 import type { StoreReader } from "../../store/store.ts";
 import { safeText } from "../../ui/display.ts";
-import { type Place, promptLine, promptQuestion } from "../../ui/prompt.ts";
-import { settledSentence, type Waiting } from "../../ui/waiting.ts";
+import { promptLine, type Typed } from "../../ui/prompt.ts";
+import { alertWords, type OpenQuestion, settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { Asker, OpenAsk } from "./asker.ts";
 import { askPermission, askPlan, askResult, askReview } from "./decisions.ts";
+import { Drafts } from "./drafts.ts";
 import { takenFor } from "./kept.ts";
 import type { Refusal } from "./person-message.ts";
+import { askQuestions } from "./questions.ts";
+
+type Decision = Exclude<Waiting, OpenQuestion>;
+
+const LEFT: Typed = { kind: "left" };
+const ANSWERED: Typed = { kind: "text", text: "" };
+const SETTLED = { kind: "settled" } as const;
 
 export interface PromptAskerParts {
   readonly context: CommandContext;
@@ -30,7 +38,7 @@ export class PromptAsker implements Asker {
   readonly #queue: OpenAsk[] = [];
   readonly #over = new AbortController();
   /** What is asked now, and what takes its prompt away. */
-  #asked: { readonly ask: OpenAsk; readonly waiting: Waiting; readonly settled: AbortController } | undefined;
+  #asked: { readonly ask: OpenAsk; readonly about: readonly Waiting[]; readonly settled: AbortController } | undefined;
   /** A prompt was taken away, so the person may have begun a line that they have not ended yet. */
   #isLineBegun = false;
   #isAsking = false;
@@ -54,7 +62,8 @@ export class PromptAsker implements Asker {
   }
 
   look(): void {
-    if (this.#asked && !isOpen(this.#asked.ask, this.#asked.waiting)) this.#asked.settled.abort();
+    const { ask, about, settled } = this.#asked ?? {};
+    if (ask && about?.some((one) => !isOpen(ask, one)) === true) settled?.abort();
   }
 
   complain({ message, hint }: Refusal): void {
@@ -79,7 +88,13 @@ export class PromptAsker implements Asker {
 
   /** Asks until nothing is open; true if the person has left. */
   async #askAll(): Promise<boolean> {
-    this.#parts.context.terminal.err.bell();
+    const { context, session_id } = this.#parts;
+    context.terminal.err.alert(
+      alertWords(
+        session_id,
+        this.#queue.flatMap((ask) => ask.waiting()),
+      ),
+    );
     let isLeft = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#isOver && !isLeft; next = this.#queue.shift()) {
       const isAnswered = await this.#askOne(next);
@@ -94,27 +109,64 @@ export class PromptAsker implements Asker {
   /** False if the person left without an answer. */
   async #askOne(ask: OpenAsk): Promise<boolean> {
     const waiting = ask.waiting();
-    for (const [index, one] of waiting.entries()) {
-      if (!isOpen(ask, one)) continue;
-      if (!(await this.#put(ask, one, { number: index + 1, of: waiting.length }))) return false;
+    const questions = waiting.filter((one) => one.kind === "question");
+    if (questions.length > 0) return this.#askQuestions(ask, questions);
+    for (const one of waiting) {
+      if (one.kind === "question" || !isOpen(ask, one)) continue;
+      const put = await this.#put(ask, [one], async (signal) =>
+        (await this.#decided(ask, one, signal)) ? ANSWERED : LEFT,
+      );
+      if (put.kind === "left") return false;
     }
     return true;
   }
 
-  /** Puts one thing to the person, or tells that it was settled elsewhere; false if they left without an answer. */
-  async #put(ask: OpenAsk, waiting: Waiting, place: Place): Promise<boolean> {
+  async #askQuestions(ask: OpenAsk, questions: readonly OpenQuestion[]): Promise<boolean> {
+    const { context, home, session_id } = this.#parts;
+    const drafts = new Drafts(home, session_id);
+    const answers = await askQuestions({
+      terminal: context.terminal,
+      drafts,
+      questions,
+      isOpen: (question) => Promise.resolve(isOpen(ask, question)),
+      put: (about, prompt) => this.#put(ask, about, prompt),
+    });
+    if (answers === undefined) return false;
+    if (answers.length === 0) return true;
+    const payload = { answers: answers.map((one) => ({ ...one })), status: "answered" };
+    const refused = await ask.say({ payload_type: "clarification_response", payload });
+    if (refused === undefined) drafts.forget(answers.map(({ question_id }) => question_id));
+    return true;
+  }
+
+  /** Puts something to the person, or tells what of it was settled elsewhere. */
+  async #put(
+    ask: OpenAsk,
+    about: readonly Waiting[],
+    prompt: (signal: AbortSignal) => Promise<Typed>,
+  ): Promise<Typed | typeof SETTLED> {
+    if (this.#tellSettled(ask, about)) return SETTLED;
     const settled = new AbortController();
-    this.#asked = { ask, waiting, settled };
+    this.#asked = { ask, about, settled };
     const signal = AbortSignal.any([this.#over.signal, settled.signal]);
-    const isAnswered = (await this.#endLine(signal)) && (await this.#answered(ask, waiting, place, signal));
+    const typed = (await this.#endLine(signal)) ? await prompt(signal) : LEFT;
     this.#asked = undefined;
-    if (isAnswered || !settled.signal.aborted) return isAnswered;
+    if (typed.kind !== "left" || !settled.signal.aborted) return typed;
+    this.#tellSettled(ask, about);
+    this.#isLineBegun = true;
+    return SETTLED;
+  }
+
+  /** Tells what of this was settled elsewhere; false if nothing was. */
+  #tellSettled(ask: OpenAsk, about: readonly Waiting[]): boolean {
     const { store, session_id, context } = this.#parts;
     const { err } = context.terminal;
-    const taken = takenFor(store, session_id, waiting, ask.record);
-    err.line(err.style("yellow", `  ${settledSentence(waiting, taken)}`));
-    this.#isLineBegun = true;
-    return true;
+    const settled = about.filter((one) => !isOpen(ask, one));
+    for (const one of settled) {
+      const taken = takenFor(store, session_id, one, ask.record);
+      err.line(err.style("yellow", `  ${settledSentence(one, taken)}`));
+    }
+    return settled.length > 0;
   }
 
   /** Has the person end a line they may have begun for something else; false if they leave. */
@@ -126,7 +178,7 @@ export class PromptAsker implements Asker {
     return !this.#isLineBegun;
   }
 
-  async #answered(ask: OpenAsk, waiting: Waiting, place: Place, signal: AbortSignal): Promise<boolean> {
+  async #decided(ask: OpenAsk, waiting: Decision, signal: AbortSignal): Promise<boolean> {
     const { context, home, store, session_id } = this.#parts;
     const { terminal } = context;
     switch (waiting.kind) {
@@ -139,13 +191,6 @@ export class PromptAsker implements Asker {
         return askPermission(terminal, waiting, ask, signal);
       case "review":
         return askReview(terminal, waiting, ask, signal);
-      case "question": {
-        const typed = await promptQuestion(terminal, waiting, place, signal);
-        if (typed.kind === "left") return false;
-        const answers = [{ question_id: waiting.question_id, text: typed.text }];
-        await ask.say({ payload_type: "clarification_response", payload: { answers, status: "answered" } });
-        return true;
-      }
     }
   }
 }

@@ -67,6 +67,7 @@ export function ticketLines(
       spent: typeof spent === "string" ? spent : undefined,
       said: subject.status === "error" && latest !== undefined ? troubleIn(latest, resolved) : undefined,
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
+      dependencies: subject.depends_on,
     };
   });
 }

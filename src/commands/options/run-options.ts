@@ -30,11 +30,11 @@ export interface RunOptions extends GivenMessage {
   readonly scheduler: SchedulerPlace;
 }
 
-export type ReporterName = "tui" | "plain" | "json" | "silent";
+export type ReporterName = "tui" | "plain" | "github" | "json" | "silent";
 
 /** Whether a reporter shows the session to a person, who can also be asked there. */
 export function isForPeople(reporter: ReporterName): boolean {
-  return reporter === "tui" || reporter === "plain";
+  return reporter !== "json" && reporter !== "silent";
 }
 
 /** In this process; or in its own process, which outlives this one, with this terminal `attached` or `detached` at once. */
@@ -58,13 +58,16 @@ export interface RunFlags extends ReporterOptions {
   readonly foreground?: boolean;
 }
 
-export const REPORTERS = ["tui", "plain", "json", "silent"] as const satisfies readonly ReporterName[];
+export const REPORTERS = ["tui", "plain", "github", "json", "silent"] as const satisfies readonly ReporterName[];
 export const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
 /** Adds them; `no_input` says what `--no-input` means to the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
   command
-    .option("--reporter <name>", "tui (the dashboard), plain, json or silent (default: tui at a terminal, else plain)")
+    .option(
+      "--reporter <name>",
+      "tui (the dashboard), plain, github, json or silent (default: tui at a terminal, github in a GitHub job, else plain)",
+    )
     .option("--json", "one JSON object a line on stdout, and nothing else")
     .option("--no-input", no_input);
 }
@@ -135,6 +138,7 @@ function shownBy(
   named: ReporterName | undefined,
   isShown: boolean,
 ): ReporterName {
+  if (named === undefined && environment.GITHUB_ACTIONS === "true") return "github";
   if (named === undefined && !isShown) return "plain";
   if (named !== undefined && named !== "tui") return named;
   const unfit = unfitFor(terminal, environment);

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { costsMoney } from "../../config/role-defaults.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
+import { spendOf } from "../../kernel/spends.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
@@ -10,7 +11,7 @@ import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { ReadableSession } from "../../runtime/notifications.ts";
-import { usageOf } from "../../runtime/usage.ts";
+import { spentOf, usageOf } from "../../runtime/usage.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
@@ -118,7 +119,7 @@ export function buildEnding(
     message,
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
-    tickets: markInterrupted(tickets, ledger),
+    tickets: withUsage(markInterrupted(tickets, ledger), ledger),
     interrupted_turns: interruptedTurns(ledger),
     usage: usageOf(ledger),
     elapsed_ms,
@@ -140,6 +141,13 @@ export function buildEnding(
       report,
     }),
   };
+}
+
+function withUsage(tickets: readonly TicketLine[], ledger: Ledger): TicketLine[] {
+  return tickets.map((ticket) => {
+    const spend = spendOf(ledger, ticket.ticket_id);
+    return spend === undefined ? ticket : { ...ticket, usage: spentOf(spend) };
+  });
 }
 
 /** The kept files of a final report, without references elsewhere. Older records have complete addresses. */

@@ -4,7 +4,7 @@ import type { ReadableSession, Notification } from "../../runtime/notifications.
 import type { StoreReader } from "../../store/store.ts";
 import { safeJson, safeText } from "../../ui/display.ts";
 import { headline } from "../../ui/ending.ts";
-import { holdSentence, linesFor, oneOfEachAccount, releasesOf, type Waiting } from "../../ui/waiting.ts";
+import { commandFor, holdSentence, linesFor, oneOfEachAccount, releasesOf, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import { waitingFor } from "../lookup/asks.ts";
 import { buildEnding, snapshotOf } from "./ending.ts";
@@ -37,13 +37,15 @@ export function notificationFor(
 function aboutQuestions(program: string, store: StoreReader, session_id: string, asks: Notification["asks"]) {
   const questions = asks.flatMap((ask) => waitingFor(store, session_id, ask));
   if (questions.length === 0) return undefined;
-  const message = [`${session_id} needs a person:`, ...questions.flatMap((one) => needLines(program, one))];
+  const message = [`${session_id} needs a person:`, ...questions.flatMap((one) => needLines(program, session_id, one))];
   return { message, questions, next: answersTo(session_id, questions) };
 }
 
-function needLines(program: string, waiting: Waiting): string[] {
+/** What is needed, and the command that gives it: a notification may be all that a person sees. */
+function needLines(program: string, session_id: string, waiting: Waiting): string[] {
   const [sentence, ...details] = linesFor(waiting, { program });
-  return [sentence, ...details.map((line) => `  ${line}`)];
+  const command = localize({ program }, commandFor(session_id, waiting));
+  return [sentence, ...[...details, command].map((line) => `  ${line}`)];
 }
 
 function aboutHolds(session_id: string, holds: Notification["holds"]) {
@@ -60,12 +62,13 @@ function aboutHolds(session_id: string, holds: Notification["holds"]) {
 function aboutEnd(program: string, home: string, store: StoreReader, session: ReadableSession) {
   const value = recordedEnd(session.ledger.figures);
   if (value === undefined) return undefined;
+  const { session_id } = session;
   const ending = buildEnding(home, snapshotOf(store, session), { end: ok(value) });
   const { state, outcome, waiting: questions, report, log, next } = ending;
   const message = [
     headline(ending),
     localize({ program }, safeText(ending.message ?? "")),
-    ...questions.flatMap((one) => needLines(program, one)),
+    ...questions.flatMap((one) => needLines(program, session_id, one)),
   ].filter(Boolean);
   const { kind, reason } = value;
   return { message, state, outcome, reason, ...(kind === "closed" ? {} : { questions }), report, log, next };

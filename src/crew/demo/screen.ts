@@ -4,6 +4,8 @@ import { jsonEscaped, replaceEachUnsafe, replaceUnsafe, withoutSequences } from 
 import { wrap } from "../../lib/text-layout.ts";
 
 const WIDTH = 80;
+/** A text keeps so many columns beside its label. */
+const LEAST_TEXT = 16;
 const TICKET_WIDTH = 10;
 
 export type Style = Parameters<typeof styleText>[0];
@@ -15,14 +17,16 @@ export class Screen {
   readonly #reporter: string;
   readonly #directory: string;
   readonly #write: (text: string) => void;
+  readonly #width: number;
   readonly #began = performance.now();
   #sections = 0;
 
-  /** Paths below `directory` are printed relative to it. */
-  constructor(reporter: string, directory: string, write: (text: string) => void) {
+  /** Paths below `directory` are printed relative to it. `columns`: the terminal's, if there is one. */
+  constructor(reporter: string, directory: string, write: (text: string) => void, columns = WIDTH) {
     this.#reporter = reporter;
     this.#directory = directory;
     this.#write = write;
+    this.#width = Math.min(columns || WIDTH, WIDTH);
   }
 
   get elapsed_ms(): number {
@@ -78,7 +82,7 @@ export class Screen {
 
   /** A label and its text, wrapped into a column of its own. */
   #print(label: string, text: string, labelStyle?: Style, textStyle?: Style): void {
-    const lines = wrap(safe(text), WIDTH - label.length);
+    const lines = wrap(safe(text), Math.max(this.#width - label.length, LEAST_TEXT));
     for (const [index, line] of lines.entries()) {
       const start = index === 0 ? styled(labelStyle, safe(label)) : " ".repeat(label.length);
       this.#line(start + styled(textStyle, line));

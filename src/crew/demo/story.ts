@@ -185,7 +185,9 @@ async function answersFromTerminal({ screen, ask }: Demo, questions: readonly Qu
   questionsSection(screen, questions);
   const words: string[] = [];
   for (const { question_id, text, why, options, default: usual } of questions) {
-    const typed = await ask?.(`\n   ${text}\n   ${why}\n   ${options.join(" | ")}\n   Answer [${usual}]: `);
+    screen.blank();
+    for (const line of [text, why, options.join(" | ")]) screen.say(line);
+    const typed = await ask?.(`   Answer [${usual}]: `);
     const answer = typed?.trim() || usual;
     screen.rows([["answer", answer]]);
     words.push("--answer", `${question_id}=${answer}`);

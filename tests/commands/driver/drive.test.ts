@@ -48,7 +48,14 @@ function drivenHere(
   const err = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
   err.program = bosun;
   const context: CommandContext = {
-    terminal: { out, err, input: input as unknown as NodeJS.ReadStream, hasPerson: true, isDumb: false },
+    terminal: {
+      out,
+      err,
+      input: input as unknown as NodeJS.ReadStream,
+      hasPerson: true,
+      isDumb: false,
+      canRedraw: false,
+    },
     home: rig.home,
     directory: rig.workspace,
     environment: { EDITOR },

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "../in-process.ts";
@@ -102,9 +102,9 @@ describe("a line begun for a question that is settled elsewhere", () => {
 });
 
 describe("bosun answer at a terminal", () => {
-  it("takes all answers back on Ctrl-C and exits with 130", async () => {
+  it("keeps what was answered before Ctrl-C, and offers it the next time, to be changed or sent", async () => {
     const here = rig();
-    const two = tinyPlan([{ task_id: "write", shell: "true" }], {
+    const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
     });
     expect((await here.run(["run", "--plan", here.write("plan.json", two)])).code).toBe(4);
@@ -115,8 +115,27 @@ describe("bosun answer at a terminal", () => {
     await pane.asks("Question 2 of 2");
     pane.type("half", "C-c");
     expect(await pane.exit()).toBe(130);
+    expect(pane.screen()).toContain("1 answer is kept");
     expect((await typed(here, ["answer"])).stdout).not.toContain("kept");
     expect(await pending(here, session_id)).toBe(2);
+    const again = open(here, ["answer"], {}, 40);
+    await again.asks("Question 2 of 2");
+    expect(again.screen()).toContain("1 answer from before is not sent yet.");
+    again.type("8", "Enter");
+    await again.asks("Your answers");
+    expect(again.screen()).toContain("  1  Whose name?\n     Bob\n  2  How old?\n     8\n");
+    again.type("3", "Enter");
+    await again.asks("number from 1 to 2");
+    again.type("1", "Enter");
+    await again.asks("Question 1 of 2");
+    again.type("Eve", "Enter");
+    await again.asks("Your answers", 2);
+    again.type("Enter");
+    await again.asks("Resume it now?");
+    again.type("Enter");
+    expect(await again.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
+    expect(readdirSync(join(here.home, "sessions", session_id))).not.toContain("answers-to-send.json");
   });
 });
 
@@ -172,8 +191,8 @@ describe("a question of a stopped session answered elsewhere meanwhile", () => {
   });
 });
 
-describe("an answer that the scheduler takes late", () => {
-  it("leaves the other questions of its set open", async () => {
+describe("several questions at an attached terminal", () => {
+  it("are kept when it detaches, and sent together, though the scheduler takes them late", async () => {
     const here = endAfterwards(rig());
     const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
@@ -182,14 +201,21 @@ describe("an answer that the scheduler takes late", () => {
     const session_id = await onlySession(here);
     await until("the questions", async () => (await pending(here, session_id)) === 2);
     const { owner } = await statusOf(here, session_id);
+    const first = open(here, ["attach", session_id]);
+    await first.asks("Question 1 of 2");
+    first.type("2", "Enter");
+    await first.asks("Question 2 of 2");
+    first.type("C-c");
+    expect(await first.exit()).toBe(130);
     await freeze(here, owner?.pid ?? 0);
     const pane = open(here, ["attach", session_id]);
-    await pane.asks("Question 1 of 2");
-    pane.type("2", "Enter");
+    await pane.asks("Question 2 of 2");
+    pane.type("7", "Enter");
+    await pane.asks("Your answers");
+    expect(await pending(here, session_id)).toBe(2);
+    pane.type("Enter");
     await pane.shows("not taken it yet");
     process.kill(owner?.pid ?? 0, "SIGCONT");
-    await pane.asks("Question 1 of 1");
-    pane.type("7", "Enter");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob 7\n");
   });

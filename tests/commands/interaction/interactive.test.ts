@@ -32,7 +32,7 @@ describe("a person at the terminal", () => {
     const here = rig();
     const pane = gated(here);
     await pane.asks("Question 1 of 1");
-    for (const told of ["Whose name?", "why: It is written down.", "1  Ada  (default)", "2  Bob"])
+    for (const told of ["Whose name?", "why: It is written down.", "1  Ada  (suggested: Enter)", "2  Bob"])
       expect(pane.screen()).toContain(told);
     pane.type("2", "Enter");
     await pane.shows("A plan of 1 task");
@@ -275,8 +275,10 @@ echo >> ${seen}.times
     pane.type("C-d");
     expect(await pane.exit()).toBe(4);
     const dumb = open(here, ["resume"], { TERM: "dumb" });
-    await dumb.asks("Question 1 of 1");
-    dumb.type("three", "BSpace", "Enter", "C-d");
+    await dumb.asks("Question 2 of 2");
+    dumb.type("three", "BSpace", "Enter");
+    await dumb.asks("Your answers");
+    dumb.type("Enter");
     expect(await dumb.exit()).toBe(0);
     const said = await typed(here, ["replay", session_id, "--type", "clarification_response", "--json"]);
     const answers = said.stdout
@@ -305,7 +307,7 @@ echo >> ${seen}.times
       questions: [{ question_id: "workers", text: "How many workers?", options: ["2", "4", "8"], default: "4" }],
     });
     const pane = open(here, ["run", "--plan", here.write("plan.json", plan)]);
-    await pane.asks("  -  2\n  -  4  (default)\n  -  8\n");
+    await pane.asks("  -  2\n  -  4  (suggested: Enter)\n  -  8\n");
     pane.type("3", "Enter");
     await pane.shows("c1.workers: 3\n  This is none of the options");
     expect(await pane.exit()).toBe(0);

@@ -1,0 +1,95 @@
+import { promptLine, promptQuestion, type Typed } from "../../ui/prompt.ts";
+import { answersLabel } from "../../ui/answers-label.ts";
+import { safeLine, wrapped } from "../../ui/display.ts";
+import type { Terminal } from "../../ui/terminal.ts";
+import type { OpenQuestion } from "../../ui/waiting.ts";
+import { counted } from "../../ui/words.ts";
+import type { Answer } from "./answers.ts";
+import type { Drafts } from "./drafts.ts";
+
+/** Questions that are asked together at a terminal. */
+export interface Asking {
+  readonly terminal: Terminal;
+  readonly drafts: Drafts;
+  readonly questions: readonly OpenQuestion[];
+  readonly isOpen: (question: OpenQuestion) => Promise<boolean>;
+  /** Shows a prompt about some of them; it tells those that were settled elsewhere before or meanwhile, and then nothing was typed. */
+  readonly put: (
+    about: readonly OpenQuestion[],
+    prompt: (signal: AbortSignal) => Promise<Typed>,
+  ) => Promise<Typed | { readonly kind: "settled" }>;
+}
+
+/**
+ * Asks questions one at a time and gives the answers to those that are still open; undefined if the person left. Several are shown once more,
+ * to be sent or changed. What was answered until a person leaves is kept and offered the next time.
+ */
+export async function askQuestions(asking: Asking): Promise<Answer[] | undefined> {
+  const { terminal, drafts, questions } = asking;
+  const answers = drafts.of(questions);
+  const kept = answers.size;
+  if (kept > 0) terminal.err.line(`${counted(kept, "answer")} from before ${kept === 1 ? "is" : "are"} not sent yet.`);
+  for (const question of questions) {
+    if (answers.has(question.question_id)) continue;
+    if (!(await askOne(asking, question, answers))) return left(asking, answers);
+  }
+  for (;;) {
+    const given = await stillOpen(asking, answers);
+    if (given.length === 0 || (given.length === 1 && kept === 0)) return answersTo(given, answers);
+    const typed = await asking.put(given, (signal) => promptAnswers(terminal, given, answers, signal));
+    if (typed.kind === "settled") continue;
+    if (typed.kind === "left") return left(asking, answers);
+    const changed = given[Number(typed.text) - 1];
+    if (changed === undefined) return answersTo(given, answers);
+    if (!(await askOne(asking, changed, answers))) return left(asking, answers);
+  }
+}
+
+/** False if the person left. */
+async function askOne(asking: Asking, question: OpenQuestion, answers: Map<string, string>): Promise<boolean> {
+  const { terminal, drafts, questions } = asking;
+  const place = { number: questions.indexOf(question) + 1, of: questions.length };
+  const typed = await asking.put([question], (signal) => promptQuestion(terminal, question, place, signal));
+  if (typed.kind !== "text") return typed.kind === "settled";
+  answers.set(question.question_id, typed.text);
+  // The only answer is sent at once.
+  const written = questions.length > 1 ? drafts.keep(question.question_id, typed.text) : undefined;
+  if (written?.ok === false) terminal.err.line(safeLine(written.error.message));
+  return true;
+}
+
+/** Shows the answers until the person sends them (an empty text) or picks one to change (its number). */
+async function promptAnswers(
+  terminal: Terminal,
+  questions: readonly OpenQuestion[],
+  answers: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<Typed> {
+  const shown = questions.map(({ question_id, text }) => ({ text, answer: answers.get(question_id) ?? "" }));
+  let label = answersLabel(terminal.err, shown);
+  for (;;) {
+    const typed = await promptLine(terminal, label, signal);
+    label = "> ";
+    if (typed.kind === "left" || typed.text === "" || questions[Number(typed.text) - 1]) return typed;
+    const hint = `Press Enter to send them, or type a number from 1 to ${questions.length} to change that answer.`;
+    for (const line of wrapped(hint, terminal.err.width, 2)) terminal.err.line(line);
+  }
+}
+
+/** The answered questions that nobody has answered elsewhere. */
+async function stillOpen({ questions, isOpen }: Asking, answers: ReadonlyMap<string, string>): Promise<OpenQuestion[]> {
+  const open: OpenQuestion[] = [];
+  for (const question of questions)
+    if (answers.has(question.question_id) && (await isOpen(question))) open.push(question);
+  return open;
+}
+
+function answersTo(questions: readonly OpenQuestion[], answers: ReadonlyMap<string, string>): Answer[] {
+  return questions.map(({ question_id }) => ({ question_id, text: answers.get(question_id) ?? "" }));
+}
+
+function left({ terminal, questions }: Asking, answers: ReadonlyMap<string, string>): undefined {
+  const { size } = answers;
+  if (questions.length > 1 && size > 0)
+    terminal.err.line(`${counted(size, "answer")} ${size === 1 ? "is" : "are"} kept, and offered the next time.`);
+}

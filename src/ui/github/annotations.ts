@@ -1,0 +1,49 @@
+import { sessionState } from "../ending.ts";
+import type { Ending, TicketLine } from "../reporter.ts";
+import type { Output } from "../terminal.ts";
+import { commandFor, sentenceFor, type Waiting } from "../waiting.ts";
+import { localize } from "../words.ts";
+import { annotation } from "./workflow-command.ts";
+
+/** GitHub shows so many annotations of a level in a step. */
+const MOST = 10;
+
+type Naming = Pick<Output, "program" | "anywhere">;
+
+/** The annotations of a session that is left: what ended it, its tickets in error, and what waits for a person. */
+export function annotationsFor(naming: Naming, ending: Ending): string[] {
+  const { session_id, presentation, tickets, waiting, children, failure, message, outcome } = ending;
+  const failed = tickets.filter(({ status }) => status === "error");
+  const needed = [[session_id, waiting] as const, ...children.map((one) => [one.session_id, one.waiting] as const)];
+  const needs = needed.flatMap(([id, all]) => all.map((one) => [id, one] as const));
+  const troubles = [
+    ...(failure ? [annotation("error", session_id, failure.message)] : []),
+    ...failed.map((ticket) => ticketAnnotation(naming, session_id, presentation.subjectName, ticket)),
+  ];
+  const stopped = outcome === undefined && failure === undefined && message !== undefined;
+  return [
+    ...troubles.slice(0, MOST),
+    ...needs.slice(0, MOST).map(([id, one]) => needAnnotation(naming, id, one)),
+    ...(stopped ? [annotation("notice", sessionState(ending), localize(naming, message))] : []),
+  ];
+}
+
+function ticketAnnotation(
+  naming: Naming,
+  session_id: string,
+  subject: string,
+  { ticket_id, reason, spent, said = "" }: TicketLine,
+): string {
+  const why = [[reason, spent].filter(Boolean).join(", "), said].filter(Boolean).join("\n");
+  const log = localize(naming, `bosun log ${session_id} ${ticket_id}`);
+  return annotation(
+    "error",
+    `${session_id}: ${subject} ${ticket_id} is in error`,
+    [why, log].filter(Boolean).join("\n"),
+  );
+}
+
+function needAnnotation(naming: Naming, session_id: string, waiting: Waiting): string {
+  const command = localize(naming, commandFor(session_id, waiting));
+  return annotation("warning", `${session_id} needs a person`, `${sentenceFor(waiting)}\n${command}`);
+}

@@ -1,0 +1,79 @@
+import { hasTold, spentWords } from "../../log/usage-words.ts";
+import { safeLine } from "../display.ts";
+import { headline, sessionState, stateOf } from "../ending.ts";
+import type { Ending, TicketLine } from "../reporter.ts";
+import type { Output } from "../terminal.ts";
+import { commandFor, sentenceFor, type Waiting } from "../waiting.ts";
+import { counted, localize } from "../words.ts";
+import { mermaidLines } from "./graph.ts";
+import { markdownCode, markdownText } from "./markdown.ts";
+
+/** More rows make the summary of a job too long for GitHub. */
+const MOST_TICKETS = 200;
+
+const TEXT_WIDTH = 400;
+const CELL_WIDTH = 120;
+const NAME_WIDTH = 60;
+
+const ICONS: Readonly<Record<string, string>> = { done: "✅", error: "❌", blocked: "⛔", pending: "⏳" };
+
+/** How a session was left, as Markdown for the summary of a GitHub job. It ends with a line break. */
+export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
+  const { session_id, message, failure, tickets, waiting, children, next, report, log } = ending;
+  const needs = [
+    ...waiting.map((one) => [session_id, one] as const),
+    ...children.flatMap((child) => child.waiting.map((one) => [child.session_id, one] as const)),
+  ];
+  const answers = needs.map(([id, one]) => commandFor(id, one));
+  const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
+  const graph = mermaidLines(tickets);
+  const texts = [failure?.message, message].filter((text) => text !== undefined);
+  const lines = [
+    `## Bosun: ${markdownText(sessionState(ending), NAME_WIDTH)}`,
+    "",
+    markdownText(headline(ending, resumed), TEXT_WIDTH),
+    ...texts.flatMap((text) => ["", markdownText(localize(naming, text), TEXT_WIDTH)]),
+    ...tableLines(ending),
+    ...(graph.length > 0 ? ["", "```mermaid", ...graph, "```"] : []),
+    ...(needs.length > 0 ? ["", "### To decide", "", ...needs.map(([, one]) => needLine(one))] : []),
+    ...(commands.length > 0
+      ? ["", "### Next", "", "```sh", ...commands.map((command) => safeLine(localize(naming, command))), "```"]
+      : []),
+    "",
+    `The record is in ${markdownCode(log, TEXT_WIDTH)}${report === undefined ? "" : `, the report in ${markdownCode(report, TEXT_WIDTH)}`}.`,
+    "A later job goes on from the home they are in: keep it as an artifact or in a cache.",
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function needLine(waiting: Waiting): string {
+  return `- ${markdownText(sentenceFor(waiting), TEXT_WIDTH)}`;
+}
+
+function tableLines({ presentation, tickets }: Ending): string[] {
+  if (tickets.length === 0) return [];
+  const { subjectName, statementName } = presentation;
+  const hidden = tickets.length - MOST_TICKETS;
+  return [
+    "",
+    `| ${[subjectName, "state", "owner", "attempts", "used", statementName ?? "what"].join(" | ")} |`,
+    "|---|---|---|--:|---|---|",
+    ...tickets.slice(0, MOST_TICKETS).map(rowOf),
+    ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${subjectName}`)}`] : []),
+  ];
+}
+
+function rowOf(ticket: TicketLine): string {
+  const { ticket_id, status, owner = "-", attempt, usage, title, said = "" } = ticket;
+  const what = said === "" ? title : `${title}: ${said}`;
+  const cells = [
+    markdownCode(ticket_id, NAME_WIDTH),
+    `${ICONS[status] ?? "▶️"} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
+    markdownText(owner, NAME_WIDTH),
+    String(attempt),
+    usage !== undefined && hasTold(usage) ? markdownText(spentWords(usage), CELL_WIDTH) : "-",
+    markdownText(what, CELL_WIDTH),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}

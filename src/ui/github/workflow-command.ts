@@ -1,0 +1,24 @@
+import { safeText } from "../display.ts";
+
+/** How grave an annotation is. */
+export type Level = "error" | "warning" | "notice";
+
+/** A line that has GitHub show a note beside the job: `::error title=…::…`. Both texts may be foreign. */
+export function annotation(level: Level, title: string, text: string): string {
+  return `::${level} title=${escapedProperty(title)}::${escapedData(text)}`;
+}
+
+/** A line that begins a collapsible part of the log. */
+export function beginGroup(title: string): string {
+  return `::group::${escapedData(title)}`;
+}
+
+export const END_GROUP = "::endgroup::";
+
+function escapedData(text: string): string {
+  return safeText(text).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function escapedProperty(text: string): string {
+  return escapedData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}

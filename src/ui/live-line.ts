@@ -1,0 +1,84 @@
+import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
+import { widthOf } from "../lib/text-layout.ts";
+import { clipped } from "./display.ts";
+import type { OpenPrompt, Output } from "./terminal.ts";
+
+/** How often the line may change, in ms. */
+const LEAST_MS = 100;
+
+/** Making the text takes at most this part of the time, however large the session. */
+const SHARE = 0.02;
+
+/** A line that stays below all others of a terminal, while no prompt is there. It is gone when it is closed and when the process exits. */
+export class LiveLine implements OpenPrompt {
+  readonly #output: Output;
+  readonly #text: () => string;
+  readonly #close: () => void;
+  #line = "";
+  /** Whether the line is on the screen. */
+  #isShown = false;
+  /** What is on the screen of it. */
+  #drawn = "";
+  #isStale = true;
+  #next = 0;
+
+  constructor(output: Output, text: () => string) {
+    this.#output = output;
+    this.#text = text;
+    const timer = setInterval(() => this.#refresh(), LEAST_MS).unref();
+    const exited = () => this.erase();
+    // Whoever suspended the job has written below the line.
+    const continued = () => this.#isShown && this.#redraw();
+    process.on("exit", exited).on("SIGCONT", continued);
+    const release = output.keepBelow(this);
+    this.draw();
+    this.#close = () => {
+      clearInterval(timer);
+      process.off("exit", exited).off("SIGCONT", continued);
+      this.erase();
+      release();
+    };
+  }
+
+  /** What the line tells may have changed. */
+  touch(): void {
+    this.#isStale = true;
+  }
+
+  close(): void {
+    this.#close();
+  }
+
+  draw(): void {
+    this.#isShown = true;
+    this.#drawn = clipped(this.#line, this.#output.width - 1);
+    if (this.#drawn !== "") this.#output.stream.write(this.#output.style("dim", this.#drawn));
+  }
+
+  erase(): void {
+    this.#isShown = false;
+    const { stream, width } = this.#output;
+    if (this.#drawn === "") return;
+    // A terminal that became narrower has broken the line.
+    moveCursor(stream, 0, -Math.floor((widthOf(this.#drawn) - 1) / width));
+    cursorTo(stream, 0);
+    clearScreenDown(stream);
+    this.#drawn = "";
+  }
+
+  #refresh(): void {
+    const now = performance.now();
+    if (!this.#isStale || now < this.#next || this.#output.ended.aborted) return;
+    this.#isStale = false;
+    const text = this.#text();
+    this.#next = now + Math.max(LEAST_MS, (performance.now() - now) / SHARE);
+    if (text === this.#line) return;
+    this.#line = text;
+    if (this.#isShown) this.#redraw();
+  }
+
+  #redraw(): void {
+    this.erase();
+    this.draw();
+  }
+}

@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { safeJson } from "../../src/ui/display.ts";
+import { annotationsFor } from "../../src/ui/github/annotations.ts";
+import { mermaidLines } from "../../src/ui/github/graph.ts";
+import { inert } from "../../src/ui/github/inert.ts";
+import { markdownCode, markdownText } from "../../src/ui/github/markdown.ts";
+import { summaryMarkdown } from "../../src/ui/github/summary.ts";
+import { annotation, beginGroup } from "../../src/ui/github/workflow-command.ts";
+import type { Ending } from "../../src/ui/reporter.ts";
+import { commandsIn } from "./runner.ts";
+
+const NAMING = { program: "bosun" };
+
+const HOSTILE = '::error::mine | <img src=x> `code` [link](http://evil) @octocat www.evil.com %0A ##[group]x "]:::done';
+
+const ENDING: Ending = {
+  session_id: "s-1",
+  presentation: { subjectName: "ticket", parts: () => [] },
+  free: false,
+  exit_code: 4,
+  state: "stopped",
+  message: "The session waited for a person. Resume it with bosun resume s-1.",
+  failure: undefined,
+  outcome: undefined,
+  tickets: [
+    {
+      ticket_id: "collect",
+      status: "done",
+      title: "Collect what has changed, 変更をすべて一覧にまとめる",
+      attempt: 1,
+      owner: "claude",
+      outputs: ["changes.md"],
+      usage: { turns: 2, input_tokens: 41_000, output_tokens: 900, cost_usd: 0.31 },
+    },
+    {
+      ticket_id: "notes",
+      status: "awaiting_review",
+      title: "Write",
+      attempt: 2,
+      owner: "claude",
+      outputs: [],
+      interrupted: true,
+    },
+    {
+      ticket_id: HOSTILE,
+      status: "error",
+      title: HOSTILE,
+      attempt: 3,
+      reason: "agent_failed",
+      said: `${HOSTILE}\n${HOSTILE}`,
+      owner: "shell",
+      outputs: [],
+      dependencies: ["collect"],
+    },
+    {
+      ticket_id: "publish",
+      status: "blocked",
+      title: "Publish",
+      attempt: 0,
+      blocked_by: HOSTILE,
+      outputs: [],
+      dependencies: [HOSTILE, "notes"],
+    },
+  ],
+  interrupted_turns: 1,
+  usage: { turns: 7, cost_usd: 0.5 },
+  elapsed_ms: 3_723_000,
+  result: undefined,
+  waiting: [
+    { kind: "question", ask_id: "c1", question_id: "c1.q1", text: HOSTILE, options: ["main", "next"], default: "main" },
+    { kind: "approval", ask_id: "r", about: "result" },
+  ],
+  unheard: [],
+  children: [{ session_id: "s-2", waiting: [{ kind: "approval", ask_id: "p", about: "plan" }], holds: [] }],
+  report: undefined,
+  kept: [],
+  log: "/home/ada/.local/state/bosun/logs/s-1",
+  next: ["bosun answer s-1 c1.q1 main", "bosun resume s-1"],
+};
+
+describe("what a GitHub job shows of a session that is left", () => {
+  it("is a summary in Markdown", async () => {
+    await expect(summaryMarkdown(NAMING, ENDING)).toMatchFileSnapshot("__snapshots__/github-summary.txt");
+  });
+
+  it("is a note for each ticket in error and for each question that nobody answered", async () => {
+    const lines = annotationsFor(NAMING, ENDING);
+    await expect(lines.join("\n")).toMatchFileSnapshot("__snapshots__/github-annotations.txt");
+    expect(commandsIn(lines.join("\n"))).toEqual(lines);
+  });
+
+  it("has no more notes of a level than GitHub shows, and no graph that is too large to read", () => {
+    const tickets = Array.from({ length: 300 }, (_, number) => ({
+      ...{ ticket_id: `t${number}`, title: "Do it", status: "error", attempt: 1, outputs: [] },
+      dependencies: number === 0 ? [] : ["t0"],
+    }));
+    expect(annotationsFor(NAMING, { ...ENDING, tickets, waiting: [], children: [] })).toHaveLength(11);
+    expect(mermaidLines(tickets)).toEqual([]);
+    const summary = summaryMarkdown(NAMING, { ...ENDING, tickets });
+    expect(summary).toContain("and 100 more tickets");
+    expect(Buffer.byteLength(summary)).toBeLessThan(200_000);
+  });
+});
+
+const pieces = [
+  "::",
+  ":",
+  "#",
+  "##[",
+  "[",
+  "]",
+  " ",
+  "\n",
+  "\r",
+  "\t",
+  "\u{fe0f}",
+  "\u{200b}",
+  "\u{301}",
+  "\u{1b}",
+  "error",
+  "group",
+  "%",
+  ",",
+];
+const texts = fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((parts) => parts.join(""));
+
+describe("a foreign text", () => {
+  it.each([
+    ["::error::mine", ": :error::mine"],
+    ["  ::stop-commands::x", "  : :stop-commands::x"],
+    ["a ##[group]b", "a # #[group]b"],
+    ["ok\n:\u{fe0f}:error::x", "ok\n: \u{fe0f}:error::x"],
+    ["a::b #1 ##", "a::b #1 ##"],
+  ])("is no workflow command: %j", (text, shown) => {
+    expect(inert(text)).toBe(shown);
+  });
+
+  it("is never a workflow command, also twice and as JSON, which reads the same", () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(commandsIn(inert(text))).toEqual([]);
+        expect(inert(inert(text))).toBe(inert(text));
+        const json = safeJson({ text });
+        expect(inert(json)).toBe(json);
+        expect(JSON.parse(json)).toEqual({ text });
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("stays one value of a workflow command", () => {
+    fc.assert(
+      fc.property(texts, texts, (title, text) => {
+        expect(annotation("error", title, text)).toMatch(/^::error title=[^:,\n\r]*::[^\n\r]*$/);
+        expect(beginGroup(title)).toMatch(/^::group::[^\n\r]*$/);
+      }),
+    );
+  });
+
+  it("is neither markup nor a link nor a mention in Markdown", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (text) => {
+        const shown = [markdownText(text, 200), markdownCode(text, 200).slice("<code>".length, -"</code>".length)];
+        for (const one of shown) expect(one.replace(/&#\d+;/g, "")).not.toMatch(/[\\`*_[\]<>&#|~@:!$\n\r]|www\./i);
+      }),
+    );
+  });
+});
