@@ -28,9 +28,10 @@ export function routeEdges(nodes: readonly GraphNode[]): Routed {
   const routed = nodes.map(({ id, depends_on }) => ({
     id,
     depends_on: depends_on.map((before) => {
-      const [first, last] = [placed.get(before)?.layer, placed.get(id)?.layer];
+      const last = placed.get(id)?.layer ?? 0;
+      const first = placed.get(before)?.layer ?? last;
       let previous = before;
-      for (let layer = (first ?? 0) + 1; first !== undefined && layer < (last ?? 0); layer++) {
+      for (let layer = first + 1; layer < last; layer++) {
         // No id has a NUL in it.
         const bend = `${before}\u0000${layer}`;
         bends.set(bend, { id: bend, depends_on: [previous] });
