@@ -184,18 +184,20 @@ describe("the file of a report", () => {
     const here = rig();
     const { session_id } = await done(here);
     mkdirSync(join(here.workspace, "folder.html"));
+    symlinkSync("loop.html", join(here.workspace, "loop.html"));
     const refusals = [
       { words: ["--md", session_id], code: 2 },
       { words: ["--html", session_id], code: 2 },
       { words: ["--md", "--json"], code: 2 },
       { words: ["--html", "folder.html"], code: 2 },
       { words: ["--html", "no/where/r.html"], code: 3 },
+      { words: ["--html", "loop.html"], code: 3 },
     ];
     for (const { words, code } of refusals) {
       const refused = await typed(here, ["report", ...words]);
       expect([words, refused.code]).toEqual([words, code]);
       expect(refused.stderr).not.toBe("");
-      expect(readdirSync(here.workspace)).toEqual(["folder.html"]);
+      expect(readdirSync(here.workspace)).toEqual(["folder.html", "loop.html"]);
     }
   });
 
