@@ -16,12 +16,13 @@ import { ReportGatherer, type SessionReport } from "../ui/report/report-model.ts
 import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
+import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
 import { loadReading } from "./lookup/modes.ts";
 import { mayWrite, writeWhole } from "./presenters/report-file.ts";
 import { NO_RECORDS, proofOf } from "./presenters/verify.ts";
 
-interface ReportOptions {
+interface ReportOptions extends PagerOption {
   /** True without a file: on stdout. */
   readonly md?: string | true;
   readonly html?: string;
@@ -37,8 +38,9 @@ export function register(command: Command, run: Run): void {
     .option("--md [file]", "Markdown, on stdout or in a file")
     .option("--json", "one JSON object on stdout")
     .option("--force", "replace a file that is no report");
+  addPagerOption(command);
   command.action((named: string | undefined, options: ReportOptions) =>
-    run((context) => report(context, named, options)),
+    run((context) => paged(context, options, options.json !== true, (shown) => report(shown, named, options))),
   );
 }
 

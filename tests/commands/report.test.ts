@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writ
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
+import { ASKING, type Rig, rig, ROOT, tinyPlan } from "./rig.ts";
 
 const PLAN = tinyPlan([
   {
@@ -78,6 +78,16 @@ describe("the report of a session", () => {
     const { code, stdout } = await typedIn(here.workspace, here.environment, ["report", "./copied", "--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual(whole);
+  });
+
+  it("has the conclusion and the positions of a session without tickets", async () => {
+    const here = rig();
+    const seats = ["--roles", "examples/debate-roles.json", "--agents", "python,go", "--judge", "judge"];
+    const bosun = (...words: readonly string[]) => typedIn(ROOT, { ...here.environment, BOSUN_HOME: here.home }, words);
+    expect((await bosun("debate", "Python or Go?", ...seats, "--rounds", "1")).code).toBe(0);
+    const { code, stdout } = await bosun("report", "--md");
+    expect(code).toBe(0);
+    for (const said of ["# Python or Go?", "Verdict of judge", "one static binary"]) expect(stdout).toContain(said);
   });
 
   it("shows a session that waits as not closed, which is no damage", async () => {
@@ -174,18 +184,20 @@ describe("the file of a report", () => {
     const here = rig();
     const { session_id } = await done(here);
     mkdirSync(join(here.workspace, "folder.html"));
+    symlinkSync("loop.html", join(here.workspace, "loop.html"));
     const refusals = [
       { words: ["--md", session_id], code: 2 },
       { words: ["--html", session_id], code: 2 },
       { words: ["--md", "--json"], code: 2 },
       { words: ["--html", "folder.html"], code: 2 },
       { words: ["--html", "no/where/r.html"], code: 3 },
+      { words: ["--html", "loop.html"], code: 3 },
     ];
     for (const { words, code } of refusals) {
       const refused = await typed(here, ["report", ...words]);
       expect([words, refused.code]).toEqual([words, code]);
       expect(refused.stderr).not.toBe("");
-      expect(readdirSync(here.workspace)).toEqual(["folder.html"]);
+      expect(readdirSync(here.workspace)).toEqual(["folder.html", "loop.html"]);
     }
   });
 

@@ -76,7 +76,7 @@ async function valuesOf(context: CommandContext, option: Option, typed: Typed): 
   if (option.argChoices !== undefined) return only(words(option.argChoices));
   const values = VALUES[option.name()];
   if (values !== undefined) return only(await values(context, typed));
-  if (/<file>/.test(option.flags)) return only([], "all");
+  if (/[<[]file[>\]]/.test(option.flags)) return only([], "all");
   return only([], /<(?:folder|directory)>/.test(option.flags) ? "folders" : "none");
 }
 

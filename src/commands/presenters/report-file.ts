@@ -17,6 +17,10 @@ const BEGINNING = 1_024;
 
 /** Whether a report may be written to a path: nothing is there, or an earlier report, or the user insists. */
 export function mayWrite(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
+  return attempt(path, () => checked(path, marks, force));
+}
+
+function checked(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return ok(undefined);
   if (!stat.isFile()) {
@@ -32,24 +36,30 @@ export function mayWrite(path: string, marks: readonly string[], force: boolean)
 
 /** Writes a file whole or not at all. Fails with `storage`, `storage_full`. */
 export function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure> {
-  let partial: string | undefined;
-  try {
+  return attempt(path, () => {
     // A link stays, and what it leads to is replaced.
     const target = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
-    partial = `${target}.${process.pid}.tmp`;
+    const partial = `${target}.${process.pid}.tmp`;
     const file = openSync(partial, "wx");
     try {
       for (const part of parts) appendFileSync(file, part);
       fsyncSync(file);
+      renameSync(partial, target);
     } finally {
       closeSync(file);
+      rmSync(partial, { force: true });
     }
-    renameSync(partial, target);
     return ok(undefined);
+  });
+}
+
+/** Does work on a report's file. A system error becomes a failure. */
+function attempt(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
+  try {
+    return work();
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === undefined || syscall === undefined) throw error;
-    if (partial !== undefined && code !== "EEXIST") rmSync(partial, { force: true });
     const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
     return err(
       failure(isFull ? "storage_full" : "storage", `The report ${path} cannot be written (${code}).`, {

@@ -73,7 +73,12 @@ export function timeOf({ begun, since, status }: TicketModel, now: string): stri
   return durationOf(begun, status === "done" || status === "error" ? since : now);
 }
 
+/** The cost alone, where its heading says that it is one. */
 export function costOf(spend: SpendModel): string {
+  return spend.unpriced > 0 && spend.cost_usd === 0 ? "unknown" : costWordsOf(spend);
+}
+
+function costWordsOf(spend: SpendModel): string {
   const { cost_usd, told_usd } = spentOf(spend);
   return costWords(cost_usd, told_usd);
 }
@@ -93,6 +98,6 @@ export function spendWordsOf(spend: SpendModel): string {
   return [
     counted(spend.turns, "turn"),
     ...(tokens > 0 ? [`${short(tokens)} tokens`] : []),
-    ...(tokens > 0 || spend.cost_usd > 0 ? [costOf(spend)] : []),
+    ...(tokens > 0 || spend.cost_usd > 0 ? [costWordsOf(spend)] : []),
   ].join(", ");
 }

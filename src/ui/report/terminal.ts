@@ -1,11 +1,10 @@
 import { short } from "../../log/usage-words.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "../display.ts";
 import { proofLines } from "../proof-words.ts";
-import { STATE_STYLE } from "../record-lines.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Output, Style } from "../terminal.ts";
 import { counted } from "../words.ts";
-import { costOf, factsOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, proofWord } from "./figures.ts";
+import { costOf, factsOf, outcomeOf, stateWords, ticketsOf, timeOf, toneOf, triesOf, proofWord } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
 import type { Tone } from "./tone.ts";
@@ -79,10 +78,7 @@ function ticketLines({ session, subjectName, to }: SessionReport, out: Output): 
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);
   return [
     out.style("dim", heading),
-    ...lines.map((line, index) => {
-      const style = STATE_STYLE[tickets[index]?.status ?? ""];
-      return style ? out.style(style, line) : line;
-    }),
+    ...lines.map((line, index) => styled(out, toneOf({ status: tickets[index]?.status ?? "" }), line)),
   ];
 }
 

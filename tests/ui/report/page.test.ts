@@ -10,6 +10,7 @@ import { findChromium, openFile, type OpenPage, startChromium } from "../../brow
 import { SESSION } from "../model/session.ts";
 import { record } from "../records.ts";
 import { gathered, proofOf } from "./gathered.ts";
+import { HOSTILE, spoilt } from "./hostile.ts";
 
 const CHROMIUM = findChromium();
 let folder = "";
@@ -48,36 +49,12 @@ async function opened(
   return openFile(browser, file, { width, height: 900, theme });
 }
 
-const HOSTILE = [
-  '"><img src=x onerror="window.hacked=1">',
-  "</script><script>window.hacked=1</script>",
-  "<!--<script>",
-  "javascript:window.hacked=1",
-  "</title></style></svg><iframe src=https://example.org>",
-  "\u202Egnp.exe\u2066 \u001B[31m\u001B]8;;https://example.org\u0007x \u009B2J",
-  "]]>{{constructor.constructor('window.hacked=1')()}}${window.hacked=1}",
-];
-
 /** Every kind of element that a page may have. */
 const ELEMENTS = new Set(
   "a body button circle code dd dialog div dl dt footer g h1 h2 head header html input li line main meta nav noscript p path pre rect script section span style svg text title ul".split(
     " ",
   ),
 );
-
-/** The words that decide where a record goes; in the mild form they stay. */
-const MEANING = new Set(["status", "decision", "from", "to", "event", "payload_type", "command", "subject", "mode"]);
-const ALWAYS = new Set(["received_at", "timestamp", "disposition", "kind"]);
-
-/** The record with a text added to every text in it. */
-function spoilt<T>(value: T, text: string, isMild: boolean, key = ""): T {
-  if (ALWAYS.has(key) || (isMild && MEANING.has(key))) return value;
-  if (typeof value === "string") return (value + text) as T;
-  if (Array.isArray(value)) return value.map((one: unknown) => spoilt(one, text, isMild, key)) as T;
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([name, one]) => [name, spoilt(one, text, isMild, name)] as const);
-  return Object.fromEntries(entries) as T;
-}
 
 describe("the page of a report in Chromium", () => {
   it("opens without an error or a request, in the system's theme and the other one", async (context) => {
@@ -158,7 +135,7 @@ describe("the page of a report in Chromium", () => {
 
   it("shows hostile texts and obeys none of them, wherever they are", async (context) => {
     for (const isMild of [true, false]) {
-      const text = HOSTILE.join(" ");
+      const text = HOSTILE;
       const html = pageOf(
         spoilt(SESSION, text, isMild),
         proofOf(SESSION, { integrity: "failed", problems: [{ sequence: 1, what: text, fault: "changed" }] }),

@@ -9,6 +9,7 @@ import { type Output, outputOn } from "../../../src/ui/terminal.ts";
 import { SESSION } from "../model/session.ts";
 import { effect, PERSON, record } from "../records.ts";
 import { gathered, proofOf } from "./gathered.ts";
+import { HOSTILE, spoilt } from "./hostile.ts";
 
 const DAMAGED = proofOf(SESSION, {
   integrity: "failed",
@@ -24,6 +25,14 @@ function screen(columns: number): Output {
 it.each([40, 80, 140])("fits a terminal of %i columns", (columns) => {
   const lines = terminalReport(gathered(SESSION, DAMAGED), screen(columns)).flatMap((text) => text.split("\n"));
   expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
+});
+
+it("shows hostile texts on a terminal without a character that it obeys", () => {
+  for (const isMild of [true, false]) {
+    const lines = terminalReport(gathered(spoilt(SESSION, HOSTILE, isMild), DAMAGED), screen(80));
+    expect(lines.join("\n")).not.toMatch(/[\u202A-\u202E\u2066-\u2069]|[^\P{Cc}\n]/u);
+    expect(lines.join("\n")).toContain("window.hacked=1");
+  }
 });
 
 it("is a screen", () => {
