@@ -44,7 +44,9 @@ async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
   await terminal.shows("Question 2 of 2");
   keep(terminal, "`a` asks on the normal screen.");
   terminal.type("100 a minute", "Enter");
-  await sent(terminal);
+  await terminal.shows("Enter sends them");
+  keep(terminal, "All answers are confirmed before they are sent.");
+  terminal.type("Enter");
   await terminal.shows("in progress");
   await terminal.shows("needs your review");
   keep(terminal, "Twenty tickets: one waits for a person's review, and nothing else waits for that.");
@@ -69,11 +71,6 @@ async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
   keep(again, "The review is given, and the rest is done: the normal screen has the summary.");
   again.end();
   return { moments, picture };
-}
-
-/** Where several answers are confirmed before they are sent, confirms them. */
-async function sent(terminal: Terminal): Promise<void> {
-  await terminal.shows("100 a minute");
 }
 
 /** The interactive demo: its questions are answered with Enter, which also goes on after each section. */

@@ -115,6 +115,26 @@ describe("the dashboard", () => {
     await seen(pane, "2 of 2 tickets done");
   });
 
+  it("has a plan approved, and gives the normal screen back however it ends", async () => {
+    const here = rig();
+    const pane = openDashboard(here, ["run", "--plan", planFile(here), "--ask-plan"], { columns: 80, rows: 24 });
+    await seen(pane, "[a] answer", "The plan needs your approval");
+    pane.type("a");
+    await pane.asks("Approve this plan?");
+    pane.type("1", "Enter");
+    const { session_id, owner } = await taskRuns(here);
+    await seen(pane, "in progress");
+    const viewer = openDashboard(here, ["attach", session_id], { columns: 80, rows: 24 });
+    await seen(viewer, "in progress");
+    process.kill(viewer.pid(), "SIGTERM");
+    expect(await viewer.exit()).toBe(143);
+    expect(viewer.isAlternate()).toBe(false);
+    process.kill(owner, "SIGKILL");
+    expect(await pane.exit()).toBe(70);
+    expect(pane.isAlternate()).toBe(false);
+    await pane.shows("bosun resume");
+  });
+
   it("leaves terminals to the plain reporter that are dumb, without colour or told to", async () => {
     for (const env of [{ TERM: "dumb" }, { NO_COLOR: "1" }, { BOSUN_REPORTER: "plain" }]) {
       const here = rig();
