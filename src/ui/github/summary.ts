@@ -27,6 +27,7 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
   const answers = needs.map(([id, one]) => commandFor(id, one));
   const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
   const graph = mermaidLines(tickets);
+  const page = localize(naming, `bosun report ${session_id} --html report.html`);
   const texts = [failure?.message, message].filter((text) => text !== undefined);
   const lines = [
     `## Bosun: ${markdownText(sessionState(ending), NAME_WIDTH)}`,
@@ -41,7 +42,7 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
       : []),
     "",
     `The record is in ${markdownCode(log, TEXT_WIDTH)}${report === undefined ? "" : `, the report in ${markdownCode(report, TEXT_WIDTH)}`}.`,
-    "A later job goes on from the home they are in: keep it as an artifact or in a cache.",
+    `Keep the home they are in, as an artifact or in a cache, and a later job goes on from it. A page with everything: ${markdownCode(page, TEXT_WIDTH)}.`,
     "",
   ];
   return `${lines.join("\n")}\n`;
