@@ -4,9 +4,12 @@ import type stringWidth from "string-width";
 import type wrapAnsi from "wrap-ansi";
 import { isPlain } from "./terminal-text.ts";
 
+/** Printable ASCII, and what screens draw with: each one column wide. */
+const NARROW = /^[ -~─│├└█▓░▸·…]*$/;
+
 /** How many terminal columns a line takes. */
 export function widthOf(line: string): number {
-  return isPlain(line) ? line.length : library("string-width")(line);
+  return NARROW.test(line) ? line.length : library("string-width")(line);
 }
 
 /** The beginning of a line that fits into so many columns. */

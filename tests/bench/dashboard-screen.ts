@@ -33,6 +33,9 @@ export interface ScreenFigures {
 const EVERY_MS = 20;
 const MOVED = 20;
 
+/** What comes before the measured time. */
+const WARM_MS = 5_000;
+
 /** The terminal draws what is between these at once: one of them begins each frame. */
 const FRAME = "\u001B[?2026h";
 
@@ -53,17 +56,21 @@ export async function showUpdates({ tickets, ms, screen, file }: ScreenOrder): P
   tell(opened());
   tell(planned(ids));
   if (dashboard instanceof Dashboard) dashboard.begin(opening());
-  await delay(1_000);
+  let updates = 0;
+  let moves = 0;
+  const timer = setInterval(() => {
+    tell(moved(ids, moves));
+    moves += 1;
+    updates += 1;
+  }, EVERY_MS);
+  // V8 compiles meanwhile.
+  await delay(WARM_MS);
+  updates = 0;
   const counted = countOutput(terminal.out.stream);
   const loop = monitorEventLoopDelay({ resolution: 5 });
   loop.enable();
   const began = process.cpuUsage();
   const from = performance.now();
-  let updates = 0;
-  const timer = setInterval(() => {
-    tell(moved(ids, updates));
-    updates += 1;
-  }, EVERY_MS);
   await delay(ms);
   clearInterval(timer);
   loop.disable();

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
-import { type Key as InkKey, render, Text, useInput, useWindowSize } from "ink";
+import { Box, type Key as InkKey, render, Text, useInput, useWindowSize } from "ink";
+import { memo } from "react";
 import type { Line } from "./line.ts";
 import type { Key } from "./view.ts";
 
@@ -47,9 +48,24 @@ function Dashboard({ frame, onKey }: Pick<ScreenParts, "frame" | "onKey">) {
     if (name !== undefined) onKey({ name, ctrl: key.ctrl });
     else for (const character of input) onKey({ name: character, ctrl: key.ctrl });
   });
-  // One text: Ink would lay out a box for each row, and a text for each style.
-  return <Text wrap="truncate">{frame(columns, rows).map(styledLine).join("\n")}</Text>;
+  return (
+    <Box flexDirection="column">
+      {frame(columns, rows).map((line, row) => (
+        // A row is nothing but its place.
+        <Row key={row} text={styledLine(line)} />
+      ))}
+    </Box>
+  );
 }
+
+/** One row. Rows that stay the same are neither measured nor laid out again. */
+const Row = memo(function Row({ text }: { readonly text: string }) {
+  return (
+    <Box flexShrink={0} height={1}>
+      <Text wrap="truncate">{text}</Text>
+    </Box>
+  );
+});
 
 function styledLine(line: Line): string {
   return line
