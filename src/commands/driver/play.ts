@@ -4,10 +4,12 @@ import { ok, type Result } from "../../lib/result.ts";
 import type { Listing } from "../../log/reader.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
+import type { Proof } from "../../runtime/proof.ts";
 import type { ProofState } from "../../ui/player/frame.ts";
 import type { Player } from "../../ui/player/player.ts";
 import { PlayerScreen } from "../../ui/player/player-screen.ts";
 import { Recording } from "../../ui/player/recording.ts";
+import { isDamaged } from "../../ui/proof-words.ts";
 import { tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
@@ -66,13 +68,10 @@ const NO_PROOF: ProofState = { state: "none", problems: [] };
 /** What `replay --verify --json` has written. */
 function proofIn(written: string): ProofState {
   try {
-    const told = JSON.parse(written) as { ok?: boolean; completeness?: string; problems?: ProofState["problems"] };
-    if (told.problems === undefined) return NO_PROOF;
-    if (told.ok === true) return { state: "ok", problems: [] };
-    return {
-      state: told.problems.length === 0 && told.completeness === "open" ? "open" : "failed",
-      problems: told.problems,
-    };
+    const proof = JSON.parse(written) as Partial<Proof>;
+    if (proof.problems === undefined) return NO_PROOF;
+    const state = proof.ok === true ? "ok" : isDamaged(proof as Proof) ? "failed" : "open";
+    return { state, problems: proof.problems };
   } catch {
     return NO_PROOF;
   }

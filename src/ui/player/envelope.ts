@@ -61,7 +61,7 @@ export function payloadLines({ resolved }: Envelope, columns: number, rows: numb
     lines.push(...texts.map((text): Line => [own("   "), own(text)]));
   }
   if (lines.length <= rows) return lines;
-  return [...lines.slice(0, Math.max(0, rows - 1)), [own("   … v shows all", "dim")]];
+  return rows < 2 ? lines.slice(0, rows) : [...lines.slice(0, rows - 1), [own("   … v shows all", "dim")]];
 }
 
 /** What is short or a text comes before lists and objects. */

@@ -44,7 +44,7 @@ export const FIRST_PLAYER: Player = {
 };
 
 /** A longer pause of the session is shown so long, in ms. */
-export const IDLE_MS = 2_000;
+const IDLE_MS = 2_000;
 
 export const LEAST_SPEED = 1 / 8;
 export const MOST_SPEED = 1_024;

@@ -22,6 +22,10 @@ export interface ReadFile {
 /** What happened last is told from so many records before, and that to a ticket from so many about it. */
 const RECORDS_TOLD = 60;
 
+/** So many records, of so many bytes together, are kept as they were read. */
+const RECORDS_KEPT = 300;
+const BYTES_KEPT = 16 * 1024 * 1024;
+
 /** A log folder that is played. Only what its records are about is kept of them; each is read again when it is shown. */
 export class Recording {
   readonly #folder: string;
@@ -29,6 +33,8 @@ export class Recording {
   readonly #entries: Entry[] = [];
   readonly #states: States;
   readonly #resolved: (record: LogRecord) => LogRecord;
+  readonly #kept = new Map<number, ReadFile>();
+  #keptBytes = 0;
   readonly tape: Tape;
 
   constructor(folder: string, listing: Listing) {
@@ -46,13 +52,28 @@ export class Recording {
       const place = this.#entries.length;
       const file = this.#listing.files[place];
       if (file === undefined) return;
-      const { record, bytes } = this.read(place);
+      const { record, bytes } = this.#readFile(place);
       this.#entries.push(entryOf(file, record, bytes?.length ?? 0, this.#entries.at(-1)));
       this.#states.add(record);
     }
   }
 
+  /** The record at a place. Those that were read last are kept: a step shows mostly the same ones. */
   read(place: number): ReadFile {
+    const kept = this.#kept.get(place);
+    if (kept !== undefined) return kept;
+    const read = this.#readFile(place);
+    this.#kept.set(place, read);
+    this.#keptBytes += read.bytes?.length ?? 0;
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#kept.size <= RECORDS_KEPT && this.#keptBytes <= BYTES_KEPT) break;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= bytes?.length ?? 0;
+    }
+    return read;
+  }
+
+  #readFile(place: number): ReadFile {
     const file = this.#listing.files[place];
     const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);
     return { bytes, record: (bytes === null ? null : parseRecord(bytes.toString("utf8"))) ?? undefined };
@@ -62,7 +83,7 @@ export class Recording {
   has(place: number, text: string): boolean {
     // As it stands inside a JSON text.
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
-    return this.read(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
+    return this.#readFile(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
   }
 
   /** A request as it was sent, with its references resolved. */

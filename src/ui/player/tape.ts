@@ -1,6 +1,6 @@
-import { textOf } from "../../lib/json.ts";
 import type { RecordFile } from "../../log/reader.ts";
 import type { LogRecord } from "../../protocol/record.ts";
+import { failedChecks } from "../failure-lines.ts";
 
 /** What a person looks for in a log. */
 export type Marker = "error" | "question" | "decision" | "review";
@@ -45,13 +45,16 @@ export function entryOf(
 }
 
 function markerOf({ payload_type, payload, record }: LogRecord): Marker | undefined {
-  const fails = (record.effects ?? []).some(({ to }) => to === "error");
-  if (fails || payload_type === "turn_failed" || payload_type === "error" || textOf(payload.status) === "error")
-    return "error";
+  const isFailure = FAILURES.has(payload_type) || payload.status === "error" || failedChecks(payload).length > 0;
+  if (isFailure || (record.effects ?? []).some(({ to }) => to === "error")) return "error";
   if (payload_type === "clarification" || payload_type === "approval_request") return "question";
   if (payload_type === "review") return "review";
-  return record.actor !== undefined || payload_type === "plan" ? "decision" : undefined;
+  // Of a person's messages only the first, the requirement, decides nothing.
+  const isOfPerson = record.actor !== undefined && payload_type !== "requirement";
+  return isOfPerson || payload_type === "plan" ? "decision" : undefined;
 }
+
+const FAILURES: ReadonlySet<string> = new Set(["turn_failed", "error"]);
 
 export function isComplete({ sequences, entries }: Tape): boolean {
   return entries.length === sequences.length;
