@@ -45,7 +45,7 @@ describe("the replay player", () => {
     pane.type("/", "ended with exit code 3", "Enter");
     await seen(pane, "-> scheduler  report  bad");
     pane.type("v");
-    await seen(pane, '"payload_type": "report"');
+    await seen(pane, '"issues": [');
     pane.resize(140, 40);
     pane.type("Escape");
     await seen(pane, "│");

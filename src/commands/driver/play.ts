@@ -4,6 +4,7 @@ import { ok, type Result } from "../../lib/result.ts";
 import type { Listing } from "../../log/reader.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
+import { collectEarly } from "../../runtime/memory.ts";
 import type { Proof } from "../../runtime/proof.ts";
 import type { ProofState } from "../../ui/player/frame.ts";
 import type { Player } from "../../ui/player/player.ts";
@@ -24,6 +25,7 @@ export async function playLog(
 ): Promise<Result<number, Failure>> {
   const { terminal, leave } = context;
   const { out } = terminal;
+  collectEarly();
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave);
   const prover = proveApart(context, source);

@@ -15,6 +15,9 @@ const EVERY = 250;
 const MOST_TICKETS = 40_000;
 const COPY = 50;
 
+/** So many records before a place that is gone back to, another copy is kept. */
+const BACK = 50;
+
 /** A record at a place; undefined if it cannot be read. */
 export type ReadRecord = (place: number) => LogRecord | undefined;
 
@@ -25,6 +28,8 @@ export class States {
   readonly #newest: State = { place: -1, model: emptyModel() };
   #current: State = { place: -1, model: emptyModel() };
   #copies: State[] = [];
+  /** Shortly before the place that was gone back to last. */
+  #near: State | undefined;
   #every = EVERY;
   #weight = 0;
 
@@ -36,26 +41,40 @@ export class States {
   /** Takes the next record, so that later the session can be shown as it was around it. */
   add(record: LogRecord | undefined): void {
     this.#step(this.#newest, record);
-    const { place, model } = this.#newest;
-    if ((place + 1) % this.#every === 0) this.#copy(place, model);
+    if ((this.#newest.place + 1) % this.#every === 0) this.#copy();
   }
 
   /** The session after the record at a place. It is valid until the next call. */
   at(place: number): SessionModel {
-    const before = this.#copies.findLast((copy) => copy.place <= place) ?? { place: -1, model: emptyModel() };
-    if (this.#current.place > place || this.#current.place < before.place)
-      this.#current = { place: before.place, model: structuredClone(before.model) };
-    while (this.#current.place < place) this.#step(this.#current, this.#read(this.#current.place + 1));
-    return this.#current.model;
+    const before = this.#before(place);
+    if (this.#current.place > place || this.#current.place < before.place) {
+      // Whoever steps back once mostly goes on.
+      const near = place - BACK > before.place ? this.#moved(copyOf(before), place - BACK) : before;
+      this.#near = near;
+      this.#current = copyOf(near);
+    }
+    return this.#moved(this.#current, place).model;
   }
 
-  #copy(place: number, model: SessionModel): void {
-    this.#copies.push({ place, model: structuredClone(model) });
-    this.#weight += model.tickets.size + COPY;
+  /** The latest state up to a place that is kept. */
+  #before(place: number): State {
+    const copy = this.#copies.findLast((one) => one.place <= place) ?? { place: -1, model: emptyModel() };
+    const near = this.#near;
+    return near !== undefined && near.place <= place && near.place > copy.place ? near : copy;
+  }
+
+  #moved(state: State, place: number): State {
+    while (state.place < place) this.#step(state, this.#read(state.place + 1));
+    return state;
+  }
+
+  #copy(): void {
+    this.#copies.push(copyOf(this.#newest));
+    this.#weight += weightOf(this.#newest);
     while (this.#weight > MOST_TICKETS && this.#copies.length > 1) {
       this.#every *= 2;
       this.#copies = this.#copies.filter((copy) => (copy.place + 1) % this.#every === 0);
-      this.#weight = this.#copies.reduce((sum, copy) => sum + copy.model.tickets.size + COPY, 0);
+      this.#weight = this.#copies.reduce((sum, copy) => sum + weightOf(copy), 0);
     }
   }
 
@@ -64,4 +83,12 @@ export class States {
     state.place += 1;
     if (record !== undefined) applyRecord(state.model, this.#sequences[state.place] ?? 0, record);
   }
+}
+
+function weightOf({ model }: State): number {
+  return model.tickets.size + COPY;
+}
+
+function copyOf({ place, model }: State): State {
+  return { place, model: structuredClone(model) };
 }
