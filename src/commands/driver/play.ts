@@ -4,7 +4,7 @@ import { ok, type Result } from "../../lib/result.ts";
 import type { Listing } from "../../log/reader.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
-import { collectEarly } from "../../runtime/memory.ts";
+import { keepYoungSmall } from "../../runtime/memory.ts";
 import type { Proof } from "../../runtime/proof.ts";
 import type { ProofState } from "../../ui/player/frame.ts";
 import type { Player } from "../../ui/player/player.ts";
@@ -25,7 +25,7 @@ export async function playLog(
 ): Promise<Result<number, Failure>> {
   const { terminal, leave } = context;
   const { out } = terminal;
-  collectEarly();
+  keepYoungSmall();
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave);
   const prover = proveApart(context, source);
@@ -47,10 +47,11 @@ export async function playLog(
 /** Proves the log in a process of its own, since proving a long one takes seconds and much memory. */
 function proveApart(
   context: CommandContext,
-  { home, row, folder }: LogSource,
+  { row, folder }: LogSource,
 ): { readonly proof: Promise<ProofState>; readonly stop: () => void } {
   const [, program = ""] = process.argv;
-  const log = home === undefined || row === undefined ? ["replay", folder] : ["--home", home, "replay", row.session_id];
+  const named = context.home === undefined ? [] : ["--home", context.home];
+  const log = [...named, "replay", row?.session_id ?? folder];
   const child = spawn(process.execPath, [...process.execArgv, program, ...log, "--verify", "--json"], {
     cwd: context.directory,
     env: context.environment,

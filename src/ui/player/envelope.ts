@@ -19,6 +19,12 @@ export interface Envelope {
 /** So many lines of a value of the payload are shown. */
 const LINES_OF_A_VALUE = 3;
 
+/** With fewer columns neither time, version nor size is shown. */
+const NARROW = 60;
+
+/** So many transitions of tickets are shown. */
+const MOVES_SHOWN = 3;
+
 /** So many characters of a value are laid out. */
 const VALUE_SHOWN = 2_000;
 
@@ -33,11 +39,12 @@ export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: n
   const gap = sequence > before + 1 ? [own(`  ${gapWords(before + 1, sequence - 1)}`, "red")] : [];
   if (stored === undefined) return [...start, span(`${name} cannot be read`, "red"), ...gap];
   const { source, target, payload_type, version, record } = stored;
+  const isNarrow = columns < NARROW;
   const disposition = record.disposition === "applied" ? [] : [own("  "), span(record.disposition, "yellow")];
   const person = record.actor === undefined ? "" : `  by ${safeLine(record.actor.user)}`;
   const left: Line = [
     ...start,
-    own(`${localTime(new Date(at))}  `, "dim"),
+    own(isNarrow ? "" : `${localTime(new Date(at))}  `, "dim"),
     span(`${source} -> ${target}`),
     own("  "),
     span(payload_type, "bold"),
@@ -46,14 +53,15 @@ export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: n
     ...disposition,
     ...gap,
   ];
+  if (isNarrow) return left;
   return ends(left, [own(` v${safeLine(version)}  ${sizeWords(entry.bytes)} `, "dim")], columns);
 }
 
-/** The first lines of its payload. */
+/** What it moved, and the first lines of its payload. */
 export function payloadLines({ resolved }: Envelope, columns: number, rows: number): Line[] {
   if (resolved === undefined) return [[own("   `v` shows what the file has.", "dim")]];
   const width = Math.max(1, columns - 3);
-  const lines: Line[] = [];
+  const lines = movesLines(resolved);
   for (const [key, value] of bySize(resolved)) {
     if (lines.length > rows) break;
     const shown = typeof value === "string" ? wrapped(`${key}: ${value.slice(0, VALUE_SHOWN)}`, width, 0) : [];
@@ -62,6 +70,15 @@ export function payloadLines({ resolved }: Envelope, columns: number, rows: numb
   }
   if (lines.length <= rows) return lines;
   return rows < 2 ? lines.slice(0, rows) : [...lines.slice(0, rows - 1), [own("   … v shows all", "dim")]];
+}
+
+function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
+  if (effects.length === 0) return [];
+  const shown = effects
+    .slice(0, MOVES_SHOWN)
+    .map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
+  const more = effects.length > MOVES_SHOWN ? `, and ${effects.length - MOVES_SHOWN} more` : "";
+  return [[own("   "), span(`${shown.join(", ")}${more}`, "bold")]];
 }
 
 /** What is short or a text comes before lists and objects. */

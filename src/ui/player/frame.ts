@@ -164,7 +164,7 @@ const PROMPTS = {
 } as const;
 
 function footLine({ player }: PlayerScene, columns: number): Line {
-  const { typing, notice, filter, page } = player;
+  const { typing, notice, filter, page, playing } = player;
   if (typing)
     return [
       own(` ${PROMPTS[typing.what]}: `, "bold"),
@@ -176,7 +176,7 @@ function footLine({ player }: PlayerScene, columns: number): Line {
   const only: Line = filter === "" ? [] : [own(` only "${safeLine(filter)}" `, "yellow")];
   const keys = {
     state: [
-      "space play",
+      playing ? "space pause" : "space play",
       "←→ step",
       "[ ] marker",
       "+- speed",

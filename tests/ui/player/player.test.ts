@@ -84,12 +84,12 @@ describe("keys", () => {
 
   it("change the speed within bounds", () => {
     expect(press(FIRST_PLAYER, tape, "+", "+", "-").speed).toBe(2);
-    expect(press(FIRST_PLAYER, tape, ..."+".repeat(40)).speed).toBe(1_024);
-    expect(press(FIRST_PLAYER, tape, ..."-".repeat(40)).speed).toBe(1 / 8);
+    expect(press(FIRST_PLAYER, tape, ...Array.from({ length: 40 }, () => "+")).speed).toBe(1_024);
+    expect(press(FIRST_PLAYER, tape, ...Array.from({ length: 40 }, () => "-")).speed).toBe(1 / 8);
   });
 
   it("go to a record, and to a time", () => {
-    const typed = (first: string, text: string) => press(FIRST_PLAYER, tape, first, ...text, "return");
+    const typed = (first: string, text: string) => press(FIRST_PLAYER, tape, first, ...text.split(""), "return");
     expect([typed("g", "8").place, typed(":", "8").place, typed("g", "999").place]).toEqual([7, 7, 10]);
     expect(typed("g", "eight").notice).toContain("number");
     expect([typed("t", "+4s").place, typed("t", "2026-01-02T03:04:09.5Z").place]).toEqual([4, 4]);
@@ -99,18 +99,18 @@ describe("keys", () => {
   });
 
   it("step only through the records of a filter", () => {
-    const filtered = press(FIRST_PLAYER, tape, "f", ..."t-1 review", "return");
+    const filtered = press(FIRST_PLAYER, tape, "f", ..."t-1 review".split(""), "return");
     expect([
       filtered.place,
       press(filtered, tape, "right").place,
       press(filtered, tape, "right", "right").place,
     ]).toEqual([1, 7, 7]);
     expect(press(filtered, tape, "escape", "right")).toMatchObject({ filter: "", place: 2 });
-    expect(press(FIRST_PLAYER, tape, "f", ..."nothing", "return").notice).toBeDefined();
+    expect(press(FIRST_PLAYER, tape, "f", ..."nothing".split(""), "return").notice).toBeDefined();
   });
 
   it("search for a text, on and back", () => {
-    const typed = press({ ...FIRST_PLAYER, place: 4 }, tape, "/", ..."boom");
+    const typed = press({ ...FIRST_PLAYER, place: 4 }, tape, "/", ..."boom".split(""));
     expect(playerKeyed(typed, { name: "return" }, tape, SHOWN).deed).toEqual({
       do: "find",
       text: "boom",

@@ -9,7 +9,7 @@ import { FIRST_PLAYER, type Player } from "../../../src/ui/player/player.ts";
 import { Recording } from "../../../src/ui/player/recording.ts";
 
 /** Writes records as a log folder, whose chain is not right; a text stands for the bytes of a file. */
-export function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string; listing: Listing } {
+function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string; listing: Listing } {
   const folder = mkdtempSync(join(tmpdir(), "bosun-player-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const [index, record] of records.entries()) {
