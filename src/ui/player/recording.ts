@@ -24,7 +24,7 @@ const RECORDS_TOLD = 60;
 
 /** So many records, of so many bytes together, are kept as they were read. */
 const RECORDS_KEPT = 300;
-const BYTES_KEPT = 16 * 1024 * 1024;
+const BYTES_KEPT = 8 * 1024 * 1024;
 
 /** A log folder that is played. Only what its records are about is kept of them; each is read again when it is shown. */
 export class Recording {
