@@ -1,40 +1,44 @@
 import type { Command } from "commander";
-import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { listFolder, type Listing, parseRecord, readFolder } from "../log/reader.ts";
+import { type Listing, listFolder } from "../log/reader.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { PAYLOAD_TYPES } from "../protocol/payload.ts";
-import type { LogRecord } from "../protocol/record.ts";
-import { EXIT_DONE } from "../runtime/exit.ts";
-import { resolverOf } from "../runtime/resolved-records.ts";
-import { safeJson, safeLine } from "../ui/display.ts";
-import { localTime } from "../ui/timeline.ts";
-import { tellNext } from "../ui/words.ts";
+import { momentOf } from "../ui/player/moment.ts";
+import { FIRST_PLAYER, LEAST_SPEED, MOST_SPEED, type Player } from "../ui/player/player.ts";
+import { spanOf } from "../ui/player/recording.ts";
+import { unfitFor } from "../ui/tui/fit.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { oneOf } from "./options/run-options.ts";
-import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
-import { subjectWord } from "./lookup/modes.ts";
-import { ticketsIn } from "./lookup/state.ts";
-import { NO_RECORDS, verify } from "./presenters/verify.ts";
+import { playLog } from "./driver/play.ts";
+import { type LogSource, sourceOf } from "./lookup/log-source.ts";
+import { type Bound, type FilterOptions, readBound, readFilter, type RecordFilter } from "./options/record-filter.ts";
+import { listRecords } from "./presenters/record-list.ts";
+import { verify } from "./presenters/verify.ts";
 
-interface ReplayOptions {
+interface ReplayOptions extends FilterOptions {
   readonly verify?: boolean;
   readonly json?: boolean;
-  readonly ticket?: string;
-  readonly type?: string;
-  readonly from?: string;
-  readonly to?: string;
+  readonly follow?: boolean;
+  readonly list?: boolean;
+  readonly play?: boolean;
+  readonly at?: string;
+  readonly speed?: string;
+  readonly step?: boolean;
 }
 
-/** `bosun replay`: the records of a session, read from its files; with `--verify` their proof. */
+/** `bosun replay`: a session from its files, played at a terminal or listed; with `--verify` their proof. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
     .option("--verify", "prove that the log is complete and that every decision follows from it")
+    .option("--play", "play it on the screen (the default at a terminal)")
+    .option("--at <when>", "open the player at this record or time, paused")
+    .option("--speed <n>", "play so many times as fast")
+    .option("--step", "open the player paused")
+    .option("--list", "list the records (the default without a terminal, and with the options below)")
     .option("--ticket <id>", "only records about this ticket")
     .option("--type <type>", "only this payload type")
-    .option("--from <n>", "start at this record")
-    .option("--to <n>", "end at this record")
+    .option("--from <when>", "start at this record or time")
+    .option("--to <when>", "end at this record or time")
+    .option("-f, --follow", "go on with new records until the session stops")
     .option("--json", "one JSON record a line; with --verify one object");
   command.action((named: string | undefined, options: ReplayOptions) =>
     run((context) => replay(context, named, options)),
@@ -46,131 +50,107 @@ async function replay(
   named: string | undefined,
   options: ReplayOptions,
 ): Promise<Result<number, Failure>> {
+  const combined = contradiction(options);
+  if (combined) return err(combined);
   const filter = readFilter(options);
   if (!filter.ok) return filter;
+  const begin = readBegin(options);
+  if (!begin.ok) return begin;
   const source = await sourceOf(context, named);
   if (!source.ok) return source;
-  if (options.verify === true) return verify(context, source.value, options.json === true);
-  return list(context, source.value, filter.value, options.json === true);
-}
-
-interface Filter {
-  readonly from: number;
-  readonly to: number;
-  readonly ticket: string | undefined;
-  readonly type: string | undefined;
-}
-
-function readFilter({ from, to, ticket, type, verify: proves }: ReplayOptions): Result<Filter, Failure> {
-  if (proves === true && [from, to, ticket, type].some((one) => one !== undefined)) {
+  const { verify: proves = false, json = false, follow = false } = options;
+  if (proves) return verify(context, source.value, json);
+  if (follow && source.value.row === undefined) {
     return err(
-      failure("usage", "--verify proves the whole log, and cannot be combined with --ticket, --type, --from or --to.", {
-        hint: "Leave out --verify to see those records, or the filters to prove the log.",
+      failure("usage", "--follow needs a session: nobody writes to a folder alone.", {
+        hint: "Name the session, or leave out --follow.",
       }),
     );
   }
-  const bounds = { from: 1, to: Number.POSITIVE_INFINITY };
-  for (const [flag, text] of [
-    ["from", from],
-    ["to", to],
-  ] as const) {
-    if (text === undefined) continue;
-    if (!/^[1-9]\d{0,14}$/.test(text)) {
-      return err(
-        failure("usage", `--${flag} ${JSON.stringify(text)} is not a record's number.`, {
-          hint: "Write a whole number, 1 or more.",
-        }),
-      );
-    }
-    bounds[flag] = Number(text);
-  }
-  if (type !== undefined) {
-    const known = oneOf("--type", type, PAYLOAD_TYPES);
-    if (!known.ok) return known;
-  }
-  return ok({ ...bounds, ticket, type });
+  const listing = listFolder(source.value.folder);
+  if (!listing.ok) return err(withRemedy(listing.error, source.value));
+  if (listing.value.files.length > 0 && isPlayed(context, options))
+    return playLog(
+      context,
+      source.value,
+      listing.value,
+      playerOf(begin.value, filter.value, source.value, listing.value),
+    );
+  return listRecords(context, source.value, listing.value, filter.value, { json, follow });
 }
 
-function list(
-  { terminal: { out, err: messages } }: CommandContext,
-  source: LogSource,
-  filter: Filter,
-  json: boolean,
-): Result<number, Failure> {
-  const { folder, row } = source;
-  const listing = listFolder(folder);
-  if (!listing.ok && listing.error.code === "not_found" && row !== undefined) {
-    const hint = `To write it again from the database: bosun resume ${row.session_id}.`;
-    return err({ ...listing.error, hint });
+function contradiction(options: ReplayOptions): Failure | undefined {
+  const { verify: proves, from, to, ticket, type, json, follow, list } = options;
+  if (proves === true && [from, to, ticket, type, follow].some((one) => one !== undefined)) {
+    return failure(
+      "usage",
+      "--verify proves the whole log, and cannot be combined with --ticket, --type, --from, --to or --follow.",
+      { hint: "Leave out --verify to see those records, or the filters to prove the log." },
+    );
   }
-  if (!listing.ok) return listing;
-  const { foreign } = listing.value;
-  const records = listing.value.files.length;
-  const unknown =
-    records === 0 || filter.ticket === undefined ? undefined : unknownTicket(source, listing.value, filter.ticket);
-  if (unknown) return err(unknown);
-  const files = listing.value.files.filter(
-    ({ sequence, payload_type }) =>
-      sequence >= filter.from && sequence <= filter.to && (filter.type === undefined || payload_type === filter.type),
-  );
-  const resolved = resolverOf(folder, listing.value);
-  let shown = 0;
-  for (const { name, sequence, bytes } of readFolder(folder, { files, foreign })) {
-    const record = recordIn(bytes);
-    if (record !== null && filter.ticket !== undefined && !ticketsIn(record).includes(filter.ticket)) continue;
-    shown += 1;
-    if (record === null) {
-      if (!json)
-        out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; see --verify`));
-      continue;
-    }
-    out.line(json ? safeJson(resolved(record)) : lineOf(sequence, record));
+  if (isAsked(options) && [proves, json, follow, list, from, to].some((one) => one !== undefined)) {
+    return failure(
+      "usage",
+      "--play, --at, --speed and --step open the player, and cannot be combined with --verify, --json, --follow, --list, --from or --to.",
+      { hint: "To begin later: --at. To see only some records: --ticket, --type." },
+    );
   }
-  if (records === 0) messages.line(NO_RECORDS);
-  else if (shown === 0) messages.line(`No matching records (of ${records}).`);
-  if (!json) tellNext(out, `bosun replay ${typedName(source)} --verify`);
-  return ok(EXIT_DONE);
+  return undefined;
 }
 
-function recordIn(bytes: Buffer | null): LogRecord | null {
-  return bytes === null ? null : parseRecord(bytes.toString("utf8"));
+/** Whether the player is asked for. */
+function isAsked({ play, at, speed, step }: ReplayOptions): boolean {
+  return [play, at, speed, step].some((one) => one !== undefined);
 }
 
-/** Why a ticket is unknown: every record can be read, and none is about it. */
-function unknownTicket(source: LogSource, listing: Listing, ticket: string): Failure | undefined {
-  const known = new Set<string>();
-  for (const { bytes } of readFolder(source.folder, listing)) {
-    const record = recordIn(bytes);
-    if (record === null) return undefined;
-    for (const id of ticketsIn(record)) known.add(id);
-    if (known.has(ticket)) return undefined;
+/** The player is for a person who asks for nothing else, at a terminal that it fits. It says why it is not there if it was asked for. */
+function isPlayed({ terminal, environment }: CommandContext, options: ReplayOptions): boolean {
+  const { ticket, type, from, to, json, follow, list } = options;
+  const unfit = unfitFor(terminal, environment, "The replay player");
+  if (isAsked(options)) {
+    if (unfit !== undefined) terminal.err.line(`${unfit} The records are listed.`);
+    return unfit === undefined;
   }
-  const word = source.row === undefined ? "ticket" : subjectWord(source.row);
-  const question = didYouMean(ticket, known);
-  return failure("not_found", `${typedName(source)} has no ${word} ${JSON.stringify(ticket)}.${question}`, {
-    hint: `To see all records: bosun replay ${typedName(source)}.`,
-  });
+  const { BOSUN_REPORTER = "" } = environment;
+  const isUsual = BOSUN_REPORTER === "" || BOSUN_REPORTER === "tui";
+  const asksForList = [ticket, type, from, to, json, follow, list].some((one) => one !== undefined);
+  return !asksForList && isUsual && terminal.hasPerson && unfit === undefined;
 }
 
-function lineOf(sequence: number, { source, target, payload_type, record }: LogRecord): string {
-  const disposition = record.disposition === "applied" ? "" : ` (${record.disposition})`;
-  const effects = (record.effects ?? []).map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
-  const parts = [
-    String(sequence).padStart(6),
-    localTime(new Date(record.received_at)),
-    `${source} -> ${target}`.padEnd(24),
-    `${payload_type}${disposition}`.padEnd(22),
-    (record.ticket_id ?? "-").padEnd(16),
-    effects.length > 4 ? `${effects.length} transitions` : effects.join(", "),
-  ];
-  return parts
-    .map((part, index) => (index === 0 ? part : safePadded(part)))
-    .join(" ")
-    .trimEnd();
+interface Begin {
+  readonly at: Bound | undefined;
+  readonly speed: number;
+  readonly playing: boolean;
 }
 
-/** Made safe, with the spaces that align columns. */
-function safePadded(text: string): string {
-  const safe = safeLine(text);
-  return safe + " ".repeat(Math.max(0, text.length - safe.length));
+function readBegin({ at, speed, step }: ReplayOptions): Result<Begin, Failure> {
+  const bound = readBound("--at", at);
+  if (!bound.ok) return bound;
+  const times = speed === undefined ? 1 : Number(speed);
+  if (!(times >= LEAST_SPEED && times <= MOST_SPEED)) {
+    return err(
+      failure("usage", `--speed ${JSON.stringify(speed)} is not a number from ${LEAST_SPEED} to ${MOST_SPEED}.`, {
+        hint: "Write 8 to play eight times as fast.",
+      }),
+    );
+  }
+  return ok({ at: bound.value, speed: times, playing: at === undefined && step !== true });
+}
+
+function playerOf(
+  { at, speed, playing }: Begin,
+  { ticket = "", type = "" }: RecordFilter,
+  { folder }: LogSource,
+  { files }: Listing,
+): Player {
+  const filter = [ticket, type].filter((word) => word !== "").join(" ");
+  const moment = typeof at === "string" ? momentOf(at, spanOf(folder, files)) : undefined;
+  const place = typeof at === "number" ? files.findLastIndex(({ sequence }) => sequence <= at) : -1;
+  const goal = moment === undefined ? (place > 0 ? { place } : undefined) : { at: moment };
+  return { ...FIRST_PLAYER, filter, speed, playing, goal };
+}
+
+function withRemedy(error: Failure, { row }: LogSource): Failure {
+  if (error.code !== "not_found" || row === undefined) return error;
+  return { ...error, hint: `To write it again from the database: bosun resume ${row.session_id}.` };
 }

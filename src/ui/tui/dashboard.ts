@@ -17,6 +17,7 @@ import { dashboardFrame, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { openScreen, Screen } from "./screen.tsx";
 import { type Said, Stories } from "./stories.ts";
+import { suspendJob } from "./suspend.ts";
 import { type Deed, FIRST_VIEW, type Key, keyed, type Steer, type View } from "./view.ts";
 
 /** How often what has changed is drawn, in ms. Clocks on the screen move once a second. */
@@ -255,11 +256,9 @@ export class Dashboard implements Reporter {
     }
   }
 
-  /** Stops the job, as the terminal itself does outside raw mode: a shell sees only its child stop, which may be npm. */
   #suspend(): void {
     this.#leave();
-    process.once("SIGCONT", () => this.#open());
-    process.kill(0, "SIGTSTP");
+    suspendJob(() => this.#open());
   }
 }
 

@@ -1,17 +1,18 @@
 import type { Terminal } from "../terminal.ts";
 import { LEAST } from "./scene.ts";
 
-/** Why the dashboard is not for this terminal, as a sentence; undefined if it fits. A screen reader is read lines better. */
+/** Why a whole screen is not for this terminal, as a sentence; undefined if it fits. A screen reader is read lines better. */
 export function unfitFor(
   { out, input, isDumb }: Terminal,
   environment: { readonly [name: string]: string | undefined },
+  screen = "The dashboard",
 ): string | undefined {
   const { stream } = out;
-  if (!stream.isTTY || !input.isTTY) return "The dashboard needs a terminal for its input and output.";
-  if (isDumb) return "The dashboard needs a terminal that can move its cursor.";
-  if ((environment.NO_COLOR ?? "") !== "") return "The dashboard is not shown with NO_COLOR.";
-  if (environment.INK_SCREEN_READER === "true") return "The dashboard is not shown to a screen reader.";
+  if (!stream.isTTY || !input.isTTY) return `${screen} needs a terminal for its input and output.`;
+  if (isDumb) return `${screen} needs a terminal that can move its cursor.`;
+  if ((environment.NO_COLOR ?? "") !== "") return `${screen} is not shown with NO_COLOR.`;
+  if (environment.INK_SCREEN_READER === "true") return `${screen} is not shown to a screen reader.`;
   const { columns, rows } = stream;
   if (columns >= LEAST.columns && rows >= LEAST.rows) return undefined;
-  return `The dashboard needs ${LEAST.columns} columns and ${LEAST.rows} rows; this terminal has ${columns} and ${rows}.`;
+  return `${screen} needs ${LEAST.columns} columns and ${LEAST.rows} rows; this terminal has ${columns} and ${rows}.`;
 }

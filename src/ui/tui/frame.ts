@@ -35,7 +35,8 @@ export function selectable(scene: Scene, view: View): string[] {
   return view.page === "graph" ? graphOrder(scene.model) : listed(scene, view).map(({ id }) => id);
 }
 
-function bodyLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
+/** What is between head and foot: the list with what happened last, and on a wide screen a ticket beside it, or another page. */
+export function bodyLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
   if (view.page === "help") return filled(helpLines(scene), rows);
   if (view.page === "graph") {
     return graphLines(scene, selectedIn(view, graphOrder(scene.model)), rows);
@@ -69,7 +70,8 @@ function headLines({ model, now }: Scene, columns: number): Line[] {
   return [ends(title, [own(`${time}  ${costWords(spend)} `)], columns), progressLine({ model, columns })];
 }
 
-function progressLine({ model, columns }: { readonly model: Scene["model"]; readonly columns: number }): Line {
+/** How far the tickets are, with the counts of their states. */
+export function progressLine({ model, columns }: { readonly model: Scene["model"]; readonly columns: number }): Line {
   const { counts, tickets, turns, budget, spend, roles } = model;
   const all = tickets.size;
   const done = counts.get("done") ?? 0;
@@ -137,7 +139,7 @@ function footLine(scene: Scene, { page, typing, confirm, filter }: View, columns
 }
 
 /** The first of these words that fit, none of them cut. */
-function fitting(words: readonly string[], columns: number): string {
+export function fitting(words: readonly string[], columns: number): string {
   let text = "";
   for (const word of words) {
     const longer = text === "" ? word : `${text}  ${word}`;
@@ -185,7 +187,8 @@ function helpLines({ steers, detaches, ctrl_c }: Scene): Line[] {
   ];
 }
 
-function tooSmall(columns: number, rows: number): Line[] {
+/** The screen of a terminal that is too small. */
+export function tooSmall(columns: number, rows: number): Line[] {
   const text = `Needs ${LEAST.columns}×${LEAST.rows}, has ${columns}×${rows}. q leaves.`;
   return filled([[own(text)]], rows).map((line) => fitted(line, columns));
 }

@@ -46,7 +46,7 @@ function Dashboard({ frame, onKey }: Pick<ScreenParts, "frame" | "onKey">) {
     // What is typed or pasted at once comes as one text.
     const name = nameOf(key);
     if (name !== undefined) onKey({ name, ctrl: key.ctrl });
-    else for (const character of input) onKey({ name: character, ctrl: key.ctrl });
+    else for (const character of input) onKey({ name: character === "\r" ? "return" : character, ctrl: key.ctrl });
   });
   return (
     <Box flexDirection="column">

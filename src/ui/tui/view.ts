@@ -83,9 +83,15 @@ function typed(view: View, typing: NonNullable<View["typing"]>, { name }: Key): 
     const ticket_id = view.page === "ticket" ? view.selected : undefined;
     return { view: ended, deed: { do: "tell", ticket_id, text: text.trim() } };
   }
-  const after = name === "backspace" ? text.replace(/.$/u, "") : text + (NAMED.has(name) ? "" : name);
+  const after = edited(text, name);
   const filter = what === "filter" ? { filter: after, selected: undefined } : {};
   return { view: { ...view, ...filter, typing: { what, text: after } } };
+}
+
+/** The text that is being typed after a key. */
+export function edited(text: string, name: string): string {
+  if (name === "backspace") return text.replace(/.$/u, "");
+  return NAMED.has(name) ? text : text + name;
 }
 
 const NAMED = new Set(["up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab", "delete"]);

@@ -7,17 +7,7 @@ import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { FIRST_VIEW, keyed, type View } from "../../../src/ui/tui/view.ts";
 import { SESSION } from "../model/session.ts";
 import { effect, record } from "../records.ts";
-import { sceneOf } from "./scenes.ts";
-
-const HOSTILE = [
-  "\u001B]52;c;cm0gLXJm\u0007\u001B[2J\u001B[31mred",
-  "a\rb\bc\u202Etxt.exe\u200B\u0000",
-  "漢字かな交じり文の題名はとても長い",
-  "👩‍👩‍👧‍👦🇨🇭👍🏽é̂̂̂̂̂̂",
-  "</script><img src=x onerror=alert(1)>",
-  "x".repeat(5_000),
-  "",
-];
+import { HOSTILE, sceneOf } from "./scenes.ts";
 
 const PAGES = ["list", "ticket", "graph", "help"] as const;
 

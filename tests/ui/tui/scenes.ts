@@ -29,3 +29,14 @@ export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene>
     ...more,
   };
 }
+
+/** Texts that would harm a screen. */
+export const HOSTILE = [
+  "\u001B]52;c;cm0gLXJm\u0007\u001B[2J\u001B[31mred",
+  "a\rb\bc\u202Etxt.exe\u200B\u0000",
+  "漢字かな交じり文の題名はとても長い",
+  "👩‍👩‍👧‍👦🇨🇭👍🏽é̂̂̂̂̂̂",
+  "</script><img src=x onerror=alert(1)>",
+  "x".repeat(5_000),
+  "",
+];

@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { basename } from "node:path";
+import { ok, type Result } from "../../lib/result.ts";
+import type { Listing } from "../../log/reader.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { EXIT_DONE } from "../../runtime/exit.ts";
+import { keepYoungSmall } from "../../runtime/memory.ts";
+import type { Proof } from "../../runtime/proof.ts";
+import type { ProofState } from "../../ui/player/frame.ts";
+import type { Player } from "../../ui/player/player.ts";
+import { PlayerScreen } from "../../ui/player/player-screen.ts";
+import { Recording } from "../../ui/player/recording.ts";
+import { isDamaged } from "../../ui/proof-words.ts";
+import { tellNext } from "../../ui/words.ts";
+import type { CommandContext } from "../context/command.ts";
+import { watchSignals } from "../context/signals.ts";
+import { type LogSource, typedName } from "../lookup/log-source.ts";
+
+/** Plays a log at this terminal until the person leaves. */
+export async function playLog(
+  context: CommandContext,
+  source: LogSource,
+  listing: Listing,
+  begin: Player,
+): Promise<Result<number, Failure>> {
+  const { terminal, leave } = context;
+  const { out } = terminal;
+  keepYoungSmall();
+  const enough = new AbortController();
+  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave);
+  const prover = proveApart(context, source);
+  const recording = new Recording(source.folder, listing);
+  const name = source.row?.session_id ?? basename(source.folder);
+  const screen = new PlayerScreen({ terminal, recording, name, begin, proof: prover.proof });
+  try {
+    const { place } = await screen.run(AbortSignal.any([enough.signal, out.ended]));
+    const sequence = listing.files[place]?.sequence ?? 0;
+    out.line(`Left at record ${sequence}, ${place + 1} of ${listing.files.length}.`);
+    tellNext(out, `bosun replay ${typedName(source)} --at ${sequence}`);
+    return ok(signals.exitCode() ?? EXIT_DONE);
+  } finally {
+    prover.stop();
+    signals.restore();
+  }
+}
+
+/** Proves the log in a process of its own, since proving a long one takes seconds and much memory. */
+function proveApart(
+  context: CommandContext,
+  { row, folder }: LogSource,
+): { readonly proof: Promise<ProofState>; readonly stop: () => void } {
+  const [, program = ""] = process.argv;
+  const named = context.home === undefined ? [] : ["--home", context.home];
+  const log = [...named, "replay", row?.session_id ?? folder];
+  const child = spawn(process.execPath, [...process.execArgv, program, ...log, "--verify", "--json"], {
+    cwd: context.directory,
+    env: context.environment,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let written = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (written += text));
+  const proof = new Promise<ProofState>((resolve) => {
+    child.once("error", () => resolve(NO_PROOF));
+    child.once("close", () => resolve(proofIn(written)));
+  });
+  return { proof, stop: () => void child.kill() };
+}
+
+const NO_PROOF: ProofState = { state: "none", problems: [] };
+
+/** What `replay --verify --json` has written. */
+function proofIn(written: string): ProofState {
+  try {
+    const proof = JSON.parse(written) as Partial<Proof>;
+    if (proof.problems === undefined) return NO_PROOF;
+    const state = proof.ok === true ? "ok" : isDamaged(proof as Proof) ? "failed" : "open";
+    return { state, problems: proof.problems };
+  } catch {
+    return NO_PROOF;
+  }
+}

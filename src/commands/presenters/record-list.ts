@@ -1,0 +1,206 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { didYouMean } from "../../lib/nearest.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Listing, parseRecord, readFolder, type RecordFile, recordName } from "../../log/reader.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { LogRecord } from "../../protocol/record.ts";
+import { EXIT_DONE } from "../../runtime/exit.ts";
+import { resolverOf } from "../../runtime/resolved-records.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { safeJson, safeLine } from "../../ui/display.ts";
+import { spanOf } from "../../ui/player/recording.ts";
+import { localTime } from "../../ui/timeline.ts";
+import { tellNext } from "../../ui/words.ts";
+import type { CommandContext } from "../context/command.ts";
+import { readHomeAt } from "../context/home.ts";
+import { type LogSource, typedName } from "../lookup/log-source.ts";
+import { subjectWord } from "../lookup/modes.ts";
+import { ticketsIn } from "../lookup/state.ts";
+import { rangeOf, type Range, type RecordFilter } from "../options/record-filter.ts";
+import { NO_RECORDS } from "./verify.ts";
+
+/** How often a followed session is checked for new records, in ms; a check costs one pragma. */
+const LOOK_EVERY_MS = 100;
+
+/** How the records are listed. */
+export interface ListOptions {
+  readonly json: boolean;
+  /** Go on with new records until the session stops. */
+  readonly follow: boolean;
+}
+
+/** Lists the records of a log that the filter lets through. */
+export async function listRecords(
+  context: CommandContext,
+  source: LogSource,
+  listing: Listing,
+  filter: RecordFilter,
+  { json, follow }: ListOptions,
+): Promise<Result<number, Failure>> {
+  const { out, err: messages } = context.terminal;
+  const records = listing.files.length;
+  const unknown =
+    records === 0 || follow || filter.ticket === undefined ? undefined : unknownTicket(source, listing, filter.ticket);
+  if (unknown) return err(unknown);
+  const list = new RecordList(context, source, filter, rangeOf(filter, spanOf(source.folder, listing.files)), json);
+  list.show(listing.files, listing);
+  if (follow) {
+    const followed = await followOn(context, source, list, listing);
+    if (!followed.ok) return followed;
+  }
+  if (list.read === 0) messages.line(NO_RECORDS);
+  else if (list.shown === 0) messages.line(`No matching records (of ${list.read}).`);
+  if (!json) tellNext(out, `bosun replay ${typedName(source)} --verify`);
+  return ok(EXIT_DONE);
+}
+
+class RecordList {
+  readonly #context: CommandContext;
+  readonly #source: LogSource;
+  readonly #filter: RecordFilter;
+  readonly #range: Range;
+  readonly #json: boolean;
+  /** The instant of the last record that could be read, in ms since 1970. */
+  #at = Number.NEGATIVE_INFINITY;
+  read = 0;
+  shown = 0;
+
+  constructor(context: CommandContext, source: LogSource, filter: RecordFilter, range: Range, json: boolean) {
+    this.#context = context;
+    this.#source = source;
+    this.#filter = filter;
+    this.#range = range;
+    this.#json = json;
+  }
+
+  /** Whether no later record can be meant. */
+  isOver(sequence: number): boolean {
+    return sequence >= this.#range.last || this.#at > this.#range.to_ms;
+  }
+
+  /** Shows these records of the log, as far as they are meant. */
+  show(files: readonly RecordFile[], all: Listing): void {
+    const { first, last } = this.#range;
+    const { type } = this.#filter;
+    const { folder } = this.#source;
+    this.read += files.length;
+    const meant = files.filter(
+      ({ sequence, payload_type }) =>
+        sequence >= first && sequence <= last && (type === undefined || payload_type === type),
+    );
+    const resolved = resolverOf(folder, all);
+    for (const { bytes, ...file } of readFolder(folder, { files: meant, foreign: [] }))
+      this.#one(file, recordIn(bytes), resolved);
+  }
+
+  #one({ name, sequence }: RecordFile, record: LogRecord | null, resolved: (record: LogRecord) => LogRecord): void {
+    const { out } = this.#context.terminal;
+    const { from_ms, to_ms } = this.#range;
+    const { ticket } = this.#filter;
+    if (record !== null) this.#at = Date.parse(record.record.received_at);
+    if (this.#at < from_ms || this.#at > to_ms) return;
+    if (record !== null && ticket !== undefined && !ticketsIn(record).includes(ticket)) return;
+    this.shown += 1;
+    if (record !== null) out.line(this.#json ? safeJson(resolved(record)) : lineOf(sequence, record));
+    else if (!this.#json)
+      out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; see --verify`));
+  }
+}
+
+/** Follows a session until it stops or the output is closed. */
+async function followOn(
+  context: CommandContext,
+  { home, row, folder }: LogSource,
+  list: RecordList,
+  { files, foreign }: Listing,
+): Promise<Result<void, Failure>> {
+  if (home === undefined || row === undefined) return ok(undefined);
+  const { session_id } = row;
+  const opened = readHomeAt(context, home);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  const known = [...files];
+  let version: number | undefined;
+  try {
+    for (;;) {
+      // Read the owner before the records, so that its last records are still shown.
+      const isHeld = store.holder(session_id) !== undefined;
+      const now = store.version();
+      if (now !== version) {
+        const fresh = publishedAfter(store, session_id, folder, known.at(-1)?.sequence ?? 0, isHeld);
+        known.push(...fresh.files);
+        if (fresh.files.length > 0) list.show(fresh.files, { files: known, foreign });
+        version = fresh.isAll ? now : undefined;
+      }
+      if (!isHeld || context.terminal.out.ended.aborted || list.isOver(known.at(-1)?.sequence ?? 0))
+        return ok(undefined);
+      await delay(LOOK_EVERY_MS);
+    }
+  } finally {
+    store.close();
+  }
+}
+
+/** The files of a session's later records. Its owner commits a record before it publishes it. */
+function publishedAfter(
+  store: StoreReader,
+  session_id: string,
+  folder: string,
+  after: number,
+  isHeld: boolean,
+): { readonly files: RecordFile[]; readonly isAll: boolean } {
+  const row = store.session(session_id);
+  const last = row.ok ? row.value.last_sequence : after;
+  const files: RecordFile[] = [];
+  for (let sequence = after + 1; sequence <= last; sequence += 1) {
+    const payload_type = store.payloadType(session_id, sequence) ?? "";
+    const file = { name: recordName(sequence, payload_type), sequence, payload_type };
+    const [published] = readFolder(folder, { files: [file], foreign: [] });
+    if (isHeld && (published?.bytes ?? null) === null) return { files, isAll: false };
+    files.push(file);
+  }
+  return { files, isAll: true };
+}
+
+function recordIn(bytes: Buffer | null): LogRecord | null {
+  return bytes === null ? null : parseRecord(bytes.toString("utf8"));
+}
+
+/** Why a ticket is unknown: every record can be read, and none is about it. */
+function unknownTicket(source: LogSource, listing: Listing, ticket: string): Failure | undefined {
+  const known = new Set<string>();
+  for (const { bytes } of readFolder(source.folder, listing)) {
+    const record = recordIn(bytes);
+    if (record === null) return undefined;
+    for (const id of ticketsIn(record)) known.add(id);
+    if (known.has(ticket)) return undefined;
+  }
+  const word = source.row === undefined ? "ticket" : subjectWord(source.row);
+  const question = didYouMean(ticket, known);
+  return failure("not_found", `${typedName(source)} has no ${word} ${JSON.stringify(ticket)}.${question}`, {
+    hint: `To see all records: bosun replay ${typedName(source)}.`,
+  });
+}
+
+function lineOf(sequence: number, { source, target, payload_type, record }: LogRecord): string {
+  const disposition = record.disposition === "applied" ? "" : ` (${record.disposition})`;
+  const effects = (record.effects ?? []).map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
+  const parts = [
+    String(sequence).padStart(6),
+    localTime(new Date(record.received_at)),
+    `${source} -> ${target}`.padEnd(24),
+    `${payload_type}${disposition}`.padEnd(22),
+    (record.ticket_id ?? "-").padEnd(16),
+    effects.length > 4 ? `${effects.length} transitions` : effects.join(", "),
+  ];
+  return parts
+    .map((part, index) => (index === 0 ? part : safePadded(part)))
+    .join(" ")
+    .trimEnd();
+}
+
+/** Made safe, with the spaces that align columns. */
+function safePadded(text: string): string {
+  const safe = safeLine(text);
+  return safe + " ".repeat(Math.max(0, text.length - safe.length));
+}

@@ -1,0 +1,113 @@
+import type { Json } from "../../lib/json.ts";
+import { folded } from "../../lib/text-layout.ts";
+import type { LogRecord } from "../../protocol/record.ts";
+import { safeLine, safeText, wrapped } from "../display.ts";
+import { localTime } from "../timeline.ts";
+import { ends, type Line, own, span } from "../tui/line.ts";
+import { MARKS } from "./scrubber.ts";
+import type { Entry } from "./tape.ts";
+
+/** The record at a place, as its file has it, and with its references resolved. */
+export interface Envelope {
+  /** The name of its file. */
+  readonly name: string;
+  readonly bytes: Buffer | null;
+  readonly stored: LogRecord | undefined;
+  readonly resolved: LogRecord | undefined;
+}
+
+/** So many lines of a value of the payload are shown. */
+const LINES_OF_A_VALUE = 3;
+
+/** With fewer columns neither time, version nor size is shown. */
+const NARROW = 60;
+
+/** So many transitions of tickets are shown. */
+const MOVES_SHOWN = 3;
+
+/** So many characters of a value are laid out. */
+const VALUE_SHOWN = 2_000;
+
+/** So much of a record's JSON is laid out; `replay --json` shows all. */
+const JSON_SHOWN = 200_000;
+
+/** Who says what to whom, when, about which ticket. `before`: the sequence of the record before it. */
+export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: number, columns: number): Line {
+  const { sequence, at, marker } = entry;
+  const mark = marker === undefined ? [] : [own(`${MARKS[marker].icon} `, MARKS[marker].style)];
+  const start: Line = [own(` #${sequence} `, "bold"), ...mark];
+  const gap = sequence > before + 1 ? [own(`  ${gapWords(before + 1, sequence - 1)}`, "red")] : [];
+  if (stored === undefined) return [...start, span(`${name} cannot be read`, "red"), ...gap];
+  const { source, target, payload_type, version, record } = stored;
+  const isNarrow = columns < NARROW;
+  const disposition = record.disposition === "applied" ? [] : [own("  "), span(record.disposition, "yellow")];
+  const person = record.actor === undefined ? "" : `  by ${safeLine(record.actor.user)}`;
+  const left: Line = [
+    ...start,
+    own(isNarrow ? "" : `${localTime(new Date(at))}  `, "dim"),
+    span(`${source} -> ${target}`),
+    own("  "),
+    span(payload_type, "bold"),
+    ...(record.ticket_id === undefined ? [] : [own("  "), span(record.ticket_id, "cyan")]),
+    own(person),
+    ...disposition,
+    ...gap,
+  ];
+  if (isNarrow) return left;
+  return ends(left, [own(` v${safeLine(version)}  ${sizeWords(entry.bytes)} `, "dim")], columns);
+}
+
+/** What it moved, and the first lines of its payload. */
+export function payloadLines({ resolved }: Envelope, columns: number, rows: number): Line[] {
+  if (resolved === undefined) return [[own("   `v` shows what the file has.", "dim")]];
+  const width = Math.max(1, columns - 3);
+  const lines = movesLines(resolved);
+  for (const [key, value] of bySize(resolved)) {
+    if (lines.length > rows) break;
+    const shown = typeof value === "string" ? wrapped(`${key}: ${value.slice(0, VALUE_SHOWN)}`, width, 0) : [];
+    const texts = shown.length > 0 ? shown.slice(0, LINES_OF_A_VALUE) : [`${safeLine(key)}: ${asJson(value)}`];
+    lines.push(...texts.map((text): Line => [own("   "), own(text)]));
+  }
+  if (lines.length <= rows) return lines;
+  return rows < 2 ? lines.slice(0, rows) : [...lines.slice(0, rows - 1), [own("   … v shows all", "dim")]];
+}
+
+function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
+  if (effects.length === 0) return [];
+  const shown = effects
+    .slice(0, MOVES_SHOWN)
+    .map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
+  const more = effects.length > MOVES_SHOWN ? `, and ${effects.length - MOVES_SHOWN} more` : "";
+  return [[own("   "), span(`${shown.join(", ")}${more}`, "bold")]];
+}
+
+/** What is short or a text comes before lists and objects. */
+function bySize({ payload }: LogRecord): [key: string, value: Json | undefined][] {
+  return Object.entries(payload).sort(([, a], [, b]) => Number(typeof a === "object") - Number(typeof b === "object"));
+}
+
+function asJson(value: Json | undefined): string {
+  return safeLine((JSON.stringify(value) ?? "").slice(0, VALUE_SHOWN));
+}
+
+/** The whole record as it is stored, in lines of so many columns. */
+export function jsonLines({ bytes, stored }: Envelope, columns: number): Line[] {
+  const whole = stored === undefined ? (bytes?.toString("utf8") ?? "") : JSON.stringify(stored, null, 2);
+  const text = whole.slice(0, JSON_SHOWN);
+  const lines = safeText(text)
+    .split("\n")
+    .flatMap((line) => folded(line, Math.max(1, columns - 2)))
+    .map((line): Line => [own(" "), own(line)]);
+  if (bytes === null) return [[own(" The file cannot be read.", "red")]];
+  return whole.length === text.length ? lines : [...lines, [own(" … replay --json shows all", "dim")]];
+}
+
+function gapWords(from: number, to: number): string {
+  return from === to ? `record ${from} is missing before it` : `records ${from} to ${to} are missing before it`;
+}
+
+/** `812 B`, `41 KiB`, `1.2 MiB`. */
+function sizeWords(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} B`;
+  return bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
+}

@@ -1,0 +1,214 @@
+import { safeLine } from "../display.ts";
+import type { SessionModel } from "../model/model.ts";
+import { ticketsByNeed } from "../model/order.ts";
+import { localMoment } from "../timeline.ts";
+import { bodyLines as dashboardLines, fitting, progressLine, tooSmall } from "../tui/frame.ts";
+import { ends, fitted, type Line, own, rule, span, widthOfLine } from "../tui/line.ts";
+import { filled } from "../tui/list.ts";
+import { elapsed, LEAST, type Scene } from "../tui/scene.ts";
+import type { Said } from "../tui/stories.ts";
+import { FIRST_VIEW, selectedIn, type View } from "../tui/view.ts";
+import { type Envelope, envelopeHead, jsonLines, payloadLines } from "./envelope.ts";
+import { instantOf, type Player } from "./player.ts";
+import { markerLine, scrubberLine } from "./scrubber.ts";
+import { isComplete, type Tape } from "./tape.ts";
+
+/** Everything that the player shows at one instant. Plain data: `playerFrame` draws it. */
+export interface PlayerScene {
+  readonly player: Player;
+  readonly tape: Tape;
+  /** The session, or the folder, as a person names it. */
+  readonly name: string;
+  /** The session after the record that is shown. */
+  readonly model: SessionModel;
+  readonly events: readonly Said[];
+  readonly story: (ticket_id: string) => readonly Said[];
+  readonly envelope: Envelope;
+  readonly proof: ProofState;
+}
+
+/** What is known of the log's proof: `none` if it could not be made. */
+export interface ProofState {
+  readonly state: "proving" | "ok" | "open" | "failed" | "none";
+  readonly problems: readonly { readonly sequence: number | null; readonly what: string }[];
+}
+
+/** From so many rows on there are lines for the markers and for the progress. */
+const ROOMY_ROWS = 16;
+
+/** The whole screen: `rows` lines, each exactly `columns` wide. Pure. */
+export function playerFrame(scene: PlayerScene, columns: number, rows: number): Line[] {
+  if (columns < LEAST.columns || rows < LEAST.rows) return tooSmall(columns, rows);
+  const { player, tape } = scene;
+  const head = [headLine(scene, columns), scrubberLine(tape, player.place, columns)];
+  if (rows >= ROOMY_ROWS) head.push(markerLine(tape, columns), rule(columns));
+  const lines = [...head, ...bodyLines(scene, columns, rows - head.length - 1), footLine(scene, columns)];
+  return lines.slice(0, rows).map((line) => fitted(line, columns));
+}
+
+/** The ids of the tickets in the list, and the one that is selected: that of the record, unless a person selects another. */
+export function playerList({ player, model, tape }: PlayerScene): { listed: string[]; selected: string | undefined } {
+  const ids = ticketsByNeed(model).map(({ id }) => id);
+  return {
+    listed: ids,
+    selected: selectedIn({ selected: player.selected ?? tape.entries[player.place]?.ticket }, ids),
+  };
+}
+
+/** The rows of a page of scrolling. */
+export function playerRows(rows: number): number {
+  return Math.max(1, rows - 6);
+}
+
+function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
+  const { player, envelope } = scene;
+  if (player.page === "help") return filled(helpLines(), rows);
+  if (player.page === "json") {
+    const lines = jsonLines(envelope, columns);
+    return filled(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
+  }
+  const below = envelopeLines(scene, columns, Math.max(1, Math.min(10, Math.floor(rows / 4))));
+  const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine({ model: scene.model, columns }), needLine(scene)];
+  const space = rows - below.length - progress.length;
+  return [...progress, ...stateLines(scene, columns, space), ...below];
+}
+
+/** The tickets as they were, and what had happened last. */
+function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
+  const view: View = { ...FIRST_VIEW, selected: playerList(scene).selected };
+  return dashboardLines(dashboardScene(scene), view, columns, rows);
+}
+
+function dashboardScene({ player, tape, model, events, story }: PlayerScene): Scene {
+  const now = instantOf(player, tape);
+  return {
+    model,
+    now,
+    events,
+    story,
+    answer: undefined,
+    steers: false,
+    ctrl_c: "detaches",
+    detaches: false,
+    notice: undefined,
+  };
+}
+
+function envelopeLines({ player, tape, envelope, proof }: PlayerScene, columns: number, rows: number): Line[] {
+  const entry = tape.entries[player.place];
+  if (entry === undefined) return filled([rule(columns)], rows + 2);
+  const before = tape.sequences[player.place - 1] ?? 0;
+  const problems = proof.problems.filter(({ sequence }) => sequence === entry.sequence);
+  const wrong = problems.map(({ what }): Line => [own("   "), span(what, "red")]);
+  const payload = payloadLines(envelope, columns, rows - wrong.length);
+  return [rule(columns), envelopeHead(entry, envelope, before, columns), ...filled([...wrong, ...payload], rows)];
+}
+
+function headLine({ player, tape, name, proof }: PlayerScene, columns: number): Line {
+  const { place, playing, speed } = player;
+  const total = tape.sequences.length;
+  const read = isComplete(tape) ? "" : `reading ${Math.floor((tape.entries.length / total) * 100)} %  `;
+  const right: Line = [own(read, "dim"), own(`${place + 1}/${total}  `), ...proofWords(proof)];
+  const state = playing ? `▶ ${speedWords(speed)}` : `‖ ${speedWords(speed)}`;
+  const title: Line = [
+    own(" REPLAY ", "bold"),
+    own(`${safeLine(name)}  `),
+    own(`${state}  `, playing ? "green" : "yellow"),
+  ];
+  const space = columns - widthOfLine(title) - widthOfLine(right) - 1;
+  return ends([...title, own(fitting(timeWords(player, tape), space))], right, columns);
+}
+
+function timeWords(player: Player, tape: Tape): string[] {
+  const [first] = tape.entries;
+  const last = tape.entries.at(-1);
+  if (first === undefined || last === undefined) return [];
+  const now = instantOf(player, tape);
+  const moment = localMoment(new Date(now), new Date(first.at));
+  return [moment, `(+${elapsed(now - first.at)} of ${elapsed(last.at - first.at)})`];
+}
+
+function speedWords(speed: number): string {
+  return speed >= 1 ? `${speed}x` : `1/${Math.round(1 / speed)}x`;
+}
+
+function proofWords({ state, problems }: ProofState): Line {
+  switch (state) {
+    case "proving":
+      return [own("verifying… ", "dim")];
+    case "ok":
+      return [own("verified ", "green")];
+    case "open":
+      return [own("verified so far, not closed ", "yellow")];
+    case "failed":
+      return [own(`NOT VERIFIED, ${problems.length} wrong `, "red")];
+    case "none":
+      return [own("not verified ", "dim")];
+  }
+}
+
+/** What needed a person at that instant. */
+function needLine({ model }: PlayerScene): Line {
+  const [ask] = model.asks.values();
+  if (ask === undefined) return [own("   nothing needs a person", "dim")];
+  const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
+  const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
+  return [own(" ? ", "yellow"), span(`${who}${ask.text}${more}`, "yellow")];
+}
+
+const PROMPTS = {
+  time: "go to the time (20:31, +6m)",
+  record: "go to record",
+  filter: "only records with",
+  find: "find",
+} as const;
+
+function footLine({ player }: PlayerScene, columns: number): Line {
+  const { typing, notice, filter, page, playing } = player;
+  if (typing)
+    return [
+      own(` ${PROMPTS[typing.what]}: `, "bold"),
+      own(safeLine(typing.text)),
+      own("▏"),
+      own("   ⏎ ok  Esc back", "dim"),
+    ];
+  if (notice !== undefined) return [own(" "), span(notice, "yellow")];
+  const only: Line = filter === "" ? [] : [own(` only "${safeLine(filter)}" `, "yellow")];
+  const keys = {
+    state: [
+      playing ? "space pause" : "space play",
+      "←→ step",
+      "[ ] marker",
+      "+- speed",
+      "v JSON",
+      "/ find",
+      "? help",
+      "q leave",
+      "t time",
+      "g record",
+      "f filter",
+    ],
+    json: ["↑↓ scroll", "←→ step", "v back", "q leave"],
+    help: ["Esc back", "q leave"],
+  }[page];
+  return [...only, own(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
+}
+
+function helpLines(): Line[] {
+  const lines: (readonly [string, string])[] = [
+    ["space", "play, and pause"],
+    ["+ -", "play faster, slower; pauses of the session are cut to 2 s"],
+    ["→ ←", "the next record, the one before"],
+    ["] [", "the next marker, the one before: x error, ? question, D decision, R review"],
+    ["0 … 9 Home End", "tenths of the log, its first and last record"],
+    ["PgUp PgDn", "go far"],
+    ["t", "go to a time: 20:31, 20:31:10, +6m02s, or with a date and zone"],
+    ["g :", "go to a record by its number"],
+    ["/ n N", "find a text in the records; the next that has it, the one before"],
+    ["f", "step only through records of a ticket, type or role"],
+    ["↑ ↓", "select a ticket; Esc selects that of the record again"],
+    ["v ⏎", "the record as it is stored"],
+    ["q Ctrl-C", "leave"],
+  ];
+  return lines.map(([key, text]): Line => [own(` ${key.padEnd(16)}`, "bold"), own(text)]);
+}

@@ -1,0 +1,196 @@
+import { edited, type Key } from "../tui/view.ts";
+import { momentOf } from "./moment.ts";
+import { FIRST_PLAYER, LEAST_SPEED, MOST_SPEED, type Player, went } from "./player.ts";
+import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
+
+/** What a key has the player's screen do. */
+export type PlayerDeed =
+  | { readonly do: "leave" | "suspend" }
+  | { readonly do: "find"; readonly text: string; readonly from: number; readonly by: 1 | -1 };
+
+export interface PlayerKeyed {
+  readonly player: Player;
+  readonly deed?: PlayerDeed | undefined;
+}
+
+/** What keys need to know of what is shown. */
+export interface PlayerShown {
+  /** The ids of the tickets in the list, in their order, and the one that is selected now. */
+  readonly listed: readonly string[];
+  readonly selected: string | undefined;
+  /** Rows of a page of scrolling. */
+  readonly rows: number;
+}
+
+/** What a key does. Pure: the screen carries out the deed. */
+export function playerKeyed(before: Player, key: Key, tape: Tape, shown: PlayerShown): PlayerKeyed {
+  const player = { ...before, notice: undefined };
+  if (key.ctrl === true) {
+    if (key.name === "c") return { player, deed: { do: "leave" } };
+    return key.name === "z" ? { player, deed: { do: "suspend" } } : { player };
+  }
+  if (player.typing) return typed(player, player.typing, key, tape);
+  return moved(player, key, tape, shown) ?? paged(player, key, shown);
+}
+
+/** A search has ended. */
+export function found(player: Player, tape: Tape, place: number | undefined): Player {
+  const notice = place === undefined ? `Nothing more has ${JSON.stringify(player.find)}.` : undefined;
+  return { ...(place === undefined ? player : halted(player, tape, place)), notice };
+}
+
+function typed(player: Player, { what, text }: NonNullable<Player["typing"]>, { name }: Key, tape: Tape): PlayerKeyed {
+  if (name === "escape") return { player: { ...player, typing: undefined } };
+  if (name !== "return") return { player: { ...player, typing: { what, text: edited(text, name) } } };
+  const ended = { ...player, typing: undefined };
+  const words = text.trim();
+  switch (what) {
+    case "filter":
+      return { player: filtered(ended, words, tape) };
+    case "find":
+      if (words === "") return { player: ended };
+      return {
+        player: { ...ended, find: words, playing: false },
+        deed: { do: "find", text: words, from: player.place, by: 1 },
+      };
+    case "record":
+      if (/^\d+$/.test(words)) return { player: halted(ended, tape, placeOf(tape, Number(words))) };
+      return { player: { ...ended, notice: "A record's number is a whole number." } };
+    case "time": {
+      const [first] = tape.entries;
+      const at = momentOf(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
+      if (at !== undefined) return { player: { ...went(ended, tape, { at }), playing: false } };
+      return { player: { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." } };
+    }
+  }
+}
+
+function filtered(player: Player, filter: string, tape: Tape): Player {
+  const now = { ...player, filter };
+  const here = tape.entries[player.place];
+  if (filter === "" || (here !== undefined && matches(here, filter))) return now;
+  const place = step(now, tape, 1) ?? step(now, tape, -1);
+  return place === undefined
+    ? { ...now, notice: "No record that was read has these words." }
+    : halted(now, tape, place);
+}
+
+/** Goes through the log; undefined if the key is for something else. */
+function moved(player: Player, { name }: Key, tape: Tape, { rows }: PlayerShown): PlayerKeyed | undefined {
+  const to = (place: number | undefined, none: string): PlayerKeyed =>
+    place === undefined
+      ? { player: { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." } }
+      : { player: halted(player, tape, place) };
+  const last = tape.sequences.length - 1;
+  if (/^\d$/.test(name)) return to(Math.round((last * Number(name)) / 10), "");
+  switch (name) {
+    case " ":
+      return { player: toggled(player, tape) };
+    case "+":
+    case "=":
+      return { player: { ...player, speed: Math.min(MOST_SPEED, player.speed * 2) } };
+    case "-":
+    case "_":
+      return { player: { ...player, speed: Math.max(LEAST_SPEED, player.speed / 2) } };
+    case "right":
+      return to(step(player, tape, 1), "There is no later record.");
+    case "left":
+      return to(step(player, tape, -1), "There is no earlier record.");
+    case "]":
+      return to(step(player, tape, 1, isMarked), "There is no later marker.");
+    case "[":
+      return to(step(player, tape, -1, isMarked), "There is no earlier marker.");
+    case "home":
+      return to(0, "");
+    case "end":
+    case "G":
+      return to(last, "");
+    case "n":
+    case "N": {
+      if (player.find === "") return { player: { ...player, notice: "Search for a text first: /" } };
+      const by = name === "n" ? 1 : -1;
+      return { player: { ...player, playing: false }, deed: { do: "find", text: player.find, from: player.place, by } };
+    }
+    case "pageup":
+    case "pagedown":
+      if (player.page === "json") return undefined;
+      return to(Math.max(0, Math.min(last, player.place + (name === "pageup" ? -rows : rows))), "");
+    default:
+      return undefined;
+  }
+}
+
+function paged(player: Player, { name }: Key, { listed, selected, rows }: PlayerShown): PlayerKeyed {
+  const by = STEPS[name]?.(rows);
+  if (by !== undefined && player.page === "json")
+    return { player: { ...player, scroll: Math.max(0, player.scroll + by) } };
+  if (by !== undefined) {
+    const place = listed.indexOf(selected ?? "");
+    return { player: { ...player, selected: listed[Math.max(0, Math.min(listed.length - 1, place + by))] } };
+  }
+  const typing = TYPED[name];
+  if (typing !== undefined) return { player: { ...player, typing: { what: typing, text: "" } } };
+  switch (name) {
+    case "v":
+    case "return":
+      return { player: { ...player, page: player.page === "json" ? "state" : "json", scroll: 0 } };
+    case "?":
+      return { player: { ...player, page: player.page === "help" ? "state" : "help" } };
+    case "escape":
+      return escaped(player);
+    case "q":
+      return { player, deed: { do: "leave" } };
+    default:
+      return { player };
+  }
+}
+
+/** Leaves what was opened last; with nothing open, the player. */
+function escaped(player: Player): PlayerKeyed {
+  if (player.page !== "state") return { player: { ...player, page: "state", scroll: 0 } };
+  if (player.selected !== undefined) return { player: { ...player, selected: undefined } };
+  if (player.filter !== "") return { player: { ...player, filter: "" } };
+  return { player, deed: { do: "leave" } };
+}
+
+/** At the end it begins again. */
+function toggled(player: Player, tape: Tape): Player {
+  if (player.playing) return { ...player, playing: false };
+  const isAtEnd = player.place === tape.sequences.length - 1;
+  const { shown_ms } = FIRST_PLAYER;
+  return { ...(isAtEnd ? went(player, tape, { place: 0 }) : player), playing: true, shown_ms };
+}
+
+function halted(player: Player, tape: Tape, place: number): Player {
+  return { ...went(player, tape, { place }), playing: false };
+}
+
+function step(
+  { place, filter }: Player,
+  tape: Tape,
+  by: 1 | -1,
+  isWanted: (entry: Entry) => boolean = () => true,
+): number | undefined {
+  return nextPlace(tape, place, by, (entry) => isWanted(entry) && matches(entry, filter));
+}
+
+function isMarked({ marker }: Entry): boolean {
+  return marker !== undefined;
+}
+
+const STEPS: Readonly<Record<string, (rows: number) => number>> = {
+  up: () => -1,
+  k: () => -1,
+  down: () => 1,
+  j: () => 1,
+  pageup: (rows) => -rows,
+  pagedown: (rows) => rows,
+};
+
+const TYPED: Readonly<Record<string, NonNullable<Player["typing"]>["what"]>> = {
+  t: "time",
+  g: "record",
+  ":": "record",
+  f: "filter",
+  "/": "find",
+};

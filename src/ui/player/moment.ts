@@ -1,0 +1,38 @@
+import { parseDuration } from "../../lib/durations.ts";
+import { milliseconds, parseInstant } from "../../protocol/timestamp.ts";
+
+/** The instants of the first and the last record, in ms since 1970. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?$/;
+
+/**
+ * The instant that a person means, in ms since 1970: an RFC 3339 time, a local time of day (`20:31`, `20:31:10`) of a day of the log, or so
+ * long after its beginning (`+6m02s`). Undefined if it is none of these.
+ */
+export function momentOf(text: string, span: Span): number | undefined {
+  if (text.startsWith("+")) {
+    const after = parseDuration(text.slice(1));
+    return after.ok ? span.from + after.value : undefined;
+  }
+  const [found, hour, minute, second = "0", fraction = "0"] = TIME_OF_DAY.exec(text) ?? [];
+  if (found !== undefined)
+    return onDayOf(span, [Number(hour), Number(minute), Number(second), Number(fraction.padEnd(3, "0"))]);
+  const instant = parseInstant(text);
+  return instant.ok ? milliseconds(instant.value) : undefined;
+}
+
+/** That time of day within the log; on its first day if it is on none. */
+function onDayOf(
+  { from, to }: Span,
+  [hour, minute, second, fraction]: readonly [number, number, number, number],
+): number {
+  const first = new Date(from);
+  const onDay = (day: number) =>
+    new Date(first.getFullYear(), first.getMonth(), first.getDate() + day, hour, minute, second, fraction).getTime();
+  const [today, tomorrow] = [onDay(0), onDay(1)];
+  return today < from && tomorrow <= to ? tomorrow : today;
+}

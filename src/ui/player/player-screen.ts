@@ -1,0 +1,190 @@
+import { setImmediate as others } from "node:timers/promises";
+import type { Terminal } from "../terminal.ts";
+import type { openScreen, Screen } from "../tui/screen.tsx";
+import type { Said } from "../tui/stories.ts";
+import { suspendJob } from "../tui/suspend.ts";
+import type { Key } from "../tui/view.ts";
+import type { Envelope } from "./envelope.ts";
+import { playerFrame, playerList, playerRows, type PlayerScene, type ProofState } from "./frame.ts";
+import { found, type PlayerDeed, playerKeyed } from "./keys.ts";
+import { type Player, played, readOn } from "./player.ts";
+import type { Recording } from "./recording.ts";
+import { isComplete, matches } from "./tape.ts";
+
+/** How often it is drawn while something moves, in ms. */
+const DRAW_MS = 100;
+
+/** So long it reads or searches before it looks for keys again, in ms. */
+const SLICE_MS = 10;
+
+export interface PlayerParts {
+  readonly terminal: Terminal;
+  readonly recording: Recording;
+  /** The session, or the folder, as a person names it. */
+  readonly name: string;
+  readonly begin: Player;
+  readonly proof: Promise<ProofState>;
+}
+
+/** The replay player at a terminal: it reads the log, plays it and takes keys, until the person leaves. */
+export class PlayerScreen {
+  readonly #parts: PlayerParts;
+  readonly #left = new AbortController();
+  #player: Player;
+  #proof: ProofState = { state: "proving", problems: [] };
+  #openScreen: typeof openScreen | undefined;
+  #screen: Screen | undefined;
+  #drawing: NodeJS.Timeout | undefined;
+  #isChanged = true;
+  /** The instant of the last look at the clock, in ms. */
+  #looked = performance.now();
+  /** The latest search. */
+  #search: AbortController | undefined;
+  #shown: Shown | undefined;
+
+  constructor(parts: PlayerParts) {
+    this.#parts = parts;
+    this.#player = parts.begin;
+  }
+
+  /** Shows it until the person leaves, or `enough` is aborted. Settles with what was shown last. */
+  async run(enough: AbortSignal): Promise<Player> {
+    const { proof } = this.#parts;
+    const ended = AbortSignal.any([enough, this.#left.signal]);
+    this.#readOn();
+    this.#openScreen = (await import("../tui/screen.tsx")).openScreen;
+    this.#open();
+    void proof.then((proved) => this.#change(() => (this.#proof = proved)));
+    this.#drawing = setInterval(() => this.#tick(), DRAW_MS);
+    try {
+      await this.#read(ended);
+      if (!ended.aborted) await new Promise((left) => ended.addEventListener("abort", left, { once: true }));
+    } finally {
+      clearInterval(this.#drawing);
+      this.#search?.abort();
+      this.#leave();
+    }
+    return this.#player;
+  }
+
+  async #read(ended: AbortSignal): Promise<void> {
+    const { recording } = this.#parts;
+    while (!isComplete(recording.tape) && !ended.aborted) {
+      this.#readOn();
+      await others();
+    }
+  }
+
+  #readOn(): void {
+    const { recording } = this.#parts;
+    recording.readOn(SLICE_MS);
+    this.#change(() => (this.#player = readOn(this.#player, recording.tape)));
+  }
+
+  #open(): void {
+    if (this.#screen !== undefined || this.#left.signal.aborted) return;
+    const { out, input } = this.#parts.terminal;
+    this.#looked = performance.now();
+    this.#screen = this.#openScreen?.({
+      stdout: out.stream,
+      stdin: input,
+      frame: (columns, rows) => playerFrame(this.#scene(), columns, rows),
+      onKey: (key) => this.#key(key),
+    });
+  }
+
+  #leave(): void {
+    this.#screen?.close();
+    this.#screen = undefined;
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    if (this.#player.playing && this.#screen !== undefined)
+      this.#change(() => (this.#player = played(this.#player, this.#parts.recording.tape, now - this.#looked)));
+    this.#looked = now;
+    if (!this.#isChanged) return;
+    this.#isChanged = false;
+    this.#screen?.draw();
+  }
+
+  #change(change: () => void): void {
+    change();
+    this.#isChanged = true;
+  }
+
+  #key(key: Key): void {
+    this.#search?.abort();
+    const { recording, terminal } = this.#parts;
+    const shown = { ...playerList(this.#scene()), rows: playerRows(terminal.out.stream.rows) };
+    const { player, deed } = playerKeyed(this.#player, key, recording.tape, shown);
+    this.#player = player;
+    this.#isChanged = false;
+    if (deed) this.#carryOut(deed);
+    this.#screen?.draw();
+  }
+
+  #carryOut(deed: PlayerDeed): void {
+    switch (deed.do) {
+      case "leave":
+        return this.#left.abort();
+      case "suspend":
+        this.#leave();
+        return suspendJob(() => this.#open());
+      case "find":
+        this.#player = { ...this.#player, notice: "Searching …" };
+        this.#search = new AbortController();
+        void this.#find(deed, this.#search.signal);
+    }
+  }
+
+  /** Looks through the records' files; any key ends it. */
+  async #find({ text, from, by }: Extract<PlayerDeed, { do: "find" }>, ended: AbortSignal): Promise<void> {
+    const { recording } = this.#parts;
+    const { tape } = recording;
+    let place: number | undefined = from + by;
+    let until = performance.now() + SLICE_MS;
+    while (place !== undefined) {
+      if (performance.now() > until) {
+        await others();
+        until = performance.now() + SLICE_MS;
+      }
+      if (ended.aborted) return;
+      const entry = tape.entries[place];
+      if (entry !== undefined && matches(entry, this.#player.filter) && recording.has(place, text)) break;
+      const isOver = entry === undefined && (place < 0 || isComplete(tape));
+      if (isOver) place = undefined;
+      else if (entry !== undefined) place += by;
+    }
+    this.#change(() => (this.#player = found(this.#player, tape, place)));
+  }
+
+  #scene(): PlayerScene {
+    const { recording, name } = this.#parts;
+    const { place } = this.#player;
+    if (this.#shown?.place !== place) this.#shown = shownAt(recording, place);
+    const { events, stories, envelope } = this.#shown;
+    const story = (ticket_id: string): readonly Said[] => {
+      const told = stories.get(ticket_id) ?? recording.storyAt(place, ticket_id);
+      stories.set(ticket_id, told);
+      return told;
+    };
+    const model = recording.modelAt(place);
+    return { player: this.#player, tape: recording.tape, name, model, events, story, envelope, proof: this.#proof };
+  }
+}
+
+/** What was read for a place. */
+interface Shown {
+  readonly place: number;
+  readonly envelope: Envelope;
+  readonly events: readonly Said[];
+  readonly stories: Map<string, readonly Said[]>;
+}
+
+function shownAt(recording: Recording, place: number): Shown {
+  const { bytes, record: stored } = recording.read(place);
+  const resolved = stored && recording.resolved(stored);
+  const envelope = { name: recording.name(place), bytes, stored, resolved };
+  return { place, envelope, events: recording.eventsAt(place), stories: new Map() };
+}

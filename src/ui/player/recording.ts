@@ -1,0 +1,139 @@
+import { join } from "node:path";
+import { type Listing, parseRecord, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
+import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
+import type { LogRecord } from "../../protocol/record.ts";
+import { resolverOf } from "../../runtime/resolved-records.ts";
+import type { SessionModel } from "../model/model.ts";
+import { RecordFormatter } from "../record-formatter.ts";
+import { BRIEF } from "../record-lines.ts";
+import type { Said } from "../tui/stories.ts";
+import type { Span } from "./moment.ts";
+import { States } from "./states.ts";
+import { type Entry, entryOf, isComplete, type Tape } from "./tape.ts";
+
+/** A record as its file has it. */
+export interface ReadFile {
+  /** Undefined if it is no record. */
+  readonly record: LogRecord | undefined;
+  /** Null if it cannot be read. */
+  readonly bytes: Buffer | null;
+}
+
+/** What happened last is told from so many records before, and that to a ticket from so many about it. */
+const RECORDS_TOLD = 60;
+
+/** So many records, of so many bytes together, are kept as they were read. */
+const RECORDS_KEPT = 300;
+const BYTES_KEPT = 8 * 1024 * 1024;
+
+/** A log folder that is played. Only what its records are about is kept of them; each is read again when it is shown. */
+export class Recording {
+  readonly #folder: string;
+  readonly #listing: Listing;
+  readonly #entries: Entry[] = [];
+  readonly #states: States;
+  readonly #resolved: (record: LogRecord) => LogRecord;
+  readonly #kept = new Map<number, ReadFile>();
+  #keptBytes = 0;
+  readonly tape: Tape;
+
+  constructor(folder: string, listing: Listing) {
+    this.#folder = folder;
+    this.#listing = listing;
+    this.#resolved = resolverOf(folder, listing);
+    this.tape = { sequences: listing.files.map(({ sequence }) => sequence), entries: this.#entries };
+    this.#states = new States(this.tape.sequences, (place) => this.read(place).record);
+  }
+
+  /** Reads on for so long, in ms. */
+  readOn(ms: number): void {
+    const until = performance.now() + ms;
+    while (!isComplete(this.tape) && performance.now() < until) {
+      const place = this.#entries.length;
+      const file = this.#listing.files[place];
+      if (file === undefined) return;
+      const { record, bytes } = this.#readFile(place);
+      this.#entries.push(entryOf(file, record, bytes?.length ?? 0, this.#entries.at(-1)));
+      this.#states.add(record);
+    }
+  }
+
+  /** The record at a place. Those that were read last are kept: a step shows mostly the same ones. */
+  read(place: number): ReadFile {
+    const kept = this.#kept.get(place);
+    if (kept !== undefined) return kept;
+    const read = this.#readFile(place);
+    this.#kept.set(place, read);
+    this.#keptBytes += read.bytes?.length ?? 0;
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#kept.size <= RECORDS_KEPT && this.#keptBytes <= BYTES_KEPT) break;
+      this.#kept.delete(oldest);
+      this.#keptBytes -= bytes?.length ?? 0;
+    }
+    return read;
+  }
+
+  #readFile(place: number): ReadFile {
+    const file = this.#listing.files[place];
+    const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);
+    return { bytes, record: (bytes === null ? null : parseRecord(bytes.toString("utf8"))) ?? undefined };
+  }
+
+  /** Whether a record's file has a text, in upper or lower case. */
+  has(place: number, text: string): boolean {
+    // As it stands inside a JSON text.
+    const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
+    return this.#readFile(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
+  }
+
+  /** A request as it was sent, with its references resolved. */
+  resolved(record: LogRecord): LogRecord {
+    return this.#resolved(record);
+  }
+
+  /** The name of a record's file. */
+  name(place: number): string {
+    return this.#listing.files[place]?.name ?? "";
+  }
+
+  /** The session after the record at a place; valid until the next call. */
+  modelAt(place: number): SessionModel {
+    return this.#states.at(place);
+  }
+
+  /** What happened last before and at a place, oldest first. */
+  eventsAt(place: number): Said[] {
+    const places = Array.from({ length: RECORDS_TOLD }, (_, index) => place - RECORDS_TOLD + 1 + index);
+    return this.#told(places.filter((one) => one >= 0));
+  }
+
+  /** The same of a ticket. */
+  storyAt(place: number, ticket_id: string): Said[] {
+    const places: number[] = [];
+    for (let one = place; one >= 0 && places.length < RECORDS_TOLD; one -= 1)
+      if (this.#entries[one]?.ticket === ticket_id) places.push(one);
+    return this.#told(places.reverse()).filter(({ ticket }) => ticket === ticket_id);
+  }
+
+  #told(places: readonly number[]): Said[] {
+    const formatter = new RecordFormatter();
+    return places.flatMap((place) => {
+      const { record } = this.read(place);
+      if (record === undefined) return [];
+      const at = Date.parse(record.record.received_at);
+      return formatter.format(record, BRIEF).map(({ ticket, text, style }) => ({ at, ticket, text, style }));
+    });
+  }
+}
+
+/** The instants of the first and the last record that can be read. */
+export function spanOf(folder: string, files: readonly RecordFile[]): Span {
+  const instantIn = (some: readonly RecordFile[]) => {
+    for (const { bytes } of readFolder(folder, { files: some, foreign: [] })) {
+      const record = bytes === null ? null : parseRecord(bytes.toString("utf8"));
+      if (record !== null) return Date.parse(record.record.received_at);
+    }
+    return 0;
+  };
+  return { from: instantIn(files), to: instantIn(files.toReversed()) };
+}

@@ -1,0 +1,49 @@
+import { type Line, own } from "../tui/line.ts";
+import type { Style } from "../terminal.ts";
+import type { Marker, Tape } from "./tape.ts";
+
+/** How markers are shown: what matters most comes first, and hides the others in its column. */
+export const MARKS: Readonly<Record<Marker, { readonly icon: string; readonly style: Style }>> = {
+  error: { icon: "x", style: "red" },
+  question: { icon: "?", style: "yellow" },
+  decision: { icon: "D", style: "green" },
+  review: { icon: "R", style: "cyan" },
+};
+
+const RANKS = Object.keys(MARKS) as readonly Marker[];
+
+/** Where in the log the record at a place is, and how far the log was read. */
+export function scrubberLine({ sequences, entries }: Tape, place: number, columns: number): Line {
+  const width = columns - 4;
+  const at = columnOf(place, sequences.length, width);
+  const read = columnOf(entries.length - 1, sequences.length, width);
+  const dots = Math.max(0, width - 1 - Math.max(at, read));
+  return [
+    own(" ├", "dim"),
+    own("─".repeat(at), "dim"),
+    own("●", "bold"),
+    own("─".repeat(Math.max(0, width - at - 1 - dots)), "dim"),
+    own(" ".repeat(dots)),
+    own("┤", "dim"),
+  ];
+}
+
+/** The markers, below it. */
+export function markerLine({ sequences, entries }: Tape, columns: number): Line {
+  const width = columns - 4;
+  const shown: (Marker | undefined)[] = Array.from({ length: width });
+  for (const [place, { marker }] of entries.entries()) {
+    if (marker === undefined) continue;
+    const column = columnOf(place, sequences.length, width);
+    const other = shown[column];
+    if (other === undefined || RANKS.indexOf(marker) < RANKS.indexOf(other)) shown[column] = marker;
+  }
+  return [
+    own("  "),
+    ...shown.map((marker) => (marker === undefined ? own(" ") : own(MARKS[marker].icon, MARKS[marker].style))),
+  ];
+}
+
+function columnOf(place: number, count: number, width: number): number {
+  return count <= 1 ? 0 : Math.round((Math.max(0, place) / (count - 1)) * (width - 1));
+}

@@ -1,0 +1,110 @@
+import type { RecordFile } from "../../log/reader.ts";
+import type { LogRecord } from "../../protocol/record.ts";
+import { failedChecks } from "../failure-lines.ts";
+
+/** What a person looks for in a log. */
+export type Marker = "error" | "question" | "decision" | "review";
+
+/** What the player keeps of a record. Its payload is read again when it is shown. */
+export interface Entry {
+  readonly sequence: number;
+  /** In ms since 1970; that of the record before where this one cannot be read. */
+  readonly at: number;
+  readonly type: string;
+  readonly source: string;
+  readonly target: string;
+  readonly ticket: string | undefined;
+  readonly bytes: number;
+  readonly marker: Marker | undefined;
+  readonly readable: boolean;
+}
+
+/** A log as the player knows it. The place of a record is its index. */
+export interface Tape {
+  /** The sequences of all records, in order. */
+  readonly sequences: readonly number[];
+  /** The records that were read so far, from the first on. */
+  readonly entries: readonly Entry[];
+}
+
+export function entryOf(
+  file: RecordFile,
+  record: LogRecord | undefined,
+  bytes: number,
+  before: Entry | undefined,
+): Entry {
+  const { sequence, payload_type } = file;
+  if (record === undefined) {
+    const unknown = { source: "", target: "", ticket: undefined, readable: false };
+    return { sequence, at: before?.at ?? 0, type: payload_type, bytes, marker: "error", ...unknown };
+  }
+  const { source, target, record: meta } = record;
+  const at = Date.parse(meta.received_at);
+  const known = { source, target, ticket: meta.ticket_id, readable: true };
+  return { sequence, at, type: record.payload_type, bytes, marker: markerOf(record), ...known };
+}
+
+function markerOf({ payload_type, payload, record }: LogRecord): Marker | undefined {
+  const isFailure = FAILURES.has(payload_type) || payload.status === "error" || failedChecks(payload).length > 0;
+  if (isFailure || (record.effects ?? []).some(({ to }) => to === "error")) return "error";
+  if (payload_type === "clarification" || payload_type === "approval_request") return "question";
+  if (payload_type === "review") return "review";
+  // Of a person's messages only the first, the requirement, decides nothing.
+  const isOfPerson = record.actor !== undefined && payload_type !== "requirement";
+  return isOfPerson || payload_type === "plan" ? "decision" : undefined;
+}
+
+const FAILURES: ReadonlySet<string> = new Set(["turn_failed", "error"]);
+
+export function isComplete({ sequences, entries }: Tape): boolean {
+  return entries.length === sequences.length;
+}
+
+/** Whether a record has all words of a filter in its ticket, type, source or target. */
+export function matches({ ticket = "", type, source, target }: Entry, filter: string): boolean {
+  const words = filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const texts = [ticket, type, source, target].map((text) => text.toLowerCase());
+  return words.every((word) => texts.some((text) => text.includes(word)));
+}
+
+/** The place of the next such record in a direction. */
+export function nextPlace(
+  { entries }: Tape,
+  from: number,
+  by: 1 | -1,
+  isWanted: (entry: Entry) => boolean,
+): number | undefined {
+  for (let place = from + by; place >= 0; place += by) {
+    const entry = entries[place];
+    if (entry === undefined) return undefined;
+    if (isWanted(entry)) return place;
+  }
+  return undefined;
+}
+
+/** The place of the last record up to a sequence; the first one if there is none. */
+export function placeOf({ sequences }: Tape, sequence: number): number {
+  return Math.max(0, firstAfter(sequences.length, (place) => (sequences[place] ?? 0) > sequence) - 1);
+}
+
+/** The place of the last record up to an instant; undefined if it may be one that was not read yet. */
+export function placeAt(tape: Tape, at: number): number | undefined {
+  const { entries } = tape;
+  const after = firstAfter(entries.length, (place) => (entries[place]?.at ?? 0) > at);
+  if (after === entries.length && !isComplete(tape)) return undefined;
+  return Math.max(0, after - 1);
+}
+
+/** The first of so many places at which something is so, as it is at all later ones. */
+function firstAfter(count: number, isSo: (place: number) => boolean): number {
+  let [low, high] = [0, count];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isSo(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,156 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isUnsafe } from "../../../src/lib/terminal-text.ts";
+import { playerFrame, type PlayerScene } from "../../../src/ui/player/frame.ts";
+import { type Line, widthOfLine } from "../../../src/ui/tui/line.ts";
+import { SESSION } from "../model/session.ts";
+import { effect, PERSON, record } from "../records.ts";
+import { HOSTILE } from "../tui/scenes.ts";
+import { playerSceneOf, recordingOf } from "./scenes.ts";
+
+/** The record in which the checks of a ticket fail. */
+const FAILED = 10;
+
+describe("the replay player", () => {
+  it.each([
+    ["80x24", 80, 24],
+    ["140x40", 140, 40],
+    ["60x15", 60, 15],
+    ["40x10", 40, 10],
+  ])("looks like this at %s", (_, columns, rows) => {
+    const scene = playerSceneOf(recordingOf(SESSION), { place: FAILED, playing: true, speed: 8 });
+    expect(textOf(playerFrame(scene, columns, rows))).toMatchSnapshot();
+  });
+
+  it.each(["json", "help"] as const)("has a page for %s", (page) => {
+    const scene = playerSceneOf(recordingOf(SESSION), { place: FAILED, page });
+    expect(textOf(playerFrame(scene, 80, 24))).toMatchSnapshot();
+  });
+
+  it("shows the session as it was, and what was asked then", () => {
+    const recording = recordingOf(SESSION);
+    const at = (place: number) => textOf(playerFrame(playerSceneOf(recording, { place }), 100, 30));
+    expect(at(1)).toContain("no ticket yet");
+    expect(at(FAILED)).toContain("nothing needs a person");
+    const last = at(SESSION.length - 1);
+    expect(last).toContain("docs Per-role time-out");
+    expect(last).toContain("by ada");
+    expect(at(7)).not.toContain("time-out");
+  });
+
+  it("shows damaged records and gaps, with what the proof says of them", () => {
+    const recording = recordingOf([...SESSION.slice(0, 4), "{ no record", ...SESSION.slice(5)]);
+    const problems = [{ sequence: 5, what: "It is not a record." }];
+    const proof = { state: "failed" as const, problems };
+    const shown = textOf(playerFrame(playerSceneOf(recording, { place: 4 }, { proof }), 100, 24));
+    for (const told of ["NOT VERIFIED, 1 wrong", "000005-report.json cannot be read", "It is not a record."])
+      expect(shown).toContain(told);
+    const tape = { ...recording.tape, sequences: recording.tape.sequences.map((one) => (one > 3 ? one + 2 : one)) };
+    const entries = recording.tape.entries.map((one) =>
+      one.sequence > 3 ? { ...one, sequence: one.sequence + 2 } : one,
+    );
+    const scene = playerSceneOf(recording, { place: 3 }, { tape: { ...tape, entries } });
+    expect(textOf(playerFrame(scene, 120, 24))).toContain("records 4 to 5 are missing before it");
+  });
+
+  it("fills every size exactly, whatever the records hold", () => {
+    const recordings = HOSTILE.map((text) => recordingOf([...hostileRecords(text), text]));
+    const players = fc.record({
+      page: fc.constantFrom("state" as const, "json" as const, "help" as const),
+      selected: fc.constantFrom("docs", HOSTILE[0], undefined),
+      scroll: fc.nat(5_000),
+      playing: fc.boolean(),
+      speed: fc.constantFrom(1 / 8, 1, 1_024),
+      shown_ms: fc.nat(5_000),
+      filter: fc.constantFrom("", HOSTILE[2] ?? ""),
+      notice: fc.constantFrom(undefined, HOSTILE[1]),
+      typing: fc.constantFrom(undefined, { what: "find" as const, text: HOSTILE[1] ?? "" }),
+    });
+    const sizes = fc.tuple(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 5, max: 100 }));
+    const states = fc.constantFrom(
+      "proving" as const,
+      "ok" as const,
+      "open" as const,
+      "failed" as const,
+      "none" as const,
+    );
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...recordings),
+        players,
+        fc.nat(),
+        states,
+        sizes,
+        (recording, player, n, state, [columns, rows]) => {
+          const place = n % recording.tape.sequences.length;
+          const problems = [{ sequence: place + 1, what: HOSTILE[0] ?? "" }];
+          expect(
+            misfits(
+              playerSceneOf(recording, { ...player, place }, { name: HOSTILE[1] ?? "", proof: { state, problems } }),
+              columns,
+              rows,
+            ),
+          ).toEqual([]);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("fills the screen while nothing is read yet", () => {
+    const recording = recordingOf(SESSION);
+    const scene = playerSceneOf(recording, {}, { tape: { ...recording.tape, entries: [] } });
+    expect(misfits(scene, 80, 24)).toEqual([]);
+    expect(textOf(playerFrame(scene, 80, 24))).toContain("reading 0 %");
+  });
+});
+
+/** The lines that are not as wide as the screen or not safe, and their count if the screen is not as high. */
+function misfits(scene: PlayerScene, columns: number, rows: number): unknown[] {
+  const lines = playerFrame(scene, columns, rows);
+  const wrong = lines.map((line) => line.map(({ text }) => text).join("")).filter(isUnsafe);
+  return [
+    ...wrong,
+    ...lines.filter((line) => widthOfLine(line) !== columns),
+    ...(lines.length === rows ? [] : [lines.length]),
+  ];
+}
+
+function hostileRecords(text: string): Parameters<typeof recordingOf>[0] {
+  const tasks = ["build", "docs", text].map((task_id) => ({
+    task_id,
+    description: text,
+    dependencies: ["build", text],
+  }));
+  return [
+    ...SESSION,
+    record(
+      "plan",
+      { tasks, summary: text, [text]: text },
+      { effects: [effect(text, null, "pending")], ...PERSON },
+      text,
+      text,
+    ),
+    record(
+      "report",
+      { status: "progress", summary: text, outputs: [text] },
+      { ticket_id: text, turn_id: "t9" },
+      text,
+      text,
+    ),
+    record("turn_failed", { code: text, message: text }, { ticket_id: "tests", turn_id: "t5" }, "scheduler"),
+    record("clarification", { questions: [{ question_id: text, text }] }, { ticket_id: text }, text),
+    { ...record("report", {}, { disposition: "refused" }, text), version: text },
+  ];
+}
+
+/** The text of a screen. Times of day depend on the zone. */
+function textOf(lines: readonly Line[]): string {
+  const texts = lines.map((line) =>
+    line
+      .map(({ text }) => text)
+      .join("")
+      .trimEnd(),
+  );
+  return texts.join("\n").replace(/\d\d:\d\d:\d\d/g, "hh:mm:ss");
+}

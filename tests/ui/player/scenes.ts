@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type Listing, listFolder, recordName } from "../../../src/log/reader.ts";
+import type { UnsealedRecord } from "../../../src/protocol/record.ts";
+import type { PlayerScene } from "../../../src/ui/player/frame.ts";
+import { FIRST_PLAYER, type Player } from "../../../src/ui/player/player.ts";
+import { Recording } from "../../../src/ui/player/recording.ts";
+
+/** Writes records as a log folder, whose chain is not right; a text stands for the bytes of a file. */
+function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string; listing: Listing } {
+  const folder = mkdtempSync(join(tmpdir(), "bosun-player-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [index, record] of records.entries()) {
+    const sequence = index + 1;
+    const integrity = { sequence, previous: "", hash: "" };
+    const isText = typeof record === "string";
+    const file = join(folder, recordName(sequence, isText ? "report" : record.payload_type));
+    writeFileSync(file, isText ? record : JSON.stringify({ ...record, integrity }));
+  }
+  const listing = listFolder(folder);
+  if (!listing.ok) throw new Error(listing.error.message);
+  return { folder, listing: listing.value };
+}
+
+/** A log folder of these records, read to its end. */
+export function recordingOf(records: readonly (UnsealedRecord | string)[]): Recording {
+  const { folder, listing } = logOf(records);
+  const recording = new Recording(folder, listing);
+  recording.readOn(Number.POSITIVE_INFINITY);
+  return recording;
+}
+
+/** What the player shows of it. */
+export function playerSceneOf(
+  recording: Recording,
+  player: Partial<Player> = {},
+  more: Partial<PlayerScene> = {},
+): PlayerScene {
+  const { place } = { ...FIRST_PLAYER, ...player };
+  const { bytes, record: stored } = recording.read(place);
+  return {
+    player: { ...FIRST_PLAYER, ...player },
+    tape: recording.tape,
+    name: "s-1",
+    model: recording.modelAt(place),
+    events: recording.eventsAt(place),
+    story: (id) => recording.storyAt(place, id),
+    envelope: { name: recording.name(place), bytes, stored, resolved: stored && recording.resolved(stored) },
+    proof: { state: "ok", problems: [] },
+    ...more,
+  };
+}
