@@ -25,6 +25,8 @@ export interface Tape {
   readonly sequences: readonly number[];
   /** The records that were read so far, from the first on. */
   readonly entries: readonly Entry[];
+  /** Whether the session goes on, and writes more. */
+  readonly grows: boolean;
 }
 
 export function entryOf(
