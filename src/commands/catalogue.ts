@@ -147,10 +147,10 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: LOOK,
     name: "replay",
-    summary: "the recorded messages; --verify proves them",
+    summary: "play or list the recorded messages; --verify proves them",
     examples: [
+      "bosun replay logs/s-k3m9pa --speed 8",
       "bosun replay s-k3m9pa --verify",
-      "bosun replay logs/s-k3m9pa --type report",
       "bosun replay s-k3m9pa --ticket build --json",
     ],
     load: () => import("./replay.ts"),

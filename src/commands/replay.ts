@@ -7,13 +7,14 @@ import { FIRST_PLAYER, LEAST_SPEED, MOST_SPEED, type Player } from "../ui/player
 import { spanOf } from "../ui/player/recording.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
 import type { CommandContext, Run } from "./context/command.ts";
+import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { playLog } from "./driver/play.ts";
 import { type LogSource, sourceOf } from "./lookup/log-source.ts";
 import { type Bound, type FilterOptions, readBound, readFilter, type RecordFilter } from "./options/record-filter.ts";
 import { listRecords } from "./presenters/record-list.ts";
 import { verify } from "./presenters/verify.ts";
 
-interface ReplayOptions extends FilterOptions {
+interface ReplayOptions extends FilterOptions, PagerOption {
   readonly verify?: boolean;
   readonly json?: boolean;
   readonly follow?: boolean;
@@ -40,6 +41,7 @@ export function register(command: Command, run: Run): void {
     .option("--to <when>", "end at this record or time")
     .option("-f, --follow", "go on with new records until the session stops")
     .option("--json", "one JSON record a line; with --verify one object");
+  addPagerOption(command);
   command.action((named: string | undefined, options: ReplayOptions) =>
     run((context) => replay(context, named, options)),
   );
@@ -76,7 +78,9 @@ async function replay(
       listing.value,
       playerOf(begin.value, filter.value, source.value, listing.value),
     );
-  return listRecords(context, source.value, listing.value, filter.value, { json, follow });
+  return paged(context, options, !json && !follow, (shown) =>
+    listRecords(shown, source.value, listing.value, filter.value, { json, follow }),
+  );
 }
 
 function contradiction(options: ReplayOptions): Failure | undefined {

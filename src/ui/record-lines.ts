@@ -52,7 +52,7 @@ export function recordLines(record: UnsealedRecord, options: FormatOptions = BRI
 }
 
 /** These say more than why a ticket moved, so they have a line beside the transitions. */
-const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "plan", "approval", "user_command"]);
+export const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "plan", "approval", "user_command"]);
 
 function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], options: FormatOptions): RecordLine[] {
   const { ticket_id } = record.record;

@@ -1,6 +1,6 @@
 import { type Extent, inProcess, newDirectory, interleaved, medianOf, table } from "./measure.ts";
 import { logFolder, type SessionOrder } from "./sessions.ts";
-import type { Checked } from "./work.ts";
+import type { Checked, Played } from "./work.ts";
 
 interface Floor {
   readonly working: number;
@@ -19,6 +19,7 @@ export async function measure(extent: Extent): Promise<void> {
     floor: () => inProcess<Floor>("read-floor", { folder }, { ...extent, profile: undefined }),
     chain: () => inProcess<Checked>("chain", { folder }, extent),
     replay: () => inProcess<Checked>("replay", { folder }, extent),
+    player: () => inProcess<Played>("player", { folder }, extent),
   });
   const [first] = results.floor;
   if (first === undefined) return;
@@ -34,6 +35,12 @@ export async function measure(extent: Extent): Promise<void> {
     `replay: ${records.toLocaleString("en-US")} records of ${tasks.toLocaleString("en-US")} tickets, ${Math.round(mebibytes)} MiB, one file each`,
     ["", "ms", "records/s", "MiB/s", "x floor", "RSS MiB"],
     arms.map(([name, ms, rss]) => [name, ms, (records * 1e3) / ms, (mebibytes * 1e3) / ms, ms / floor, rss]),
+  );
+  const figure = (of: keyof Played) => medianOf(results.player, (played) => played[of]);
+  table(
+    "replay: the player, in ms",
+    ["open", "read all", "seek", "slowest seek", "step back", "RSS MiB"],
+    [[figure("opened"), figure("working"), figure("seek"), figure("slowest"), figure("back"), figure("rss_peak")]],
   );
 }
 

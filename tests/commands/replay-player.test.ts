@@ -53,7 +53,7 @@ describe("the replay player", () => {
     await seen(pane, "Needs 40×10");
     pane.resize(80, 24);
     pane.type("0", " ");
-    await seen(pane, "▶ 1x");
+    await seen(pane, `${count}/${count}`, "This is the last record.");
     pane.type("q");
     expect(await pane.exit()).toBe(0);
     expect(pane.isAlternate()).toBe(false);
@@ -96,7 +96,7 @@ describe("the replay player", () => {
     }
   });
 
-  it("plays a session of a home too, while it runs", async () => {
+  it("plays a session of a home too, and goes on while it runs", async () => {
     const here = endAfterwards(rig());
     await here.run(["run", "--plan", here.write("plan.json", WAIT), "--session", "mine", "--detach"]);
     await taskRuns(here);
@@ -104,8 +104,10 @@ describe("the replay player", () => {
     await seen(pane, "REPLAY mine", "verified so far");
     pane.type("End");
     await seen(pane, "> wait");
+    pane.type(" ");
+    letGo(here);
+    await seen(pane, "session_closed", "+ wait", "This is the last record.");
     pane.type("Escape");
     expect(await pane.exit()).toBe(0);
-    letGo(here);
   });
 });

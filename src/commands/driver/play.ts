@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { basename } from "node:path";
+import { textOf } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Listing } from "../../log/reader.ts";
 import type { Failure } from "../../protocol/failure.ts";
@@ -15,6 +16,7 @@ import { tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { type LogSource, typedName } from "../lookup/log-source.ts";
+import { loadReading } from "../lookup/modes.ts";
 
 /** Plays a log at this terminal until the person leaves. */
 export async function playLog(
@@ -29,13 +31,16 @@ export async function playLog(
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave);
   const prover = proveApart(context, source);
-  const recording = new Recording(source.folder, listing);
+  const recording = new Recording(source.folder, listing, source.isHeld);
   const name = source.row?.session_id ?? basename(source.folder);
-  const screen = new PlayerScreen({ terminal, recording, name, begin, proof: prover.proof });
+  const { mode } = recording.read(0).record?.payload ?? {};
+  const presentation = (await loadReading(textOf(mode)))?.presentation;
+  const screen = new PlayerScreen({ terminal, recording, name, presentation, begin, proof: prover.proof });
   try {
     const { place } = await screen.run(AbortSignal.any([enough.signal, out.ended]));
-    const sequence = listing.files[place]?.sequence ?? 0;
-    out.line(`Left at record ${sequence}, ${place + 1} of ${listing.files.length}.`);
+    const { sequences } = recording.tape;
+    const sequence = sequences[place] ?? 0;
+    out.line(`Left at record ${sequence}, ${place + 1} of ${sequences.length}.`);
     tellNext(out, `bosun replay ${typedName(source)} --at ${sequence}`);
     return ok(signals.exitCode() ?? EXIT_DONE);
   } finally {

@@ -2,7 +2,7 @@ import type { Spent } from "../../protocol/payload.ts";
 
 /**
  * A session as a person sees it: the one model behind the dashboard, attach, the replay player and the reports. It follows from the
- * session's records alone (`applyRecord`), so a log folder without a database shows the same. Plain data: `structuredClone` copies it.
+ * session's records alone (`applyRecord`), so a log folder without a database shows the same. Plain data; `copy.ts` copies it.
  * Times are instants in UTC as recorded; costs are US dollars. All texts come from agents and people: make them safe before showing them.
  */
 export interface SessionModel {

@@ -62,7 +62,7 @@ export function payloadLines({ resolved }: Envelope, columns: number, rows: numb
   if (resolved === undefined) return [[own("   `v` shows what the file has.", "dim")]];
   const width = Math.max(1, columns - 3);
   const lines = movesLines(resolved);
-  for (const [key, value] of bySize(resolved)) {
+  for (const [key, value] of byWeight(resolved)) {
     if (lines.length > rows) break;
     const shown = typeof value === "string" ? wrapped(`${key}: ${value.slice(0, VALUE_SHOWN)}`, width, 0) : [];
     const texts = shown.length > 0 ? shown.slice(0, LINES_OF_A_VALUE) : [`${safeLine(key)}: ${asJson(value)}`];
@@ -81,9 +81,27 @@ function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
   return [[own("   "), span(`${shown.join(", ")}${more}`, "bold")]];
 }
 
-/** What is short or a text comes before lists and objects. */
-function bySize({ payload }: LogRecord): [key: string, value: Json | undefined][] {
-  return Object.entries(payload).sort(([, a], [, b]) => Number(typeof a === "object") - Number(typeof b === "object"));
+/** These say most, and come first. */
+const TELLING = [
+  "decision",
+  "status",
+  "outcome",
+  "code",
+  "summary",
+  "text",
+  "message",
+  "notes",
+  "questions",
+  "answers",
+];
+
+/** What says most comes first, then what is short or a text. */
+function byWeight({ payload }: LogRecord): [key: string, value: Json | undefined][] {
+  const rank = ([key, value]: [string, Json | undefined]) => {
+    const place = TELLING.indexOf(key);
+    return place >= 0 ? place : TELLING.length + Number(typeof value === "object");
+  };
+  return Object.entries(payload).sort((one, other) => rank(one) - rank(other));
 }
 
 function asJson(value: Json | undefined): string {

@@ -1,3 +1,4 @@
+import type { Presentation } from "../../kernel/presentation.ts";
 import { safeLine } from "../display.ts";
 import type { SessionModel } from "../model/model.ts";
 import { ticketsByNeed } from "../model/order.ts";
@@ -19,6 +20,8 @@ export interface PlayerScene {
   readonly tape: Tape;
   /** The session, or the folder, as a person names it. */
   readonly name: string;
+  /** What the session's mode calls its tickets; undefined if it is unknown. */
+  readonly presentation: Presentation | undefined;
   /** The session after the record that is shown. */
   readonly model: SessionModel;
   readonly events: readonly Said[];
@@ -79,10 +82,11 @@ function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
   return dashboardLines(dashboardScene(scene), view, columns, rows);
 }
 
-function dashboardScene({ player, tape, model, events, story }: PlayerScene): Scene {
+function dashboardScene({ player, tape, presentation, model, events, story }: PlayerScene): Scene {
   const now = instantOf(player, tape);
   return {
     model,
+    presentation,
     now,
     events,
     story,

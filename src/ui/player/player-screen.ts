@@ -1,4 +1,5 @@
-import { setImmediate as others } from "node:timers/promises";
+import { setImmediate as others, setTimeout as delay } from "node:timers/promises";
+import type { Presentation } from "../../kernel/presentation.ts";
 import type { Terminal } from "../terminal.ts";
 import type { openScreen, Screen } from "../tui/screen.tsx";
 import type { Said } from "../tui/stories.ts";
@@ -17,11 +18,15 @@ const DRAW_MS = 100;
 /** So long it reads or searches before it looks for keys again, in ms. */
 const SLICE_MS = 10;
 
+/** How often it looks for records that a running session has written since, in ms. */
+const LOOK_MS = 1_000;
+
 export interface PlayerParts {
   readonly terminal: Terminal;
   readonly recording: Recording;
   /** The session, or the folder, as a person names it. */
   readonly name: string;
+  readonly presentation: Presentation | undefined;
   readonly begin: Player;
   readonly proof: Promise<ProofState>;
 }
@@ -57,8 +62,11 @@ export class PlayerScreen {
     void proof.then((proved) => this.#change(() => (this.#proof = proved)));
     this.#drawing = setInterval(() => this.#tick(), DRAW_MS);
     try {
-      await this.#read(ended);
-      if (!ended.aborted) await new Promise((left) => ended.addEventListener("abort", left, { once: true }));
+      while (!ended.aborted) {
+        await this.#read(ended);
+        await delay(LOOK_MS, undefined, { signal: ended }).catch(() => {});
+        this.#parts.recording.lookAgain();
+      }
     } finally {
       clearInterval(this.#drawing);
       this.#search?.abort();
@@ -141,7 +149,6 @@ export class PlayerScreen {
   /** Looks through the records' files; any key ends it. */
   async #find({ text, from, by }: Extract<PlayerDeed, { do: "find" }>, ended: AbortSignal): Promise<void> {
     const { recording } = this.#parts;
-    const { tape } = recording;
     let place: number | undefined = from + by;
     let until = performance.now() + SLICE_MS;
     while (place !== undefined) {
@@ -150,17 +157,18 @@ export class PlayerScreen {
         until = performance.now() + SLICE_MS;
       }
       if (ended.aborted) return;
+      const { tape } = recording;
       const entry = tape.entries[place];
       if (entry !== undefined && matches(entry, this.#player.filter) && recording.has(place, text)) break;
       const isOver = entry === undefined && (place < 0 || isComplete(tape));
       if (isOver) place = undefined;
       else if (entry !== undefined) place += by;
     }
-    this.#change(() => (this.#player = found(this.#player, tape, place)));
+    this.#change(() => (this.#player = found(this.#player, recording.tape, place)));
   }
 
   #scene(): PlayerScene {
-    const { recording, name } = this.#parts;
+    const { recording, name, presentation } = this.#parts;
     const { place } = this.#player;
     if (this.#shown?.place !== place) this.#shown = shownAt(recording, place);
     const { events, stories, envelope } = this.#shown;
@@ -170,7 +178,17 @@ export class PlayerScreen {
       return told;
     };
     const model = recording.modelAt(place);
-    return { player: this.#player, tape: recording.tape, name, model, events, story, envelope, proof: this.#proof };
+    return {
+      player: this.#player,
+      tape: recording.tape,
+      name,
+      presentation,
+      model,
+      events,
+      story,
+      envelope,
+      proof: this.#proof,
+    };
   }
 }
 

@@ -73,7 +73,8 @@ export function played(player: Player, tape: Tape, elapsed_ms: number): Player {
   for (let steps = 0; steps < MOST_STEPS; steps += 1) {
     const next = nextPlace(tape, place, 1, (entry) => matches(entry, player.filter));
     if (next === undefined) {
-      if (isComplete(tape)) return { ...arrived(player, place), playing: false, notice: "This is the last record." };
+      if (isComplete(tape) && !tape.grows)
+        return { ...arrived(player, place), playing: false, notice: "This is the last record." };
       break;
     }
     const wait = waitBefore(tape, place, next, player.speed);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Listing, parseRecord, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
+import { type Listing, listFolder, parseRecord, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { resolverOf } from "../../runtime/resolved-records.ts";
@@ -26,23 +26,52 @@ const RECORDS_TOLD = 60;
 const RECORDS_KEPT = 300;
 const BYTES_KEPT = 8 * 1024 * 1024;
 
+/** With these a session stops to write. */
+const ENDS: ReadonlySet<string> = new Set(["session_closed", "session_stopped"]);
+
 /** A log folder that is played. Only what its records are about is kept of them; each is read again when it is shown. */
 export class Recording {
   readonly #folder: string;
-  readonly #listing: Listing;
+  #files: readonly RecordFile[];
+  #known: readonly number[] | undefined;
+  #grows: boolean;
   readonly #entries: Entry[] = [];
   readonly #states: States;
-  readonly #resolved: (record: LogRecord) => LogRecord;
+  #resolved: (record: LogRecord) => LogRecord;
   readonly #kept = new Map<number, ReadFile>();
   #keptBytes = 0;
-  readonly tape: Tape;
 
-  constructor(folder: string, listing: Listing) {
+  /** `grows`: a session still writes to the folder. */
+  constructor(folder: string, listing: Listing, grows: boolean) {
     this.#folder = folder;
-    this.#listing = listing;
+    this.#files = listing.files;
+    this.#grows = grows;
     this.#resolved = resolverOf(folder, listing);
-    this.tape = { sequences: listing.files.map(({ sequence }) => sequence), entries: this.#entries };
-    this.#states = new States(this.tape.sequences, (place) => this.read(place).record);
+    this.#states = new States(
+      (place) => this.#files[place]?.sequence ?? 0,
+      (place) => this.read(place).record,
+    );
+  }
+
+  get tape(): Tape {
+    return { sequences: this.#sequences, entries: this.#entries, grows: this.#grows };
+  }
+
+  get #sequences(): readonly number[] {
+    return (this.#known ??= this.#files.map(({ sequence }) => sequence));
+  }
+
+  /** Looks for records that the session has written since. */
+  lookAgain(): void {
+    if (!this.#grows) return;
+    const listed = listFolder(this.#folder);
+    const last = this.#files.at(-1)?.sequence ?? 0;
+    const more = listed.ok ? listed.value.files.filter(({ sequence }) => sequence > last) : [];
+    if (more.length === 0) return;
+    this.#files = [...this.#files, ...more];
+    this.#known = undefined;
+    this.#resolved = resolverOf(this.#folder, { files: this.#files, foreign: [] });
+    this.#grows = !more.some(({ payload_type }) => ENDS.has(payload_type));
   }
 
   /** Reads on for so long, in ms. */
@@ -50,7 +79,7 @@ export class Recording {
     const until = performance.now() + ms;
     while (!isComplete(this.tape) && performance.now() < until) {
       const place = this.#entries.length;
-      const file = this.#listing.files[place];
+      const file = this.#files[place];
       if (file === undefined) return;
       const { record, bytes } = this.#readFile(place);
       this.#entries.push(entryOf(file, record, bytes?.length ?? 0, this.#entries.at(-1)));
@@ -74,7 +103,7 @@ export class Recording {
   }
 
   #readFile(place: number): ReadFile {
-    const file = this.#listing.files[place];
+    const file = this.#files[place];
     const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);
     return { bytes, record: (bytes === null ? null : parseRecord(bytes.toString("utf8"))) ?? undefined };
   }
@@ -93,7 +122,7 @@ export class Recording {
 
   /** The name of a record's file. */
   name(place: number): string {
-    return this.#listing.files[place]?.name ?? "";
+    return this.#files[place]?.name ?? "";
   }
 
   /** The session after the record at a place; valid until the next call. */

@@ -1,5 +1,6 @@
 import type { LogRecord } from "../../protocol/record.ts";
 import { applyRecord } from "../model/apply.ts";
+import { copyOf } from "../model/copy.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
 
 /** A session after the record at a place; at -1 before all. */
@@ -12,7 +13,7 @@ interface State {
 const EVERY = 250;
 
 /** All copies have so many tickets together, at most; a copy itself counts like some tickets. */
-const MOST_TICKETS = 40_000;
+const MOST_TICKETS = 100_000;
 const COPY = 50;
 
 /** So many records before a place that is gone back to, another copy is kept. */
@@ -23,7 +24,7 @@ export type ReadRecord = (place: number) => LogRecord | undefined;
 
 /** The session as it was after any record: from the copy before it, the records up to there are applied again. */
 export class States {
-  readonly #sequences: readonly number[];
+  readonly #sequenceAt: (place: number) => number;
   readonly #read: ReadRecord;
   readonly #newest: State = { place: -1, model: emptyModel() };
   #current: State = { place: -1, model: emptyModel() };
@@ -33,8 +34,8 @@ export class States {
   #every = EVERY;
   #weight = 0;
 
-  constructor(sequences: readonly number[], read: ReadRecord) {
-    this.#sequences = sequences;
+  constructor(sequenceAt: (place: number) => number, read: ReadRecord) {
+    this.#sequenceAt = sequenceAt;
     this.#read = read;
   }
 
@@ -49,9 +50,9 @@ export class States {
     const before = this.#before(place);
     if (this.#current.place > place || this.#current.place < before.place) {
       // Whoever steps back once mostly goes on.
-      const near = place - BACK > before.place ? this.#moved(copyOf(before), place - BACK) : before;
+      const near = place - BACK > before.place ? this.#moved(copied(before), place - BACK) : before;
       this.#near = near;
-      this.#current = copyOf(near);
+      this.#current = copied(near);
     }
     return this.#moved(this.#current, place).model;
   }
@@ -69,7 +70,7 @@ export class States {
   }
 
   #copy(): void {
-    this.#copies.push(copyOf(this.#newest));
+    this.#copies.push(copied(this.#newest));
     this.#weight += weightOf(this.#newest);
     while (this.#weight > MOST_TICKETS && this.#copies.length > 1) {
       this.#every *= 2;
@@ -81,7 +82,7 @@ export class States {
   /** A record that cannot be read changes nothing. */
   #step(state: State, record: LogRecord | undefined): void {
     state.place += 1;
-    if (record !== undefined) applyRecord(state.model, this.#sequences[state.place] ?? 0, record);
+    if (record !== undefined) applyRecord(state.model, this.#sequenceAt(state.place), record);
   }
 }
 
@@ -89,6 +90,6 @@ function weightOf({ model }: State): number {
   return model.tickets.size + COPY;
 }
 
-function copyOf({ place, model }: State): State {
-  return { place, model: structuredClone(model) };
+function copied({ place, model }: State): State {
+  return { place, model: copyOf(model) };
 }

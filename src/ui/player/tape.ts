@@ -1,6 +1,7 @@
 import type { RecordFile } from "../../log/reader.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { failedChecks } from "../failure-lines.ts";
+import { OWN_LINE } from "../record-lines.ts";
 
 /** What a person looks for in a log. */
 export type Marker = "error" | "question" | "decision" | "review";
@@ -25,6 +26,8 @@ export interface Tape {
   readonly sequences: readonly number[];
   /** The records that were read so far, from the first on. */
   readonly entries: readonly Entry[];
+  /** Whether the session goes on, and writes more. */
+  readonly grows: boolean;
 }
 
 export function entryOf(
@@ -51,7 +54,7 @@ function markerOf({ payload_type, payload, record }: LogRecord): Marker | undefi
   if (payload_type === "review") return "review";
   // Of a person's messages only the first, the requirement, decides nothing.
   const isOfPerson = record.actor !== undefined && payload_type !== "requirement";
-  return isOfPerson || payload_type === "plan" ? "decision" : undefined;
+  return isOfPerson || OWN_LINE.has(payload_type) ? "decision" : undefined;
 }
 
 const FAILURES: ReadonlySet<string> = new Set(["turn_failed", "error"]);

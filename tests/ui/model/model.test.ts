@@ -4,6 +4,7 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import { PAYLOAD_TYPES } from "../../../src/protocol/payload.ts";
 import type { RecordMeta, UnsealedRecord } from "../../../src/protocol/record.ts";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
+import { copyOf } from "../../../src/ui/model/copy.ts";
 import { emptyModel, type SessionModel, stateOf } from "../../../src/ui/model/model.ts";
 import { blockersOf, ticketsByNeed } from "../../../src/ui/model/order.ts";
 import { effect, PERSON, record } from "../records.ts";
@@ -17,11 +18,13 @@ it("shows who did what, what it cost and what waits, from records alone", () => 
   expect([...model.tickets.values()].map((ticket) => blockersOf(model, ticket))).toEqual([[], [], [], ["docs"]]);
 });
 
-it("is the same if a copy of it goes on", () => {
+it("is the same if a copy of it goes on, which leaves it as it was", () => {
   for (let split = 0; split <= SESSION.length; split += 1) {
-    const copy = structuredClone(shown(SESSION.slice(0, split)));
+    const model = shown(SESSION.slice(0, split));
+    const copy = copyOf(model);
     for (const [index, one] of SESSION.slice(split).entries()) applyRecord(copy, split + index + 1, one);
     expect(copy).toEqual(shown(SESSION));
+    expect(model).toEqual(shown(SESSION.slice(0, split)));
   }
 });
 

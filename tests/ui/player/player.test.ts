@@ -28,7 +28,7 @@ function tapeOf(seconds: readonly number[], markers: Readonly<Record<number, Mar
       readable: true,
     }),
   );
-  return { sequences: entries.map(({ sequence }) => sequence), entries };
+  return { sequences: entries.map(({ sequence }) => sequence), entries, grows: false };
 }
 
 /** Types keys, each a name or a character. */
@@ -68,6 +68,8 @@ describe("playing", () => {
     expect(readOn(waiting, part).goal).toBeDefined();
     expect(readOn(waiting, tape)).toMatchObject({ place: 2, goal: undefined });
     expect(readOn(press(playing, part, "end"), tape).place).toBe(3);
+    const growing = { ...tape, grows: true };
+    expect(played({ ...playing, place: 3 }, growing, 60_000)).toMatchObject({ place: 3, playing: true });
   });
 });
 
@@ -158,7 +160,10 @@ describe("the state at a record", () => {
     const records = recordingOf(Array.from({ length: 40 }, () => SESSION).flat());
     const count = records.tape.sequences.length;
     const wholes = Array.from({ length: count }, (_, place) => records.read(place).record);
-    const states = new States(records.tape.sequences, (place) => wholes[place]);
+    const states = new States(
+      (place) => place + 1,
+      (place) => wholes[place],
+    );
     for (const record of wholes) states.add(record);
     fc.assert(
       fc.property(fc.nat(count - 1), (place) => {
@@ -176,7 +181,7 @@ describe("the state at a record", () => {
     const records = recordingOf(SESSION);
     const count = 20_000;
     const states = new States(
-      Array.from({ length: count }, (_, place) => place + 1),
+      (place) => place + 1,
       (place) => {
         reads += 1;
         return records.read(place % SESSION.length).record;

@@ -27,7 +27,7 @@ function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string;
 /** A log folder of these records, read to its end. */
 export function recordingOf(records: readonly (UnsealedRecord | string)[]): Recording {
   const { folder, listing } = logOf(records);
-  const recording = new Recording(folder, listing);
+  const recording = new Recording(folder, listing, false);
   recording.readOn(Number.POSITIVE_INFINITY);
   return recording;
 }
@@ -44,6 +44,7 @@ export function playerSceneOf(
     player: { ...FIRST_PLAYER, ...player },
     tape: recording.tape,
     name: "s-1",
+    presentation: undefined,
     model: recording.modelAt(place),
     events: recording.eventsAt(place),
     story: (id) => recording.storyAt(place, id),
