@@ -1,6 +1,6 @@
 import { isPlain, jsonEscaped, replaceEachUnsafe, withoutSequences } from "../lib/terminal-text.ts";
 import { cut, widthOf, wrap } from "../lib/text-layout.ts";
-import { inertJson } from "./github/inert.ts";
+import { inertJson } from "../lib/workflow-commands.ts";
 
 /** A character keeps so many combining marks, since more would cover the lines above. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { inert } from "./github/inert.ts";
+import { inert } from "../lib/workflow-commands.ts";
 
 /** Where a command's results go (`out`), its messages (`err`), and where a person types. */
 export interface Terminal {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { safeJson } from "../../src/ui/display.ts";
 import { annotationsFor } from "../../src/ui/github/annotations.ts";
 import { mermaidLines } from "../../src/ui/github/graph.ts";
-import { inert } from "../../src/ui/github/inert.ts";
+import { inert } from "../../src/lib/workflow-commands.ts";
 import { markdownCode, markdownText } from "../../src/ui/github/markdown.ts";
 import { summaryMarkdown } from "../../src/ui/github/summary.ts";
 import { annotation, beginGroup } from "../../src/ui/github/workflow-command.ts";

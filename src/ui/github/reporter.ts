@@ -3,7 +3,7 @@ import { plainReporter } from "../plain.ts";
 import type { Ending, Opening, Reporter } from "../reporter.ts";
 import type { Output, Terminal } from "../terminal.ts";
 import { annotationsFor } from "./annotations.ts";
-import { inert } from "./inert.ts";
+import { inert } from "../../lib/workflow-commands.ts";
 import { summaryMarkdown } from "./summary.ts";
 import { annotation, beginGroup, END_GROUP } from "./workflow-command.ts";
 
