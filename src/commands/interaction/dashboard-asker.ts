@@ -33,6 +33,10 @@ export class DashboardAsker implements Asker, Steering {
     this.#prompts?.ask(ask);
   }
 
+  get waits(): boolean {
+    return [...this.#asks.values()].some((ask) => ask.waiting().length > 0);
+  }
+
   look(): void {
     this.#prompts?.look();
   }

@@ -32,6 +32,8 @@ const NOTICE_MS = 8_000;
 
 /** What the person at the dashboard does to the session. */
 export interface Steering {
+  /** Whether anything waits for an answer. The model may still have what no record has settled. */
+  readonly waits: boolean;
   /** Asks everything that waits, on the normal screen. Settles when the screen is free again. */
   answer(): Promise<void>;
   /** Gives a command. Settles with what to tell the person. */
@@ -248,8 +250,8 @@ export class Dashboard implements Reporter {
         else this.notice("The session runs in this process. Ctrl-C stops it; bosun resume goes on with it.");
         return;
       case "answer":
-        if (this.#model.asks.size === 0) this.notice("Nothing waits for you.");
-        else if (steering) void this.suspended(() => steering.answer());
+        if (steering?.waits !== true) this.notice("Nothing waits for you now.");
+        else void this.suspended(() => steering.answer());
         return;
       default:
         void steering?.command(deed).then((told) => this.notice(told));
