@@ -31,6 +31,7 @@ export class DashboardAsker implements Asker, Steering {
     const { context, session_id } = this.#parts;
     context.terminal.err.alert(alertWords(session_id, ask.waiting()));
     this.#prompts?.ask(ask);
+    this.#dashboard?.canAnswer();
   }
 
   get waits(): boolean {

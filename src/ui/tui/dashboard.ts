@@ -27,6 +27,9 @@ const TICK_MS = 1_000;
 /** So many lines of what a running agent has printed before are shown. */
 const LINES_BEFORE = 200;
 
+/** So long after its record, at most, what is asked can be answered, in ms. */
+const ASK_MS = 2_000;
+
 /** How long the dashboard shows a message of its own, in ms. */
 const NOTICE_MS = 8_000;
 
@@ -67,6 +70,8 @@ export class Dashboard implements Reporter {
   #drawn = 0;
   #isChanged = true;
   #isStopping = false;
+  /** Until then the person waits to answer what the screen shows already. */
+  #answerUntil = 0;
   #isClosed = false;
   #notice: { readonly text: string; readonly until: number } | undefined;
 
@@ -139,6 +144,11 @@ export class Dashboard implements Reporter {
     this.#isClosed = true;
     clearInterval(this.#drawing);
     this.#leave();
+  }
+
+  /** To be called when something new can be answered: its record may have been on the screen a moment before. */
+  canAnswer(): void {
+    if (this.#answerUntil > Date.now()) this.#answer();
   }
 
   /** Shows a message for a while. */
@@ -235,6 +245,17 @@ export class Dashboard implements Reporter {
     else this.#screen?.draw();
   }
 
+  #answer(): void {
+    const { steering } = this.#parts;
+    if (steering?.waits === true) {
+      this.#answerUntil = 0;
+      void this.suspended(() => steering.answer());
+      return;
+    }
+    this.#answerUntil = this.#model.asks.size > 0 ? Date.now() + ASK_MS : 0;
+    this.notice("Nothing waits for you now.");
+  }
+
   #carryOut(deed: Deed): void {
     const { steering, detach } = this.#parts;
     switch (deed.do) {
@@ -250,9 +271,7 @@ export class Dashboard implements Reporter {
         else this.notice("The session runs in this process. Ctrl-C stops it; bosun resume goes on with it.");
         return;
       case "answer":
-        if (steering?.waits !== true) this.notice("Nothing waits for you now.");
-        else void this.suspended(() => steering.answer());
-        return;
+        return this.#answer();
       default:
         void steering?.command(deed).then((told) => this.notice(told));
     }
