@@ -135,6 +135,40 @@ describe("the dashboard", () => {
     await pane.shows("bosun resume");
   });
 
+  it("takes keys again after its prompt was settled from elsewhere, and no pasted text for keys", async () => {
+    const here = rig();
+    const pane = openDashboard(here, ["run", "--plan", planFile(here, ASKING)], { columns: 80, rows: 24 });
+    await seen(pane, "[a] answer");
+    pane.type("a");
+    await pane.asks("Question 1 of 1");
+    expect((await here.run(["answer", "name", "Bob"])).code).toBe(0);
+    const { session_id } = await taskRuns(here);
+    await seen(pane, "in progress");
+    pane.paste("xyp");
+    pane.type("g");
+    await seen(pane, "└ ");
+    expect(await statusOf(here, session_id)).toMatchObject({ state: "running" });
+    pane.type("q");
+    expect(await pane.exit()).toBe(0);
+    letGo(here);
+  });
+
+  it("asks about the open ticket first", async () => {
+    const here = rig();
+    const reviewed = (task_id: string) => ({ task_id, shell: "true", more: { review: "user" } });
+    const plan = here.write("plan.json", tinyPlan([reviewed("first"), reviewed("second")]));
+    const pane = openDashboard(here, ["run", "--plan", plan], { columns: 80, rows: 24 });
+    await seen(pane, "(and 1 more)");
+    pane.type("/", "second", "Enter", "Enter");
+    await seen(pane, "what happened", "asks you");
+    pane.type("a");
+    await pane.asks("Review of second");
+    pane.type("1", "Enter");
+    await pane.asks("Review of first");
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+  });
+
   it("leaves terminals to the plain reporter that are dumb, without colour or told to", async () => {
     for (const env of [{ TERM: "dumb" }, { NO_COLOR: "1" }, { BOSUN_REPORTER: "plain" }]) {
       const here = rig();

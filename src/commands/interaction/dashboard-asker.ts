@@ -52,13 +52,20 @@ export class DashboardAsker implements Asker, Steering {
   }
 
   /** Asks everything that is open; a question that the person leaves open (Ctrl-D) waits at the dashboard. */
-  async answer(): Promise<void> {
+  async answer(ticket_id: string | undefined): Promise<void> {
+    const { err } = this.#parts.context.terminal;
+    err.line(
+      err.style(
+        "dim",
+        "Ctrl-D leaves the rest open and goes back to the dashboard; Ctrl-C detaches or stops as there.",
+      ),
+    );
     const prompts = new PromptAsker({ ...this.#parts, left: () => {} });
     this.#prompts = prompts;
-    for (const [id, ask] of this.#asks) {
-      if (ask.waiting().length === 0) this.#asks.delete(id);
-      else prompts.ask(ask);
-    }
+    for (const [id, ask] of this.#asks) if (ask.waiting().length === 0) this.#asks.delete(id);
+    const about = (ask: OpenAsk) => ticket_id !== undefined && ask.subject === ticket_id;
+    const asks = [...this.#asks.values()].toSorted((a, b) => Number(about(b)) - Number(about(a)));
+    for (const ask of asks) prompts.ask(ask);
     await prompts.settled();
     this.#prompts = undefined;
   }

@@ -35,6 +35,10 @@ function applyToSession(
       // A person's plan replaces the one that the manager is asked for.
       if (source === "user") endTurnsOf(model, undefined);
       return plan(model, payload, source === "user");
+    case "approval":
+      // A person may approve a plan with edits.
+      if (payload.plan !== undefined) plan(model, objectOf(payload.plan), false);
+      return;
     case "session_stopped":
       model.stopped = { reason: textOf(payload.reason), message: textOf(payload.message) };
       // Permissions stay open until the session is resumed.
@@ -192,6 +196,8 @@ function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRec
       return;
     case "turn_failed":
     case "error":
+      // What the scheduler tells besides a turn is about a message of somebody, such as a command that it refused.
+      if (source === "scheduler" && record.turn_id === undefined) return;
       ticket.failure = { code: textOf(payload.code), message: textOf(payload.message) };
       return;
     case "check_result": {

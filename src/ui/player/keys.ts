@@ -39,6 +39,14 @@ export function found(player: Player, tape: Tape, place: number | undefined): Pl
   return { ...(place === undefined ? player : halted(player, tape, place)), notice };
 }
 
+/** Pasted text goes where text is typed, and is no key anywhere else. */
+export function pastedInto(player: Player, text: string): Player {
+  const { typing } = player;
+  return typing === undefined
+    ? player
+    : { ...player, typing: { ...typing, text: typing.text + text.replace(/\s+/g, " ") } };
+}
+
 function typed(player: Player, { what, text }: NonNullable<Player["typing"]>, { name }: Key, tape: Tape): PlayerKeyed {
   if (name === "escape") return { player: { ...player, typing: undefined } };
   if (name !== "return") return { player: { ...player, typing: { what, text: edited(text, name) } } };

@@ -7,7 +7,7 @@ import { suspendJob } from "../tui/suspend.ts";
 import type { Key } from "../tui/view.ts";
 import type { Envelope } from "./envelope.ts";
 import { playerFrame, playerList, playerRows, type PlayerScene, type ProofState } from "./frame.ts";
-import { found, type PlayerDeed, playerKeyed } from "./keys.ts";
+import { found, type PlayerDeed, playerKeyed, pastedInto } from "./keys.ts";
 import { type Player, played, readOn } from "./player.ts";
 import type { Recording } from "./recording.ts";
 import { isComplete, matches } from "./tape.ts";
@@ -98,6 +98,7 @@ export class PlayerScreen {
       stdin: input,
       frame: (columns, rows) => playerFrame(this.#scene(), columns, rows),
       onKey: (key) => this.#key(key),
+      onText: (text) => this.#change(() => (this.#player = pastedInto(this.#player, text))),
     });
   }
 

@@ -111,7 +111,8 @@ export class ReportGatherer {
     const { ticket_id, received_at: at } = record;
     switch (payload_type) {
       case "session_recovered":
-        this.#recoveries += 1;
+        // A resume after a stop recovers nothing.
+        if (payload.graceful !== true) this.#recoveries += 1;
         return;
       case "final_report":
         this.#result = payload.result === undefined ? undefined : objectOf(payload.result);

@@ -18,7 +18,7 @@ import type { Scene } from "./scene.ts";
 import type { openScreen, Screen } from "./screen.tsx";
 import { type Said, Stories } from "./stories.ts";
 import { suspendJob } from "./suspend.ts";
-import { type Deed, FIRST_VIEW, type Key, keyed, type Steer, type View } from "./view.ts";
+import { type Deed, FIRST_VIEW, type Key, keyed, pasted, type Steer, type View } from "./view.ts";
 
 /** How often what has changed is drawn, in ms. Clocks on the screen move once a second. */
 const DRAW_MS = 100;
@@ -31,14 +31,14 @@ const LINES_BEFORE = 200;
 const ASK_MS = 2_000;
 
 /** How long the dashboard shows a message of its own, in ms. */
-const NOTICE_MS = 8_000;
+const NOTICE_MS = 5_000;
 
 /** What the person at the dashboard does to the session. */
 export interface Steering {
   /** Whether anything waits for an answer. The model may still have what no record has settled. */
   readonly waits: boolean;
-  /** Asks everything that waits, on the normal screen. Settles when the screen is free again. */
-  answer(): Promise<void>;
+  /** Asks everything that waits, about this ticket first, on the normal screen. Settles when the screen is free again. */
+  answer(ticket_id: string | undefined): Promise<void>;
   /** Gives a command. Settles with what to tell the person. */
   command(deed: Steer): Promise<string>;
 }
@@ -196,6 +196,7 @@ export class Dashboard implements Reporter {
       stdin: input,
       frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
       onKey: (key) => this.#key(key),
+      onText: (text) => this.#look(pasted(this.#view, text)),
     });
   }
 
@@ -239,17 +240,22 @@ export class Dashboard implements Reporter {
       rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
     });
+    this.#look(view);
+    if (deed) this.#carryOut(deed);
+  }
+
+  #look(view: View): void {
     this.#view = view;
     this.#isChanged = true;
-    if (deed) this.#carryOut(deed);
-    else this.#screen?.draw();
+    this.#screen?.draw();
   }
 
   #answer(): void {
     const { steering } = this.#parts;
     if (steering?.waits === true) {
       this.#answerUntil = 0;
-      void this.suspended(() => steering.answer());
+      const ticket_id = this.#view.page === "ticket" ? this.#view.selected : undefined;
+      void this.suspended(() => steering.answer(ticket_id));
       return;
     }
     this.#answerUntil = this.#model.asks.size > 0 ? Date.now() + ASK_MS : 0;

@@ -1,6 +1,7 @@
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
 import { stateOf } from "../model/model.ts";
+import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, ends, fitted, type Line, own, rule, span, widthOfLine } from "./line.ts";
 import { eventLines, filled, type Listed, listed, listLines } from "./list.ts";
@@ -107,24 +108,32 @@ function budgetWords({ usd, turns }: Scene["model"]["budget"], spend: Scene["mod
 }
 
 /** What needs a person: always there, so that nobody misses it. */
-function needLine({ model, answer, steers, notice }: Scene): Line {
+function needLine({ model, answer, steers }: Scene): Line {
   const [ask] = model.asks.values();
-  if (ask === undefined && notice === undefined) return [own("   nothing needs you", "dim")];
-  if (ask === undefined) return [own(" "), span(notice ?? "", "yellow")];
+  if (ask === undefined) return troubleLine(model.counts.get("error") ?? 0, steers && model.closed === undefined);
   const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
   const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
-  const how = steers ? "  [a] answer" : answer === undefined ? "" : `  ${answer}`;
+  const how = steers ? "[a] answer" : (answer ?? "");
   const kind = ask.kind === "questions" ? "asks: " : "";
-  const text = notice ?? `${who}${kind}${ask.text}${more}`;
-  return [own(" ? ", "yellow"), span(how.trim(), "bold"), own("  "), span(text, "yellow")];
+  return [own(" ? ", "yellow"), span(how, "bold"), own("  "), span(`${who}${kind}${ask.text}${more}`, "yellow")];
 }
 
-function footLine(scene: Scene, { page, typing, confirm, filter }: View, columns: number): Line {
+function troubleLine(errors: number, retries: boolean): Line {
+  if (errors === 0) return [own("   nothing needs you", "dim")];
+  return [
+    own(` x ${counted(errors, "ticket")} in error`, "red"),
+    own(retries ? "   [r] tries the selected one again" : "", "dim"),
+  ];
+}
+
+function footLine(scene: Scene, { page, selected, typing, confirm, filter }: View, columns: number): Line {
   if (confirm) return [own(` ${confirmWords(confirm)} y yes, any other key no`, "yellow")];
   if (typing) {
-    const what = typing.what === "filter" ? "filter" : "tell";
+    const whom = page === "ticket" ? safeLine(selected ?? "") : "the session";
+    const what = typing.what === "filter" ? "filter" : `tell ${whom}`;
     return [own(` ${what}: `, "bold"), own(safeLine(typing.text)), own("▏"), own("   ⏎ ok  Esc back", "dim")];
   }
+  if (scene.notice !== undefined) return [own(" "), span(scene.notice, "yellow")];
   const only = filter === "" || page !== "list" ? [] : [own(` filter "${safeLine(filter)}" `, "yellow")];
   const { steers, detaches, ctrl_c } = scene;
   const leaving = [...(detaches ? ["q detach"] : []), `^C ${ctrl_c === "stops" ? "stop" : "detach"}`];
@@ -162,11 +171,11 @@ function helpLines({ steers, detaches, ctrl_c }: Scene): Line[] {
     ["⏎ l", "open the ticket: its facts, history and live output"],
     ["Esc ←", "back"],
     ["g", "the dependency graph"],
-    ["/", "show only tickets with a text in their id, title, owner or state"],
+    ["/", "only tickets with this text in id, title, owner or state"],
     ...(steers
       ? ([
           ["a", "answer what waits for you, on the normal screen"],
-          ["m", "tell the agents something: of the open ticket, or of the session"],
+          ["m", "tell the agents of the open ticket, or of the session"],
           ["p", "pause, and go on"],
           ["r", "try the selected ticket again"],
           ["x", "cancel the selected ticket"],
@@ -182,7 +191,7 @@ function helpLines({ steers, detaches, ctrl_c }: Scene): Line[] {
   return [
     ...lines.map(([key, text]): Line => [own(` ${key.padEnd(20)}`, "bold"), own(text)]),
     [],
-    [own(" "), ...states.flatMap(({ icon, word, style }): Line => [own(`${icon} ${word}   `, style)])],
+    [own(" "), ...states.flatMap(({ icon, word, style }): Line => [own(`${icon} ${word}  `, style)])],
     [own(" The agents' work does not depend on this screen: it may lag, suspend or close.", "dim")],
   ];
 }

@@ -10,6 +10,11 @@ import type { View } from "./view.ts";
 
 /** The widths of the columns; the title takes the rest. */
 const ID_WIDEST = 18;
+const ID_WIDEST_NARROW = 12;
+
+/** Narrower lists have no columns between state and title. */
+const WIDE = 72;
+const ROOMY = 100;
 const ID_LEAST = 4;
 const STATE = 11;
 const OWNER = 8;
@@ -41,7 +46,7 @@ export function listLines(scene: Scene, { tickets, selected, filter }: Listed, c
   const first = Math.max(0, Math.min(place - Math.floor(shown / 2), tickets.length - shown));
   const window = tickets.slice(first, first + shown);
   const id = Math.min(
-    ID_WIDEST,
+    columns < ROOMY ? ID_WIDEST_NARROW : ID_WIDEST,
     Math.max(ID_LEAST, presentationWidth(scene), ...window.map((ticket) => widthOf(safeLine(ticket.id)))),
   );
   const lines = [
@@ -80,7 +85,7 @@ function presentationWidth({ presentation }: Scene): number {
 
 function heading({ presentation }: Scene, id: number, columns: number): Line {
   const { subjectName = "id", statementName = "title" } = presentation ?? {};
-  const wide = columns >= 60;
+  const wide = columns >= WIDE;
   return [
     own(
       `   ${cell(subjectName.toUpperCase(), id)}  ${cell("STATE", STATE)}${wide ? `  ${cell("OWNER", OWNER)}  TRY    TIME      $` : ""}  ${statementName.toUpperCase()}`,
@@ -94,9 +99,10 @@ function row(scene: Scene, ticket: TicketModel, isSelected: boolean, id: number,
   const asks = [...scene.model.asks.values()].some(({ ticket_id }) => ticket_id === ticket.id);
   const mark = asks ? own("?", "yellow") : own(icon, style);
   const { owner = "-", attempt, max_attempts, spend } = ticket;
-  const tries = attempt === 0 ? "" : `${attempt}${max_attempts === undefined ? "" : `/${max_attempts}`}`;
+  const tries =
+    attempt === 0 ? "" : `${attempt}${max_attempts === undefined || attempt > max_attempts ? "" : `/${max_attempts}`}`;
   const wide =
-    columns < 60
+    columns < WIDE
       ? ""
       : `  ${cell(safeLine(owner), OWNER)}  ${cellRight(tries, 3)}  ${cellRight(timeOf(scene, ticket), 6)}  ${cellRight(costOf(spend), 5)}`;
   const line: Line = [

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { Box, type Key as InkKey, render, Text, useInput, useWindowSize } from "ink";
+import { Box, type Key as InkKey, render, Text, useInput, usePaste, useWindowSize } from "ink";
 import { memo } from "react";
 import type { Line } from "./line.ts";
 import type { Key } from "./view.ts";
@@ -18,14 +18,18 @@ interface ScreenParts {
   /** The lines of the whole screen, each exactly as wide. */
   readonly frame: (columns: number, rows: number) => readonly Line[];
   readonly onKey: (key: Key) => void;
+  /** Of what is pasted. */
+  readonly onText: (text: string) => void;
 }
 
 /** Frames a second, at most. */
 const FRAMES = 10;
 
 /** Opens it. The mouse stays the terminal's, so that text can be selected and copied. */
-export function openScreen({ stdout, stdin, frame, onKey }: ScreenParts): Screen {
-  const app = () => <Dashboard frame={frame} onKey={onKey} />;
+export function openScreen({ stdout, stdin, frame, onKey, onText }: ScreenParts): Screen {
+  // A prompt that was taken away has stopped the reading of a read that is still open: Ink's own would never begin another.
+  stdin.resume();
+  const app = () => <Dashboard frame={frame} onKey={onKey} onText={onText} />;
   const ink = render(app(), {
     stdout,
     stdin,
@@ -40,14 +44,15 @@ export function openScreen({ stdout, stdin, frame, onKey }: ScreenParts): Screen
   return { draw: () => ink.rerender(app()), close: () => ink.unmount() };
 }
 
-function Dashboard({ frame, onKey }: Pick<ScreenParts, "frame" | "onKey">) {
+function Dashboard({ frame, onKey, onText }: Pick<ScreenParts, "frame" | "onKey" | "onText">) {
   const { columns, rows } = useWindowSize();
   useInput((input, key) => {
-    // What is typed or pasted at once comes as one text.
+    // What is typed at once comes as one text.
     const name = nameOf(key);
     if (name !== undefined) onKey({ name, ctrl: key.ctrl });
     else for (const character of input) onKey({ name: character === "\r" ? "return" : character, ctrl: key.ctrl });
   });
+  usePaste(onText);
   return (
     <Box flexDirection="column">
       {frame(columns, rows).map((line, row) => (

@@ -64,6 +64,15 @@ export function keyed(view: View, key: Key, shown: Shown): Keyed {
   return moved(view, key, shown) ?? steered(view, key, shown);
 }
 
+/** Pasted text goes where text is typed, and is no key anywhere else. */
+export function pasted(view: View, text: string): View {
+  const { typing } = view;
+  if (typing === undefined) return view;
+  const after = typing.text + text.replace(/\s+/g, " ");
+  const filter = typing.what === "filter" ? { filter: after, selected: undefined } : {};
+  return { ...view, ...filter, typing: { ...typing, text: after } };
+}
+
 /** The selected ticket, as far as it is listed. */
 export function selectedIn(view: Pick<View, "selected">, listed: readonly string[]): string | undefined {
   return view.selected !== undefined && listed.includes(view.selected) ? view.selected : listed[0];

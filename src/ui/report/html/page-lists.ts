@@ -28,7 +28,7 @@ export function listsOf(report: SessionReport): PageList[] {
     {
       id: "asked",
       title: "Asked and answered",
-      empty: "No person was asked anything.",
+      empty: "No question, plan or permission was put to a person.",
       columns: [
         { heading: "asked", width: 20 },
         { heading: "about", width: 18 },
