@@ -221,7 +221,12 @@ describe("bosun replay", () => {
     expect((await typed(here, ["replay", log, "--json"])).stdout.trimEnd().split("\n")).toEqual(all);
     appendFileSync(join(log, readdirSync(log).find((name) => name.startsWith("000003")) ?? ""), "}");
     const damaged = await typed(here, ["replay", log]);
-    expect([damaged.code, damaged.stdout]).toEqual([0, expect.stringMatching(/^ {5}3 000003-\S+ cannot be read/m)]);
+    expect([damaged.code, damaged.stdout]).toEqual([6, expect.stringMatching(/^ {5}3 000003-\S+ cannot be read/m)]);
+    const damagedJson = await typed(here, ["replay", log, "--json"]);
+    expect([damagedJson.code, damagedJson.stderr]).toEqual([6, "1 record cannot be read.\n"]);
+    expect(damagedJson.stdout.trimEnd().split("\n")).toHaveLength(all.length - 1);
+    const empty = await typed(here, ["replay", here.workspace]);
+    expect([empty.code, empty.stdout]).toEqual([3, ""]);
   });
 
   it("shows requests as they were sent, from the session and from a folder alone", async () => {

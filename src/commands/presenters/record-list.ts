@@ -4,13 +4,13 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Listing, parseRecord, readFolder, type RecordFile, recordName } from "../../log/reader.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
-import { EXIT_DONE } from "../../runtime/exit.ts";
+import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
 import { resolverOf } from "../../runtime/resolved-records.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
 import { spanOf } from "../../ui/player/recording.ts";
 import { localTime } from "../../ui/timeline.ts";
-import { tellNext } from "../../ui/words.ts";
+import { counted, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { readHomeAt } from "../context/home.ts";
 import { type LogSource, typedName } from "../lookup/log-source.ts";
@@ -48,10 +48,15 @@ export async function listRecords(
     const followed = await followOn(context, source, list, listing);
     if (!followed.ok) return followed;
   }
+  if (list.read === 0 && source.row === undefined) {
+    return err(failure("environment", `${safeLine(source.folder)} is no log of a session. ${NO_RECORDS}`));
+  }
   if (list.read === 0) messages.line(NO_RECORDS);
   else if (list.shown === 0) messages.line(`No matching records (of ${list.read}).`);
   if (!json) tellNext(out, `bosun replay ${typedName(source)} --verify`);
-  return ok(EXIT_DONE);
+  if (list.unreadable === 0) return ok(EXIT_DONE);
+  if (json) messages.line(`${counted(list.unreadable, "record")} cannot be read.`);
+  return ok(EXIT_VERIFICATION);
 }
 
 class RecordList {
@@ -64,6 +69,7 @@ class RecordList {
   #at = Number.NEGATIVE_INFINITY;
   read = 0;
   shown = 0;
+  unreadable = 0;
 
   constructor(context: CommandContext, source: LogSource, filter: RecordFilter, range: Range, json: boolean) {
     this.#context = context;
@@ -101,6 +107,7 @@ class RecordList {
     if (this.#at < from_ms || this.#at > to_ms) return;
     if (record !== null && ticket !== undefined && !ticketsIn(record).includes(ticket)) return;
     this.shown += 1;
+    if (record === null) this.unreadable += 1;
     if (record !== null) out.line(this.#json ? safeJson(resolved(record)) : lineOf(sequence, record));
     else if (!this.#json)
       out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; see --verify`));
