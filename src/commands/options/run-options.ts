@@ -66,7 +66,7 @@ export function addReporterOptions(command: Command, no_input: string): void {
   command
     .option(
       "--reporter <name>",
-      "tui (the dashboard), plain, github, json or silent (default: tui at a terminal, github in a GitHub job, else plain)",
+      "tui (the dashboard), plain, github, json or silent (default: $BOSUN_REPORTER; else tui at a terminal, github in a GitHub job, plain elsewhere)",
     )
     .option("--json", "one JSON object a line on stdout, and nothing else")
     .option("--no-input", no_input);

@@ -27,6 +27,7 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
   const facts: [string, string, boolean][] = [
     [`${subjectName}s`, `${counts.get("done") ?? 0} of ${tickets.size} done`, counts.has("done")],
     [`${subjectName}s`, String(tickets.size), !counts.has("done") && tickets.size > 0],
+    ["waits for a person", waitsOf(session), session.closed === undefined],
     ["took", durationOf(from, to), true],
     ["turns", String(spend.turns), true],
     ["tokens", short(spend.input_tokens + spend.output_tokens), spend.input_tokens + spend.output_tokens > 0],
@@ -39,6 +40,13 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
     ["written by", `Bosun ${session.version}`, session.version !== ""],
   ];
   return facts.flatMap(([label, text, isKnown]) => (isKnown && text !== "" ? [[label, text]] : []));
+}
+
+/** What an open session waits for. */
+function waitsOf({ asks }: SessionModel): string {
+  return [...asks.values()]
+    .map(({ ticket_id, text }) => (ticket_id === undefined ? text : `${ticket_id}: ${text}`))
+    .join("; ");
 }
 
 /** What the proof says in two words. */

@@ -157,20 +157,6 @@ export class Dashboard implements Reporter {
     this.#isChanged = true;
   }
 
-  /** Gives the normal screen to something else meanwhile. */
-  async suspended(work: () => Promise<void>): Promise<void> {
-    this.#leave();
-    try {
-      await work();
-    } finally {
-      this.#open();
-    }
-  }
-
-  get isOpen(): boolean {
-    return this.#screen !== undefined;
-  }
-
   #apply(sequence: number, record: UnsealedRecord): void {
     applyRecord(this.#model, sequence, record);
     if (record.payload_type === "session_opened") this.#learn();
@@ -255,7 +241,8 @@ export class Dashboard implements Reporter {
     if (steering?.waits === true) {
       this.#answerUntil = 0;
       const ticket_id = this.#view.page === "ticket" ? this.#view.selected : undefined;
-      void this.suspended(() => steering.answer(ticket_id));
+      this.#leave();
+      void steering.answer(ticket_id).finally(() => this.#open());
       return;
     }
     this.#answerUntil = this.#model.asks.size > 0 ? Date.now() + ASK_MS : 0;
