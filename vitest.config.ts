@@ -2,10 +2,14 @@ import { join, sep } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 
 /**
- * Suites that take minutes: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs, the examples in
- * every language.
+ * Suites that take long: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs, agents that
+ * misbehave, and the examples in every language.
  */
-const SURVIVAL = ["tests/{crash,simulation,failures,large,examples}/**/*.test.ts"];
+const SURVIVAL = [
+  "tests/{crash,simulation,failures,large,examples}/**/*.test.ts",
+  "tests/{agents,runtime}/misbehaviour.test.ts",
+  "tests/crew/{examples,survey}.test.ts",
+];
 
 /** Whole sessions with the real agent programs, which it installs first (tests/real-agents/install.ts). */
 const REAL_AGENTS = "tests/real-agents/**/*.test.ts";

@@ -43,7 +43,7 @@ it("status and log show the latest progress of a ticket's turn, and a followed l
   expect(await log("build")).toContain(latest);
   expect(await log("publish")).toMatch(/^.*publish.*pending.*\nnext {4}/);
   const follower = here.start(["log", "build", "--follow"]);
-  await until("what was printed before", () => follower.stdout().includes("    at the foundation\n"));
+  await until("what was printed before", () => /(?: {4}|worker \| )at the foundation\n/.test(follower.stdout()));
   writeFileSync(join(here.workspace, "followed"), "");
   await until("what is printed now", () => follower.stdout().includes("worker | at the roof\n"));
   letGo(here);

@@ -49,7 +49,7 @@ describe("an unknown ticket", () => {
     const unreadable = "000003-report.json";
     here.write(`home/logs/${session_id}/${unreadable}`, "junk");
     const listed = await typed(here, ["replay", log, "--ticket", "digst"]);
-    expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining(unreadable)]);
+    expect([listed.code, listed.stdout]).toEqual([6, expect.stringContaining(unreadable)]);
     rmSync(log, { recursive: true });
     expect(await refused(here, "replay", session_id, "--ticket", "digst")).toContain(log);
   });
