@@ -163,6 +163,8 @@ describe("the dashboard", () => {
     await seen(pane, "what happened", "asks you");
     pane.type("a");
     await pane.asks("Review of second");
+    expect(pane.screen()).toContain("task: Do second");
+    expect(pane.screen()).toContain("checks: 1 passed");
     pane.type("1", "Enter");
     await pane.asks("Review of first");
     pane.type("1", "Enter");

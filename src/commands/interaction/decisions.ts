@@ -15,6 +15,7 @@ import type { Terminal } from "../../ui/terminal.ts";
 import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
+import { workLinesOf } from "../lookup/schedule-state.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
 import type { OpenAsk } from "./asker.ts";
@@ -107,7 +108,7 @@ export async function askResult(
 
 /** Asks whether the work on a ticket is good enough; false if the person left without an answer. */
 export async function askReview(
-  terminal: Terminal,
+  { context: { terminal }, store, session_id }: DecisionParts,
   review: Extract<Waiting, { kind: "review" }>,
   ask: OpenAsk,
   signal: AbortSignal,
@@ -116,6 +117,8 @@ export async function askReview(
   const { err } = terminal;
   err.line();
   err.line(err.style("bold", `The work on ${ticket_id}:`));
+  for (const line of workLinesOf(store, session_id, ticket_id))
+    for (const text of wrappedLines(localize(err, line), err.width, 2)) err.line(err.style("dim", text));
   for (const line of [...safeText(summary).split("\n"), ...workLines(review)]) err.line(`  ${line}`);
   for (const failed of failed_checks ?? []) err.line(`  ${err.style("red", "failed")} ${safeLine(failed)}`);
   // Work cannot be approved against failed checks.

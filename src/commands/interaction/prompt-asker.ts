@@ -190,7 +190,7 @@ export class PromptAsker implements Asker {
       case "permission":
         return askPermission(terminal, waiting, ask, signal);
       case "review":
-        return askReview(terminal, waiting, ask, signal);
+        return askReview({ context, home, store, session_id }, waiting, ask, signal);
     }
   }
 }

@@ -1,4 +1,7 @@
+import { textOf } from "../../lib/json.ts";
+import { at } from "../../lib/json-pointer.ts";
 import {
+  artifactsOf,
   isAddition,
   type Place,
   type QuestionSet,
@@ -6,7 +9,9 @@ import {
   type Ticket,
 } from "../../modes/schedule/state.ts";
 import { canBeRetried } from "../../modes/schedule/waiting.ts";
+import { keptRecord } from "../../store/kept-record.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
+import { resultsOf } from "../../ui/failure-lines.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
 // Single values of a schedule's stored state. Sessions of other modes have none of them: no other mode may have these collections.
@@ -100,4 +105,21 @@ export function questionSet(reader: StoreReader, session_id: string, ask_id: str
 /** All question sets, answered or not. */
 export function questionSets(stored: StoredSession): QuestionSet[] {
   return Array.from(stored.rows("question"), ({ value }) => value as unknown as QuestionSet);
+}
+
+/** What a person judges work by, besides its report: the task, its checks and its kept files. */
+export function workLinesOf(reader: StoreReader, session_id: string, ticket_id: string): string[] {
+  const ticket = ticketValue(reader, session_id, ticket_id);
+  if (ticket === undefined) return [];
+  const [record, pointer] = ticket.task;
+  const task = textOf(at(keptRecord(reader, session_id, record).payload, `${pointer}/description`));
+  const checks =
+    ticket.check === undefined ? 0 : resultsOf(keptRecord(reader, session_id, ticket.check).payload).length;
+  const files = artifactsOf(ticket).map((sequence) => textOf(keptRecord(reader, session_id, sequence).payload.uri));
+  return [
+    ...(task === "" ? [] : [`task: ${task}`]),
+    ...(checks > 0 && ticket.checks_passed === true ? [`checks: ${checks} passed`] : []),
+    ...files.map((file) => `file: ${file}`),
+    `more: bosun log ${session_id} ${ticket_id}`,
+  ];
 }
