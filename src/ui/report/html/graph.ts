@@ -1,6 +1,6 @@
 import type { GraphNode } from "../../../lib/circle.ts";
 import { placeNodes, routeEdges } from "./graph-layout.ts";
-import { clip, escapeMarkup } from "./markup.ts";
+import { clip, escapeMarkup, notDrawn } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 
 /** A ticket in the drawing; `row` is its place in the list of tickets. */
@@ -24,7 +24,8 @@ export const MOST_NODES = 1_500;
 
 /** The dependencies of tickets as SVG, from left to right. Empty if no ticket depends on another, or if there are too many. */
 export function drawGraph(nodes: readonly DrawnNode[]): string {
-  if (nodes.length > MOST_NODES || !nodes.some(({ depends_on }) => depends_on.length > 0)) return "";
+  if (!nodes.some(({ depends_on }) => depends_on.length > 0)) return "";
+  if (nodes.length > MOST_NODES) return notDrawn(nodes.length, MOST_NODES);
   const routed = routeEdges(nodes);
   const placed = placeNodes([...routed.nodes, ...routed.bends]);
   const all = [...placed.values()];

@@ -13,3 +13,8 @@ export function escapeMarkup(text: string): string {
 export function clip(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
 }
+
+/** In place of a drawing of too many things. */
+export function notDrawn(count: number, most: number): string {
+  return `<p class="legend">Not drawn: ${count} are more than ${most}.</p>`;
+}

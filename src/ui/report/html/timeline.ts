@@ -1,4 +1,4 @@
-import { escapeMarkup, clip } from "./markup.ts";
+import { escapeMarkup, clip, notDrawn } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 
 /** A line of the timeline: the turns about a ticket, or those about the session; times in ms since 1970. */
@@ -48,9 +48,10 @@ const STEPS = [
   ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 168 * HOUR],
 ];
 
-/** The turns of a session over time as SVG, with an axis. Empty without turns, or if there are too many rows. */
+/** The turns of a session over time as SVG, with an axis. Empty without turns; of too many rows it says so. */
 export function drawTimeline(rows: readonly TimelineRow[], from: number, to: number): string {
-  if (rows.length > MOST_ROWS || rows.every(({ spans }) => spans.length === 0)) return "";
+  if (rows.length > MOST_ROWS) return notDrawn(rows.length, MOST_ROWS);
+  if (rows.every(({ spans }) => spans.length === 0)) return "";
   const length = Math.max(1, to - from);
   const xOf = (at: number) => NAMES + (Math.max(0, Math.min(length, at - from)) / length) * PLOT;
   const height = AXIS + rows.length * ROW + 8;
