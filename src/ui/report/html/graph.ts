@@ -22,7 +22,7 @@ const ID_LENGTH = 19;
 /** More nodes make a drawing that nobody can read, and a page that is slow to open. */
 export const MOST_NODES = 1_500;
 
-/** The dependencies of tickets as SVG, from left to right. Empty if no ticket depends on another, or if there are too many. */
+/** The dependencies of tickets as SVG, from left to right. Empty if no ticket depends on another; of too many it says so. */
 export function drawGraph(nodes: readonly DrawnNode[]): string {
   if (!nodes.some(({ depends_on }) => depends_on.length > 0)) return "";
   if (nodes.length > MOST_NODES) return notDrawn(nodes.length, MOST_NODES);
