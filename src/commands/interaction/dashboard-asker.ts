@@ -55,10 +55,7 @@ export class DashboardAsker implements Asker, Steering {
   async answer(ticket_id: string | undefined): Promise<void> {
     const { err } = this.#parts.context.terminal;
     err.line(
-      err.style(
-        "dim",
-        "Ctrl-D leaves the rest open and goes back to the dashboard; Ctrl-C detaches or stops as there.",
-      ),
+      err.style("dim", "Ctrl-D goes back to the dashboard and leaves the rest open. Ctrl-C works as it does there."),
     );
     const prompts = new PromptAsker({ ...this.#parts, left: () => {} });
     this.#prompts = prompts;
@@ -89,9 +86,9 @@ export class DashboardAsker implements Asker, Steering {
 }
 
 const DONE = {
-  pause: "Paused: no new turns begin; running turns finish. p goes on.",
-  resume: "It goes on.",
-  retry: "It is tried again.",
-  cancel: "It is cancelled.",
-  tell: "It is told with the next turn that begins.",
+  pause: "Paused: no new turns begin; running turns finish. p resumes.",
+  resume: "Resumed.",
+  retry: "Retrying.",
+  cancel: "Cancelled.",
+  tell: "Noted: agents read it in their next turn.",
 } as const;

@@ -1,4 +1,4 @@
-import { edited, type Key } from "../tui/view.ts";
+import { edited, type Key, STEPS } from "../tui/view.ts";
 import { momentOf } from "./moment.ts";
 import { FIRST_PLAYER, LEAST_SPEED, MOST_SPEED, type Player, went } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
@@ -185,15 +185,6 @@ function step(
 function isMarked({ marker }: Entry): boolean {
   return marker !== undefined;
 }
-
-const STEPS: Readonly<Record<string, (rows: number) => number>> = {
-  up: () => -1,
-  k: () => -1,
-  down: () => 1,
-  j: () => 1,
-  pageup: (rows) => -rows,
-  pagedown: (rows) => rows,
-};
 
 const TYPED: Readonly<Record<string, NonNullable<Player["typing"]>["what"]>> = {
   t: "time",

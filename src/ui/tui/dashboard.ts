@@ -11,21 +11,17 @@ import type { ChildWaiting } from "../waiting.ts";
 import { counted, localize } from "../words.ts";
 import type { SessionEvent } from "../../runtime/bus.ts";
 import { collectEarly } from "../../runtime/memory.ts";
-import { TurnOutput } from "../../runtime/feed/turn-output.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { dashboardFrame, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { openScreen, Screen } from "./screen.tsx";
-import { type Said, Stories } from "./stories.ts";
+import { printed, printedBefore, Stories } from "./stories.ts";
 import { suspendJob } from "./suspend.ts";
 import { type Deed, FIRST_VIEW, type Key, keyed, pasted, type Steer, type View } from "./view.ts";
 
 /** How often what has changed is drawn, in ms. Clocks on the screen move once a second. */
 const DRAW_MS = 100;
 const TICK_MS = 1_000;
-
-/** So many lines of what a running agent has printed before are shown. */
-const LINES_BEFORE = 200;
 
 /** So long after its record, at most, what is asked can be answered, in ms. */
 const ASK_MS = 2_000;
@@ -86,12 +82,8 @@ export class Dashboard implements Reporter {
   begin(opening: Opening): void {
     this.#opening = opening;
     collectEarly();
-    // What agents have printed before this viewer came.
-    for (const { turn_id, run, role_id, ticket_id, since } of this.#model.turns.values()) {
-      const lines = new TurnOutput(opening.output, { turn_id, run }, false).read(true);
-      for (const { text } of lines.slice(-LINES_BEFORE))
-        this.#stories.addTo(printed({ role_id, subject: ticket_id, text }, Date.parse(since)));
-    }
+    for (const turn of this.#model.turns.values())
+      for (const said of printedBefore(opening.output, turn)) this.#stories.addTo(said);
     // Ink takes as long to load as everything else together, and other reporters do without it.
     void import("./screen.tsx").then((loaded) => {
       this.#openScreen = loaded.openScreen;
@@ -274,16 +266,4 @@ export class Dashboard implements Reporter {
     this.#leave();
     suspendJob(() => this.#open());
   }
-}
-
-/** A line that an agent printed. The embedded worker marks what its commands print in the same way. */
-function printed(
-  {
-    subject,
-    role_id,
-    text,
-  }: { readonly subject?: string | undefined; readonly role_id: string; readonly text: string },
-  at: number,
-): Said {
-  return { at, ticket: subject, text: `${role_id} | ${text.replace(/^\| /, "")}`, style: "dim" };
 }

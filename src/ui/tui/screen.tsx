@@ -27,7 +27,7 @@ const FRAMES = 10;
 
 /** Opens it. The mouse stays the terminal's, so that text can be selected and copied. */
 export function openScreen({ stdout, stdin, frame, onKey, onText }: ScreenParts): Screen {
-  // A prompt that was taken away has stopped the reading of a read that is still open: Ink's own would never begin another.
+  // A prompt that was taken away pauses stdin in the middle of a read. Ink alone would then never read again.
   stdin.resume();
   const app = () => <Dashboard frame={frame} onKey={onKey} onText={onText} />;
   const ink = render(app(), {
@@ -56,7 +56,7 @@ function Dashboard({ frame, onKey, onText }: Pick<ScreenParts, "frame" | "onKey"
   return (
     <Box flexDirection="column">
       {frame(columns, rows).map((line, row) => (
-        // A row is nothing but its place.
+        // Rows have no identity besides their place.
         <Row key={row} text={styledLine(line)} />
       ))}
     </Box>

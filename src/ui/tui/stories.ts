@@ -1,3 +1,5 @@
+import { TurnOutput } from "../../runtime/feed/turn-output.ts";
+import type { TurnModel } from "../model/model.ts";
 import type { Style } from "../terminal.ts";
 
 /** One line of what happened, with its instant in ms since 1970. The text may be foreign. */
@@ -7,6 +9,9 @@ export interface Said {
   readonly text: string;
   readonly style?: Style | undefined;
 }
+
+/** So many lines of what a running agent printed before a viewer came are shown. */
+const LINES_BEFORE = 200;
 
 /** So many lines are kept of a ticket, and of the session. */
 const OF_A_TICKET = 400;
@@ -44,4 +49,19 @@ export class Stories {
 function keep(list: Said[], said: Said, most: number): void {
   list.push(said);
   if (list.length >= most * 2) list.splice(0, list.length - most);
+}
+
+/** A line that an agent printed. The embedded worker marks what its commands print in the same way. */
+export function printed(
+  { subject, role_id, text }: { readonly subject?: string; readonly role_id: string; readonly text: string },
+  at: number,
+): Said {
+  return { at, ticket: subject, text: `${role_id} | ${text.replace(/^\| /, "")}`, style: "dim" };
+}
+
+/** What the agent of an open turn has printed so far, from its files in the folder `output`. */
+export function printedBefore(output: string, { turn_id, run, role_id, ticket_id, since }: TurnModel): Said[] {
+  const lines = new TurnOutput(output, { turn_id, run }, false).read(true).slice(-LINES_BEFORE);
+  const about = { role_id, ...(ticket_id === undefined ? {} : { subject: ticket_id }) };
+  return lines.map(({ text }) => printed({ ...about, text }, Date.parse(since)));
 }

@@ -140,7 +140,8 @@ function moved(view: View, { name }: Key, { listed, rows }: Shown): Keyed | unde
   return undefined;
 }
 
-const STEPS: Readonly<Record<string, (rows: number) => number>> = {
+/** The keys that move by rows, and by how many where a page has so many. */
+export const STEPS: Readonly<Record<string, (rows: number) => number>> = {
   up: () => -1,
   k: () => -1,
   down: () => 1,

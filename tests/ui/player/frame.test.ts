@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isUnsafe } from "../../../src/lib/terminal-text.ts";
 import { playerFrame, type PlayerScene } from "../../../src/ui/player/frame.ts";
-import { type Line, widthOfLine } from "../../../src/ui/tui/line.ts";
+import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import { SESSION } from "../model/session.ts";
 import { effect, PERSON, record } from "../records.ts";
-import { HOSTILE } from "../tui/scenes.ts";
+import { HOSTILE, textOf } from "../tui/scenes.ts";
 import { playerSceneOf, recordingOf } from "./scenes.ts";
 
 /** The record in which the checks of a ticket fail. */
@@ -142,15 +142,4 @@ function hostileRecords(text: string): Parameters<typeof recordingOf>[0] {
     record("clarification", { questions: [{ question_id: text, text }] }, { ticket_id: text }, text),
     { ...record("report", {}, { disposition: "refused" }, text), version: text },
   ];
-}
-
-/** The text of a screen. Times of day depend on the zone. */
-function textOf(lines: readonly Line[]): string {
-  const texts = lines.map((line) =>
-    line
-      .map(({ text }) => text)
-      .join("")
-      .trimEnd(),
-  );
-  return texts.join("\n").replace(/\d\d:\d\d:\d\d/g, "hh:mm:ss");
 }

@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isUnsafe } from "../../../src/lib/terminal-text.ts";
 import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
-import { widthOfLine, type Line } from "../../../src/ui/tui/line.ts";
+import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { FIRST_VIEW, keyed, type View } from "../../../src/ui/tui/view.ts";
 import { SESSION } from "../model/session.ts";
 import { effect, record } from "../records.ts";
-import { HOSTILE, sceneOf } from "./scenes.ts";
+import { HOSTILE, sceneOf, textOf } from "./scenes.ts";
 
 const PAGES = ["list", "ticket", "graph", "help"] as const;
 
@@ -144,15 +144,4 @@ function hostileScene(text: string): Scene {
     ],
     { notice: text === "" ? undefined : text, answer: text },
   );
-}
-
-/** The text of a screen. Times of day depend on the zone. */
-function textOf(lines: readonly Line[]): string {
-  const texts = lines.map((line) =>
-    line
-      .map(({ text }) => text)
-      .join("")
-      .trimEnd(),
-  );
-  return texts.join("\n").replace(/\d\d:\d\d:\d\d/g, "hh:mm:ss");
 }

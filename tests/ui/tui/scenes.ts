@@ -3,6 +3,7 @@ import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
 import { emptyModel } from "../../../src/ui/model/model.ts";
 import { BRIEF, recordLines } from "../../../src/ui/record-lines.ts";
+import type { Line } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { Stories } from "../../../src/ui/tui/stories.ts";
 
@@ -40,3 +41,14 @@ export const HOSTILE = [
   "x".repeat(5_000),
   "",
 ];
+
+/** The text of a screen. Times of day depend on the zone. */
+export function textOf(lines: readonly Line[]): string {
+  const texts = lines.map((line) =>
+    line
+      .map(({ text }) => text)
+      .join("")
+      .trimEnd(),
+  );
+  return texts.join("\n").replace(/\d\d:\d\d:\d\d/g, "hh:mm:ss");
+}
