@@ -1,11 +1,8 @@
 import { access, constants } from "node:fs/promises";
 import { listOf } from "../lib/json.ts";
-import { Work } from "./shell/work.ts";
+import { ENDED_BY_SIGTERM, Work } from "./shell/work.ts";
 import type { Reply, Turn } from "./turn.ts";
 import { cutTo, errorReply, readTurn, sayAnswer, textOf } from "./turn.ts";
-
-/** The exit code of a program that SIGTERM has ended. */
-const ENDED_BY_SIGTERM = 143;
 
 /**
  * The worker that runs an instruction's steps and answers with a `report`. If a step fails, its status is `error`, and

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { Reply, Turn } from "../turn.ts";
@@ -29,6 +30,10 @@ const TITLE_LENGTH = 500;
 const MOST_LINES = 10;
 /** The longest list on the wire. */
 const MOST_ENTRIES = 1_000;
+/** The exit code of a program that SIGTERM has ended. */
+export const ENDED_BY_SIGTERM = 143;
+/** How long after the end of a step the signal to its whole group can arrive here. */
+const OWN_SIGNAL_MS = 100;
 
 /** The work on one instruction. */
 export class Work {
@@ -80,6 +85,9 @@ export class Work {
       }
       this.#running = run(argv, workspace, env);
       const { exit_code, output } = await this.#running.ended;
+      // A signal to the group may end the step before it arrives here. A stopped turn must not report a failed step.
+      if (exit_code === ENDED_BY_SIGTERM && !this.#stopped) await delay(OWN_SIGNAL_MS);
+      if (this.#stopped) return undefined;
       const command = JSON.stringify(as_evidence).length <= share ? as_evidence : cutTo(line, share);
       this.#evidence.push({ text: title, command, exit_code, output: endOf(output, share) });
       if (exit_code === 0) continue;
