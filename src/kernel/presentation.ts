@@ -9,6 +9,10 @@ export interface Presentation {
    * first statement, a subject's title is its id.
    */
   readonly statementName?: string;
+  /** The states of subjects that count as done and as begun in the progress of a session. */
+  readonly progress: { readonly done: readonly string[]; readonly begun: readonly string[] };
+  /** Whether a person can have a failed subject tried again. */
+  readonly retries: boolean;
   /** A sentence for each reason with which this mode closes a session; reasons common to all modes need none. */
   readonly closingReasons?: Readonly<Record<string, string>>;
   /** The ids of the subjects in a final report that failed and that a person may want to look into and retry. */

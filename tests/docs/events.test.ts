@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { failedEvent } from "../../src/commands/context/tell-failure.ts";
 import type { LedgerHold } from "../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import type { TurnAbout } from "../../src/runtime/bus.ts";
 import { EVENT_TYPES, EVENTS_VERSION } from "../../src/ui/events.ts";
 import { jsonReporter } from "../../src/ui/json.ts";
@@ -86,7 +87,7 @@ async function written(): Promise<JsonObject[]> {
   reporter.event({ kind: "warning", text: "Oh." });
   reporter.childWaits({ session_id: "s-2", waiting: [QUESTION], holds: [HOLD] });
   reporter.end({
-    ...{ session_id: "s-1", presentation: { subjectName: "ticket", parts: () => [] }, free: true, exit_code: 1 },
+    ...{ session_id: "s-1", presentation: schedulePresentation, free: true, exit_code: 1 },
     ...{
       state: "closed",
       message: "No.",

@@ -13,12 +13,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Presentation } from "../../src/kernel/presentation.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import { writeReport } from "../../src/log/report.ts";
 import { debatePresentation } from "../../src/modes/debate/presentation.ts";
-
-const TICKETS: Presentation = { subjectName: "ticket", parts: () => [] };
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 
 let folder = "";
 
@@ -44,7 +42,7 @@ const report = (tickets: readonly object[]) => ({
 
 it("has its members in the order of the log, at every depth", () => {
   const ticket = { ticket_id: "t", status: "done", "10": 1, "9": [{ b: 1, a: 2 }] };
-  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
+  expect(writeReport(folder, report([ticket]), schedulePresentation).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.json"), "utf8");
   expect([...text.matchAll(/^ {2}"(\w+)"/gm)].map(([, name]) => name)).toEqual(Object.keys(report([])).toSorted());
   expect(text).toContain('"a": 2,\n          "b": 1');
@@ -58,13 +56,13 @@ it("replaces a folder or a link that an agent has put there", () => {
     mkdirSync(join(path, "inside"), { recursive: true });
     symlinkSync(other, `${path}.tmp`);
   }
-  expect(writeReport(folder, report([]), TICKETS)).toEqual({ ok: true, value: undefined });
+  expect(writeReport(folder, report([]), schedulePresentation)).toEqual({ ok: true, value: undefined });
   for (const path of paths) {
     rmSync(path);
     symlinkSync(other, path);
     mkdirSync(join(`${path}.tmp`, "inside"), { recursive: true });
   }
-  expect(writeReport(folder, report([]), TICKETS)).toEqual({ ok: true, value: undefined });
+  expect(writeReport(folder, report([]), schedulePresentation)).toEqual({ ok: true, value: undefined });
   expect(paths.map((path) => lstatSync(path).isFile())).toEqual([true, true]);
   expect(readFileSync(other, "utf8")).toBe("untouched");
   expect(readdirSync(folder).toSorted()).toEqual(["final_report.json", "final_report.md", "other"]);
@@ -78,7 +76,7 @@ it("is JSON indented by two columns", () => {
     { ticket_id: "u", figures: {} },
   ];
   const whole = { ...report(tickets), reason: hostile, result: { points: [hostile, [], [[1]]] }, parent: undefined };
-  expect(writeReport(folder, whole, TICKETS).ok).toBe(true);
+  expect(writeReport(folder, whole, schedulePresentation).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.json"), "utf8");
   const inOrder = JSON.parse(canonicalJson(whole)) as object;
   expect(text).toBe(`${JSON.stringify(inOrder, null, 2)}\n`);
@@ -100,7 +98,7 @@ it("is written in little memory with many tickets", () => {
 
 it("lists more tickets than a call takes arguments", () => {
   const tickets = Array.from({ length: 200_000 }, (_, number) => ({ ticket_id: `t${number}`, status: "done" }));
-  expect(writeReport(folder, report(tickets), TICKETS).ok).toBe(true);
+  expect(writeReport(folder, report(tickets), schedulePresentation).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t199999 | done |");
 });
 
@@ -139,7 +137,7 @@ it("shows summaries, reviews, checks and answers", () => {
     { question: "Slate?", answer: "No, tiles" },
     { question: "Red?", answer: "yes", ticket_id: "a" },
   ];
-  expect(writeReport(folder, { ...report(tickets), clarifications }, TICKETS).ok).toBe(true);
+  expect(writeReport(folder, { ...report(tickets), clarifications }, schedulePresentation).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text).toContain(
     "| a | done | - | 2 | 2 | passed |  |\n| b | error | - | 0 | 1 | failed |  |\n\n## a: \n\n> Tight.\n> I tried it.\n",
@@ -154,7 +152,7 @@ it("lists each output once, with its place if it was kept", () => {
     { label: "b.txt", uri: "sessions/s/artifacts/1-b.txt" },
   ];
   const ticket = { ticket_id: "t", status: "done", outputs: ["a.md", { label: "b.md" }, "a note"], artifacts };
-  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
+  expect(writeReport(folder, report([ticket]), schedulePresentation).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text.match(/^- (?:a|b).*$/gm)).toEqual([
     "- b.md",
@@ -171,7 +169,9 @@ it("shows the uri of an output that was not kept", () => {
     { text: "a remark" },
     { label: "list", text: "of 3" },
   ];
-  expect(writeReport(folder, report([{ ticket_id: "t", status: "done", outputs }]), TICKETS).ok).toBe(true);
+  expect(writeReport(folder, report([{ ticket_id: "t", status: "done", outputs }]), schedulePresentation).ok).toBe(
+    true,
+  );
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text.match(/^- (?:list|same|a ).*$/gm)).toEqual([
     "- list: out/list.md",
@@ -183,7 +183,7 @@ it("shows the uri of an output that was not kept", () => {
 
 it("lists what a worker suggests to do next", () => {
   const ticket = { ticket_id: "t", status: "done", next_actions: ["deploy it", { text: "tell\nthem" }] };
-  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
+  expect(writeReport(folder, report([ticket]), schedulePresentation).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain(
     "- suggested: deploy it\n- suggested: tell them\n",
   );
@@ -191,6 +191,6 @@ it("lists what a worker suggests to do next", () => {
 
 it("escapes a reason in its table cell", () => {
   const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
-  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
+  expect(writeReport(folder, report([ticket]), schedulePresentation).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | 0 | - | a\\|b |\n");
 });

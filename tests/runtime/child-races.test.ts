@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode, Step } from "../../src/kernel/mode.ts";
 import { err } from "../../src/lib/result.ts";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../../src/protocol/payload.ts";
 import { createSession } from "../../src/runtime/create.ts";
@@ -163,7 +164,7 @@ const ASKING: Mode<object> = {
     user: { user_command: "always", clarification_response: ["clarification"] },
     scheduler: { session_opened: "always" },
   },
-  presentation: { subjectName: "asker", parts: () => [] },
+  presentation: { ...schedulePresentation, subjectName: "asker" },
   empty: () => ({}),
   apply: () => {},
   decide(_, { payload_type, sequence: record }) {

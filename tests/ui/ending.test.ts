@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { Presentation } from "../../src/kernel/presentation.ts";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import { endingLines, ticketTable } from "../../src/ui/ending.ts";
 import type { Ending } from "../../src/ui/reporter.ts";
 import type { Output } from "../../src/ui/terminal.ts";
@@ -31,7 +31,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
     exit_code: 0,
     state: "closed",
     usage: { turns: 1, cost_usd: null },
-    presentation: { subjectName: "ticket", parts: () => [] } satisfies Presentation,
+    presentation: schedulePresentation,
     free: true,
     waiting: [],
     unheard: [],
@@ -46,7 +46,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
 const rows = (lines: readonly string[]) => lines.filter((line) => /^t\d/.test(line)).map((line) => line.split(" ")[0]);
 
 describe("subjects of a mode that are no tickets", () => {
-  const presentation: Presentation = { subjectName: "juror", statementName: "verdict", parts: () => [] };
+  const presentation = { ...schedulePresentation, subjectName: "juror", statementName: "verdict" };
   const jurors = Array.from({ length: 41 }, (_, number) => ({
     ticket_id: `j${number}`,
     title: number === 0 ? "Guilty" : `j${number}`,

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import { safeJson } from "../../src/ui/display.ts";
 import { annotationsFor } from "../../src/ui/github/annotations.ts";
 import { mermaidLines } from "../../src/ui/github/graph.ts";
@@ -16,7 +17,7 @@ const HOSTILE = '::error::mine | <img src=x> `code` [link](http://evil) @octocat
 
 const ENDING: Ending = {
   session_id: "s-1",
-  presentation: { subjectName: "ticket", parts: () => [] },
+  presentation: schedulePresentation,
   free: false,
   exit_code: 4,
   state: "stopped",

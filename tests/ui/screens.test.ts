@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import { answersLabel } from "../../src/ui/answers-label.ts";
 import { endingLines } from "../../src/ui/ending.ts";
@@ -151,7 +152,7 @@ const RECORDS: readonly UnsealedRecord[] = [
 
 const ENDING: Ending = {
   session_id: "s-1",
-  presentation: { subjectName: "ticket", parts: () => [] },
+  presentation: schedulePresentation,
   free: false,
   exit_code: 4,
   state: "stopped",

@@ -5,6 +5,8 @@ import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts"
 export const debatePresentation: Presentation = {
   subjectName: "debater",
   statementName: "position",
+  progress: { done: ["answered"], begun: ["answering"] },
+  retries: false,
   closingReasons: { no_debaters_left: "No debater was left." },
   parts,
 };

@@ -4,6 +4,8 @@ import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts"
 /** A schedule is shown as its tickets. */
 export const schedulePresentation: Presentation = {
   subjectName: "ticket",
+  progress: { done: ["done"], begun: ["in_progress", "awaiting_review"] },
+  retries: true,
   closingReasons: {
     tickets_failed: "Not every ticket could be done.",
     result_rejected: "The result was not accepted.",

@@ -71,7 +71,7 @@ function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
     return filled(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
   }
   const below = envelopeLines(scene, columns, Math.max(1, Math.min(10, Math.floor(rows / 4))));
-  const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine({ model: scene.model, columns }), needLine(scene)];
+  const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine(scene, columns), needLine(scene)];
   const space = rows - below.length - progress.length;
   return [...progress, ...stateLines(scene, columns, space), ...below];
 }

@@ -217,6 +217,7 @@ export class Dashboard implements Reporter {
       paused: this.#model.paused,
       rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
+      retries: scene.presentation?.retries === true,
     });
     this.#look(view);
     if (deed) this.#carryOut(deed);

@@ -59,7 +59,8 @@ function listAndEvents(scene: Scene, list: Listed, columns: number, rows: number
   return [...listLines(scene, list, columns, rows - events), ...eventLines(scene, columns, events)];
 }
 
-function headLines({ model, now }: Scene, columns: number): Line[] {
+function headLines(scene: Scene, columns: number): Line[] {
+  const { model, now } = scene;
   const { session_id, requirement, opened_at, at, closed, stopped, spend } = model;
   const until = closed || stopped ? Date.parse(at) : now;
   const time = opened_at === "" ? "" : elapsed(until - Date.parse(opened_at));
@@ -68,18 +69,20 @@ function headLines({ model, now }: Scene, columns: number): Line[] {
     own(`${safeLine(session_id)} `),
     span(requirement === "" ? model.mode : `"${requirement}"`, "dim"),
   ];
-  return [ends(title, [own(`${time}  ${costWords(spend)} `)], columns), progressLine({ model, columns })];
+  return [ends(title, [own(`${time}  ${costWords(spend)} `)], columns), progressLine(scene, columns)];
 }
 
 /** How far the tickets are, with the counts of their states. */
-export function progressLine({ model, columns }: { readonly model: Scene["model"]; readonly columns: number }): Line {
+export function progressLine({ model, presentation }: Pick<Scene, "model" | "presentation">, columns: number): Line {
   const { counts, tickets, turns, budget, spend, roles } = model;
+  const progress = presentation?.progress ?? { done: [], begun: [] };
+  const countOf = (statuses: readonly string[]) => statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
   const all = tickets.size;
-  const done = counts.get("done") ?? 0;
+  const done = countOf(progress.done);
   const width = Math.min(40, Math.floor(columns / 4));
   const share = (count: number) => (all === 0 ? 0 : Math.round((count / all) * width));
   const full = share(done);
-  const begun = Math.min(width - full, share((counts.get("in_progress") ?? 0) + (counts.get("awaiting_review") ?? 0)));
+  const begun = Math.min(width - full, share(countOf(progress.begun)));
   const known = new Set([...COUNTED, "done"]);
   const others = [...counts.keys()].filter((status) => !known.has(status));
   const figures = [...COUNTED, ...others].flatMap((status): Line => {
@@ -108,9 +111,11 @@ function budgetWords({ usd, turns }: Scene["model"]["budget"], spend: Scene["mod
 }
 
 /** What needs a person: always there, so that nobody misses it. */
-function needLine({ model, answer, steers }: Scene): Line {
+function needLine(scene: Scene): Line {
+  const { model, answer, steers } = scene;
   const [ask] = model.asks.values();
-  if (ask === undefined) return troubleLine(model.counts.get("error") ?? 0, steers && model.closed === undefined);
+  if (ask === undefined)
+    return troubleLine(model.counts.get("error") ?? 0, retries(scene) && model.closed === undefined);
   const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
   const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
   const how = steers ? "[a] answer" : (answer ?? "");
@@ -118,11 +123,15 @@ function needLine({ model, answer, steers }: Scene): Line {
   return [own(" ? ", "yellow"), span(how, "bold"), own("  "), span(`${who}${kind}${ask.text}${more}`, "yellow")];
 }
 
-function troubleLine(errors: number, retries: boolean): Line {
+function retries({ steers, presentation }: Scene): boolean {
+  return steers && presentation?.retries === true;
+}
+
+function troubleLine(errors: number, canRetry: boolean): Line {
   if (errors === 0) return [own("   nothing needs you", "dim")];
   return [
     own(` x ${counted(errors, "ticket")} in error`, "red"),
-    own(retries ? "   [r] tries the selected one again" : "", "dim"),
+    own(canRetry ? "   [r] tries the selected one again" : "", "dim"),
   ];
 }
 
@@ -137,7 +146,7 @@ function footLine(scene: Scene, { page, selected, typing, confirm, filter }: Vie
   const only = filter === "" || page !== "list" ? [] : [own(` filter "${safeLine(filter)}" `, "yellow")];
   const { steers, detaches, ctrl_c } = scene;
   const leaving = [...(detaches ? ["q detach"] : []), `^C ${ctrl_c === "stops" ? "stop" : "detach"}`];
-  const steering = steers ? ["m tell", "p pause", "r retry", "x cancel"] : [];
+  const steering = steers ? ["m tell", "p pause", ...(retries(scene) ? ["r retry"] : []), "x cancel"] : [];
   const keys = {
     list: ["⏎ open", ...(steers ? ["a answer"] : []), "g graph", "/ filter", "? help", ...leaving, ...steering],
     ticket: ["↑↓ scroll", "G follow", ...(steers ? ["a answer"] : []), "Esc back", ...leaving, ...steering],
@@ -164,7 +173,8 @@ function confirmWords(deed: NonNullable<View["confirm"]>): string {
     : `${deed.do}?`;
 }
 
-function helpLines({ steers, detaches, ctrl_c }: Scene): Line[] {
+function helpLines(scene: Scene): Line[] {
+  const { steers, detaches, ctrl_c } = scene;
   const lines: (readonly [string, string])[] = [
     ["↑ ↓ j k", "select a ticket, or scroll its page"],
     ["PgUp PgDn Home End", "go far"],
@@ -177,7 +187,7 @@ function helpLines({ steers, detaches, ctrl_c }: Scene): Line[] {
           ["a", "answer what waits for you, on the normal screen"],
           ["m", "tell the agents of the open ticket, or of the session"],
           ["p", "pause, and go on"],
-          ["r", "try the selected ticket again"],
+          ...(retries(scene) ? ([["r", "try the selected ticket again"]] as const) : []),
           ["x", "cancel the selected ticket"],
         ] as const)
       : []),

@@ -45,6 +45,7 @@ export interface Shown {
   /** Rows of the body: a page of scrolling. */
   readonly rows: number;
   readonly steers: boolean;
+  readonly retries: boolean;
 }
 
 export interface Keyed {
@@ -150,7 +151,7 @@ export const STEPS: Readonly<Record<string, (rows: number) => number>> = {
   pagedown: (rows) => rows,
 };
 
-function steered(view: View, { name }: Key, { listed, paused, steers }: Shown): Keyed {
+function steered(view: View, { name }: Key, { listed, paused, steers, retries }: Shown): Keyed {
   if (name === "q") return { view, deed: { do: "leave" } };
   if (!steers) return { view };
   const ticket_id = selectedIn(view, listed);
@@ -163,7 +164,7 @@ function steered(view: View, { name }: Key, { listed, paused, steers }: Shown): 
     case "t":
       return { view: { ...view, typing: { what: "tell", text: "" } } };
     case "r":
-      return ticket_id === undefined ? { view } : { view, deed: { do: "retry", ticket_id } };
+      return ticket_id === undefined || !retries ? { view } : { view, deed: { do: "retry", ticket_id } };
     case "x":
       return ticket_id === undefined ? { view } : { view: { ...view, confirm: { do: "cancel", ticket_id } } };
     default:

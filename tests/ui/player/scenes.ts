@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Listing, listFolder, recordName } from "../../../src/log/reader.ts";
+import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import type { PlayerScene } from "../../../src/ui/player/frame.ts";
 import { FIRST_PLAYER, type Player } from "../../../src/ui/player/player.ts";
@@ -44,7 +45,7 @@ export function playerSceneOf(
     player: { ...FIRST_PLAYER, ...player },
     tape: recording.tape,
     name: "s-1",
-    presentation: undefined,
+    presentation: schedulePresentation,
     model: recording.modelAt(place),
     events: recording.eventsAt(place),
     story: (id) => recording.storyAt(place, id),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isUnsafe } from "../../../src/lib/terminal-text.ts";
+import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
 import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
 import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
@@ -24,6 +25,22 @@ describe("the dashboard", () => {
   it.each(["ticket", "graph", "help"] as const)("has a page for the %s", (page) => {
     const view: View = { ...FIRST_VIEW, page, selected: "tests" };
     expect(textOf(dashboardFrame(sceneOf(SESSION), view, 80, 24))).toMatchSnapshot();
+  });
+
+  it("counts the debaters that have answered, and offers no retry in a debate", () => {
+    const answered = record("opinion", { position: "Yes." }, { effects: [effect("ada", "answering", "answered")] });
+    const joined = record(
+      "turn_request",
+      {},
+      {
+        effects: [effect("ada", null, "answering"), effect("bob", null, "answering")],
+      },
+    );
+    const scene = sceneOf([joined, answered], { presentation: debatePresentation });
+    const [, progress = "", ...rest] = textOf(dashboardFrame(scene, FIRST_VIEW, 120, 15)).split("\n");
+    expect(progress).toMatch(/^ █+▓+ 1\/2 /);
+    expect(rest.join("\n")).toContain("x cancel");
+    expect(rest.join("\n")).not.toContain("r retry");
   });
 
   it("fills every size exactly, whatever the agents write", () => {
@@ -111,6 +128,11 @@ describe("keys", () => {
     }
   });
 
+  it("retry a failed ticket, but nothing in a mode without retries", () => {
+    expect(press(FIRST_VIEW, "r").deed).toEqual({ do: "retry", ticket_id: "docs" });
+    expect(keyed(FIRST_VIEW, { name: "r" }, { ...shown(scene, FIRST_VIEW), retries: false }).deed).toBeUndefined();
+  });
+
   it("leave with q, stop with Ctrl-C and suspend with Ctrl-Z, also while something is typed", () => {
     expect(press(FIRST_VIEW, "q").deed).toEqual({ do: "leave" });
     const typing: View = { ...FIRST_VIEW, typing: { what: "filter", text: "" } };
@@ -120,7 +142,7 @@ describe("keys", () => {
 });
 
 function shown(scene: Scene, view: View) {
-  return { listed: selectable(scene, view), paused: false, rows: pageRows(24), steers: true };
+  return { listed: selectable(scene, view), paused: false, rows: pageRows(24), steers: true, retries: true };
 }
 
 function hostileScene(text: string): Scene {
