@@ -105,19 +105,34 @@ export function withdrawPermissions(ledger: Ledger, changes: Change[]): void {
   }
 }
 
-/** The decision that covers a request: on the same action of the same role, for the session, its ticket or this turn. */
+const NARROWEST_FIRST = ["once", "ticket", "session"];
+
+/**
+ * The decision that covers a request: on the same action of the same role, for this turn, its ticket or the session. Of several the
+ * narrowest counts, then a rejection, then the first id: never the order in the ledger, which a resume changes.
+ */
 function decisionOn(
   { grants }: Ledger,
   { role_id, digest, turn_id }: AskedPermission,
   subject: string | undefined,
 ): [decided_with: string, LedgerGrant] | undefined {
-  for (const [id, grant] of grants) {
-    if (grant.granted === undefined || grant.role_id !== role_id || grant.digest !== digest) continue;
-    const covers =
-      grant.scope === "session" || (grant.scope === "ticket" ? grant.subject === subject : grant.turn_id === turn_id);
-    if (covers) return [id, grant];
-  }
-  return undefined;
+  return [...grants]
+    .filter(
+      ([, grant]) =>
+        !isUndecided(grant) &&
+        grant.role_id === role_id &&
+        grant.digest === digest &&
+        (grant.scope === "session" ||
+          (grant.scope === "ticket" ? grant.subject === subject : grant.turn_id === turn_id)),
+    )
+    .toSorted(
+      ([id, a], [other, b]) =>
+        breadth(a) - breadth(b) || Number(a.granted) - Number(b.granted) || (id < other ? -1 : 1),
+    )[0];
+}
+
+function breadth({ scope = "once" }: LedgerGrant): number {
+  return NARROWEST_FIRST.indexOf(scope);
 }
 
 function isUndecided(grant: LedgerGrant | undefined): boolean {

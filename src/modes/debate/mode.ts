@@ -12,7 +12,7 @@ import { phase } from "./view.ts";
  */
 export const debateMode: Mode<DebateState> = {
   ...debateReader,
-  rules: 8,
+  rules: 9,
   rights: DEBATE_RIGHTS,
   decide,
   request,
