@@ -63,11 +63,11 @@ describe("the dashboard", () => {
     const pane = openDashboard(here, ["run", "--plan", planFile(here)], { columns: 80, rows: 24 });
     await taskRuns(here);
     await fills(pane, 80, 24);
-    pane.resize(60, 15);
+    await pane.resize(60, 15);
     await fills(pane, 60, 15);
-    pane.resize(30, 8);
+    await pane.resize(30, 8);
     await seen(pane, "Needs 40×10");
-    pane.resize(140, 40);
+    await pane.resize(140, 40);
     await fills(pane, 140, 40);
     letGo(here);
     expect(await pane.exit()).toBe(0);

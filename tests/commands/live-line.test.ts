@@ -20,10 +20,10 @@ describe("at a terminal the last line tells how far the session is", () => {
     const last = () => pane.screen().trimEnd().split("\n").at(-1);
     await pane.shows("0/3 done · 1 at work");
     expect(last()).toBe("0/3 done · 1 at work");
-    pane.resize(16);
+    await pane.resize(16);
     writeFileSync(join(here.workspace, "one"), "");
     await pane.shows("1/3 done · 1 a…");
-    pane.resize(60);
+    await pane.resize(60);
     // The next line draws it anew.
     writeFileSync(join(here.workspace, "say"), "");
     await pane.shows("1/3 done · 1 at work");

@@ -46,12 +46,12 @@ describe("the replay player", () => {
     await seen(pane, "-> scheduler  report  bad");
     pane.type("v");
     await seen(pane, '"issues": [');
-    pane.resize(140, 40);
+    await pane.resize(140, 40);
     pane.type("Escape");
     await seen(pane, "│");
-    pane.resize(30, 8);
+    await pane.resize(30, 8);
     await seen(pane, "Needs 40×10");
-    pane.resize(80, 24);
+    await pane.resize(80, 24);
     pane.type("0", " ");
     await seen(pane, `${count}/${count}`, "This is the last record.");
     pane.type("q");

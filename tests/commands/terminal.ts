@@ -23,7 +23,8 @@ export interface Pane {
   type(...keys: string[]): void;
   /** Pastes a text as bracketed paste. */
   paste(text: string): void;
-  resize(columns: number, rows?: number): void;
+  /** Resizes the window, and waits until the program's terminal has the size: tmux resizes it a little later. */
+  resize(columns: number, rows?: number): Promise<void>;
   /** Only what is on the screen now, without what has scrolled away. */
   visible(): string;
   /** Whether the program has the alternate screen, which hides the normal one. */
@@ -88,6 +89,8 @@ export function openTerminal(
     `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`,
   );
   const screen = () => tmux("capture-pane", "-p", "-S", "-200");
+  const stty = (words: string) =>
+    execFileSync("sh", ["-c", `stty ${words} < ${tmux("display-message", "-p", "#{pane_tty}")}`], { encoding: "utf8" });
   return {
     screen,
     type: (...keys) => void tmux("send-keys", ...keys),
@@ -95,10 +98,14 @@ export function openTerminal(
       tmux("set-buffer", text);
       tmux("paste-buffer", "-p");
     },
-    resize: (to, tall) => void tmux("resize-window", "-x", `${to}`, ...(tall === undefined ? [] : ["-y", `${tall}`])),
+    resize(to, tall) {
+      tmux("resize-window", "-x", `${to}`, ...(tall === undefined ? [] : ["-y", `${tall}`]));
+      const size = new RegExp(`^${tall ?? "\\d+"} ${to}$`, "m");
+      return until("the terminal to be resized", () => size.test(stty("size")));
+    },
     isAlternate: () => tmux("display-message", "-p", "#{alternate_on}").trim() === "1",
     visible: () => tmux("capture-pane", "-p"),
-    sane: () => void execFileSync("sh", ["-c", `stty sane < ${tmux("display-message", "-p", "#{pane_tty}")}`]),
+    sane: () => void stty("sane"),
     shows: (text, times = 1) =>
       until(
         () => `"${text}" ${times} times on the screen, which is\n${screen()}`,

@@ -94,11 +94,11 @@ describe("bosun status --watch", () => {
     await pane.shows("late-19");
     const command = "bosun review mine first --approve";
     await pane.shows(command);
-    pane.resize(60, 15);
+    await pane.resize(60, 15);
 
     await until("the counts of the others", () => /^and \d+ pending$/m.test(visible(pane, 15)));
     for (const told of ["mine is ", command, "awaiting_review"]) expect(times(visible(pane, 15), told)).toBe(1);
-    pane.resize(110, 50);
+    await pane.resize(110, 50);
     await pane.shows("late-19");
     for (const told of ["mine is ", command, "awaiting_review"]) expect(times(visible(pane, 50), told)).toBe(1);
     await typed(here, ["cancel", "mine"]);

@@ -46,7 +46,7 @@ describe("lines that are written while a question is open", () => {
     expect(pane.screen().split("Question 1 of 2")).toHaveLength(2);
     pane.type("=");
     await pane.shows("=漢");
-    pane.resize(columns === 40 ? 80 : 40);
+    await pane.resize(columns === 40 ? 80 : 40);
     await happens(4);
     pane.type("!", "Enter");
     await pane.asks("The question 2?");
