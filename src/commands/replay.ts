@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Listing, listFolder } from "../log/reader.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { momentOf } from "../ui/player/moment.ts";
-import { FIRST_PLAYER, LEAST_SPEED, MOST_SPEED, type Player } from "../ui/player/player.ts";
+import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
 import { spanOf } from "../ui/player/recording.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -131,9 +131,9 @@ function readBegin({ at, speed, step }: ReplayOptions): Result<Begin, Failure> {
   const bound = readBound("--at", at);
   if (!bound.ok) return bound;
   const times = speed === undefined ? 1 : Number(speed);
-  if (!(times >= LEAST_SPEED && times <= MOST_SPEED)) {
+  if (!(times >= MIN_SPEED && times <= MAX_SPEED)) {
     return err(
-      failure("usage", `--speed ${JSON.stringify(speed)} is not a number from ${LEAST_SPEED} to ${MOST_SPEED}.`, {
+      failure("usage", `--speed ${JSON.stringify(speed)} is not a number from ${MIN_SPEED} to ${MAX_SPEED}.`, {
         hint: "Write 8 to play eight times as fast.",
       }),
     );
@@ -151,7 +151,7 @@ function playerOf(
   const moment = typeof at === "string" ? momentOf(at, spanOf(folder, files)) : undefined;
   const place = typeof at === "number" ? files.findLastIndex(({ sequence }) => sequence <= at) : -1;
   const goal = moment === undefined ? (place > 0 ? { place } : undefined) : { at: moment };
-  return { ...FIRST_PLAYER, filter, speed, playing, goal };
+  return { ...INITIAL_PLAYER, filter, speed, playing, goal };
 }
 
 function withRemedy(error: Failure, { row }: LogSource): Failure {

@@ -13,9 +13,9 @@ import { type ChildWaiting, holdSentence, linesFor, unheardLines } from "./waiti
 import { counted, localize, nextLines } from "./words.ts";
 
 /** So many tickets are shown at the end; `bosun status` shows all. */
-const MOST_TICKETS = 40;
-const MOST_KEPT = 5;
-const MOST_TROUBLES = 5;
+const MAX_TICKETS = 40;
+const MAX_KEPT = 5;
+const MAX_TROUBLES = 5;
 const LONGEST_TROUBLE = 1000;
 
 /** The last lines of a command that ran a session: its tickets, how it ended, where its files are, and what to type next. */
@@ -23,7 +23,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   const { presentation } = ending;
   const lines = [""];
   if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthShowing(ending.tickets), output));
-  const hidden = ending.tickets.length - MOST_TICKETS;
+  const hidden = ending.tickets.length - MAX_TICKETS;
   if (hidden > 0) {
     const command = localize(output, `bosun status ${ending.session_id}`);
     lines.push(output.style("dim", `and ${counted(hidden, `more ${presentation.subjectName}`)}: ${command}`));
@@ -57,7 +57,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
 
 /** The last kept files: the tickets at the end of a plan sum up the others. */
 function keptLines(output: Output, { session_id, kept }: Ending): string[] {
-  const shown = kept.slice(-MOST_KEPT).map((file, index) => `${index === 0 ? "kept  " : "      "}  ${safeLine(file)}`);
+  const shown = kept.slice(-MAX_KEPT).map((file, index) => `${index === 0 ? "kept  " : "      "}  ${safeLine(file)}`);
   const hidden = kept.length - shown.length;
   if (hidden === 0) return shown;
   return [...shown, output.style("dim", `        and ${hidden} more: ${localize(output, `bosun log ${session_id}`)}`)];
@@ -65,7 +65,7 @@ function keptLines(output: Output, { session_id, kept }: Ending): string[] {
 
 /** What the workers of the first tickets in error said was wrong. */
 function troubles(tickets: readonly TicketLine[], { width }: Output): string[] {
-  const told = tickets.filter(({ said = "" }) => said !== "").slice(0, MOST_TROUBLES);
+  const told = tickets.filter(({ said = "" }) => said !== "").slice(0, MAX_TROUBLES);
   return told.flatMap(({ ticket_id, said = "" }) =>
     wrappedLines(`${ticket_id}: ${cut(said, LONGEST_TROUBLE)}`, width, 2),
   );
@@ -81,9 +81,9 @@ function childLines({ session_id, waiting, holds }: ChildWaiting, output: Output
 
 /** Of many tickets, those that are not done and then the first others, in the plan's order. */
 function worthShowing(tickets: readonly TicketLine[]): readonly TicketLine[] {
-  if (tickets.length <= MOST_TICKETS) return tickets;
+  if (tickets.length <= MAX_TICKETS) return tickets;
   const undoneFirst = tickets.toSorted((a, b) => Number(a.status === "done") - Number(b.status === "done"));
-  const shown = new Set(undoneFirst.slice(0, MOST_TICKETS));
+  const shown = new Set(undoneFirst.slice(0, MAX_TICKETS));
   return tickets.filter((ticket) => shown.has(ticket));
 }
 

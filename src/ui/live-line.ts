@@ -4,7 +4,7 @@ import { clipped } from "./display.ts";
 import type { OpenPrompt, Output } from "./terminal.ts";
 
 /** How often the line may change, in ms. */
-const LEAST_MS = 100;
+const MIN_MS = 100;
 
 /** Making the text takes at most this part of the time, however large the session. */
 const SHARE = 0.02;
@@ -25,7 +25,7 @@ export class LiveLine implements OpenPrompt {
   constructor(output: Output, text: () => string) {
     this.#output = output;
     this.#text = text;
-    const timer = setInterval(() => this.#refresh(), LEAST_MS).unref();
+    const timer = setInterval(() => this.#refresh(), MIN_MS).unref();
     const exited = () => this.erase();
     // Whoever suspended the job has written below the line.
     const continued = () => this.#isShown && this.#redraw();
@@ -71,7 +71,7 @@ export class LiveLine implements OpenPrompt {
     if (!this.#isStale || now < this.#next || this.#output.ended.aborted) return;
     this.#isStale = false;
     const text = this.#text();
-    this.#next = now + Math.max(LEAST_MS, (performance.now() - now) / SHARE);
+    this.#next = now + Math.max(MIN_MS, (performance.now() - now) / SHARE);
     if (text === this.#line) return;
     this.#line = text;
     if (this.#isShown) this.#redraw();

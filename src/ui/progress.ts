@@ -7,7 +7,7 @@ import { quoted } from "./words.ts";
 export const PROGRESS_MS = 10_000;
 
 /** So many turns are shown at once; the others follow the next time. */
-const MOST_SHOWN = 8;
+const MAX_SHOWN = 8;
 
 /** The line for progress that was reported so many `times` since the last. */
 export function progressLine({ source, record }: UnsealedRecord, words: string, times = 1): RecordLine {
@@ -33,7 +33,7 @@ export class PendingProgress {
 
   /** Takes what to show now, with the time of each report; the longest pending first. */
   take(): { readonly at: Date; readonly line: RecordLine }[] {
-    const now = [...this.#pending].slice(0, MOST_SHOWN);
+    const now = [...this.#pending].slice(0, MAX_SHOWN);
     return now.map(([turn_id, { record, words }]) => {
       this.#pending.delete(turn_id);
       return { at: new Date(record.record.received_at), line: progressLine(record, words) };

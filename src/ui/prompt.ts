@@ -22,7 +22,7 @@ const MARK_PASTES = "\u001B[?2004h";
 const STOP_MARKING_PASTES = "\u001B[?2004l";
 
 /** A prompt leaves so many rows of the screen for what is typed. */
-const LEAST_TYPING_ROWS = 3;
+const MIN_TYPING_ROWS = 3;
 
 /**
  * Asks for one line, below everything that is written to the terminal meanwhile. What was typed before the prompt is there is
@@ -143,7 +143,7 @@ function promptOf(lines: Interface, stream: NodeJS.WriteStream): OpenPrompt {
 /** A label that leaves room to type on the screen: the lines of a taller one are written above, but for the last. */
 function shortened(label: string, output: Output): string {
   const lines = label.split("\n");
-  if (lines.length + LEAST_TYPING_ROWS <= (output.stream.rows || Number.POSITIVE_INFINITY)) return label;
+  if (lines.length + MIN_TYPING_ROWS <= (output.stream.rows || Number.POSITIVE_INFINITY)) return label;
   for (const one of lines.slice(0, -1)) output.line(one);
   return lines.at(-1) ?? "";
 }

@@ -13,7 +13,7 @@ export const PROSE_WIDTH = 120;
 const BETWEEN = "  ";
 
 /** The last column is at least so wide. */
-const LEAST_LAST = 10;
+const MIN_LAST = 10;
 
 /**
  * A table: a text for the headings and one for each row. Columns are as wide as their cells, and the last is cut to `width`. Columns
@@ -33,7 +33,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   let used = 0;
   for (const [index, wide] of widths.entries()) {
     // A column that would get less than half a line goes to the next line.
-    const least = Math.min(wide, index === last ? LEAST_LAST : Math.floor(width / 2) - BETWEEN.length);
+    const least = Math.min(wide, index === last ? MIN_LAST : Math.floor(width / 2) - BETWEEN.length);
     if (index > 0 && used + BETWEEN.length + least > width) {
       lines.push([]);
       used = 0;

@@ -48,11 +48,11 @@ export function tellNext(output: Output, ...commands: readonly string[]): void {
 }
 
 /** Of the running turns so many are named, the others counted. */
-export const MOST_NAMED = 8;
+export const MAX_NAMED = 8;
 
 /** The running turns with their durations: `build (hand, 4m), docs (hand, 12s)`. Empty if there are none. */
 export function runningWords(running: readonly RunningTurn[], now: number): string {
-  const names = running.slice(0, MOST_NAMED).map(({ role_id, subject, since }) => {
+  const names = running.slice(0, MAX_NAMED).map(({ role_id, subject, since }) => {
     const long = since === undefined ? [] : [formatDuration(now - since)];
     return subject === undefined || subject === role_id
       ? `${role_id}${long.map((time) => ` (${time})`).join("")}`

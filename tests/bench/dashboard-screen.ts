@@ -59,7 +59,7 @@ export async function showUpdates({ tickets, ms, screen, file }: ScreenOrder): P
   let updates = 0;
   let moves = 0;
   const timer = setInterval(() => {
-    tell(moved(ids, moves));
+    tell(moveKey(ids, moves));
     moves += 1;
     updates += 1;
   }, EVERY_MS);
@@ -101,7 +101,7 @@ function countOutput(stream: NodeJS.WriteStream): () => Pick<ScreenFigures, "fra
 
 const STATES = ["in_progress", "awaiting_review", "blocked", "in_progress", "awaiting_review", "done", "pending"];
 
-function moved(ids: readonly string[], update: number): UnsealedRecord {
+function moveKey(ids: readonly string[], update: number): UnsealedRecord {
   const effects = Array.from({ length: MOVED }, (_, index): RecordedEffect => {
     const place = (update * MOVED + index) * 7;
     const to = STATES[place % STATES.length] ?? "pending";

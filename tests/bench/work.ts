@@ -55,7 +55,7 @@ function playedFigures(folder: string): Played {
   if (!listing.ok) throw new Error(listing.error.message);
   const recording = new Recording(folder, listing.value, false);
   const opened = performance.now() - began;
-  recording.readOn(Number.POSITIVE_INFINITY);
+  recording.readMore(Number.POSITIVE_INFINITY);
   const working = performance.now() - began;
   const count = recording.tape.sequences.length;
   const timed = (place: number) => {

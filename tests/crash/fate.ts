@@ -10,7 +10,7 @@ import { begin, type Ended, type Place, resume, start } from "./place.ts";
 import { value } from "../results.ts";
 
 /** More schedulers than any session here needs. */
-const MOST_LIVES = 25;
+const MAX_LIVES = 25;
 
 /** Longer than any scheduler here runs on a busy machine, in ms. */
 const LONGEST_LIFE_MS = 30_000;
@@ -41,7 +41,7 @@ export async function carryOut(place: Place, deaths: readonly Death[]): Promise<
   const violations: string[] = [];
   let words = 0;
   let terminations = scenario.terminate?.times ?? 0;
-  for (let lives = 1; lives <= MOST_LIVES; lives += 1) {
+  for (let lives = 1; lives <= MAX_LIVES; lives += 1) {
     const death = ahead[0];
     const ended = await live(place, death, () => terminations-- > 0);
     if (ended.signal === "SIGKILL") {
@@ -69,7 +69,7 @@ export async function carryOut(place: Place, deaths: readonly Death[]): Promise<
         return { kills, lives, words, violations };
     }
   }
-  return { kills, lives: MOST_LIVES, words, violations: [...violations, `not at its end after ${MOST_LIVES} lives`] };
+  return { kills, lives: MAX_LIVES, words, violations: [...violations, `not at its end after ${MAX_LIVES} lives`] };
 }
 
 /** Runs one scheduler. `mayStop` is asked at the turn of the ticket at which the scenario sends SIGTERM. */

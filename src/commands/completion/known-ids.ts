@@ -16,15 +16,15 @@ export interface Candidate {
 }
 
 /** The person waits meanwhile, so only the homes used last are looked into, and of each only the newest sessions are offered. */
-const MOST_HOMES = 10;
-const MOST_SESSIONS = 50;
+const MAX_HOMES = 10;
+const MAX_SESSIONS = 50;
 
 /** The sessions of the home that the command uses, then of the others, newest first in each. */
 export async function sessionIds(context: CommandContext, which: "open" | "all"): Promise<Candidate[]> {
   const found: Candidate[] = [];
   await inHomes(context, async (store) => {
     const rows = store.sessions({ parent: null }).filter(isBegun);
-    const fitting = rows.filter(({ state }) => which === "all" || state !== "closed").slice(0, MOST_SESSIONS);
+    const fitting = rows.filter(({ state }) => which === "all" || state !== "closed").slice(0, MAX_SESSIONS);
     for (const { session_id, state, outcome, requirement } of fitting)
       found.push({ value: session_id, about: `${outcome ?? state}: ${requirement ?? ""}` });
     return undefined;
@@ -87,7 +87,7 @@ async function inHomes<T>(
 ): Promise<T | undefined> {
   const here = homeOf(context);
   const homes = [...(here.ok ? [here.value] : []), ...otherHomes(context, here.ok ? here.value : undefined)];
-  for (const home of homes.slice(0, MOST_HOMES)) {
+  for (const home of homes.slice(0, MAX_HOMES)) {
     const reader = openUntouched(home);
     if (!reader.ok) continue;
     try {

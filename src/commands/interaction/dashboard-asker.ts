@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
-import type { Steer } from "../../ui/tui/view.ts";
+import type { SessionAction } from "../../ui/tui/view.ts";
 import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./asker.ts";
@@ -67,7 +67,7 @@ export class DashboardAsker implements Asker, Steering {
     this.#prompts = undefined;
   }
 
-  async command({ do: command, ...about }: Steer): Promise<string> {
+  async command({ do: command, ...about }: SessionAction): Promise<string> {
     // Without what is undefined.
     const payload = JSON.parse(JSON.stringify({ command, ...about })) as JsonObject;
     const late: string[] = [];

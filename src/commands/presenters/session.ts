@@ -11,7 +11,7 @@ import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending
 import { firstLines, type Part, type PartShown, partOf, wholeScreen } from "../../ui/parts.ts";
 import { localMoment } from "../../ui/timeline.ts";
 import { showKept, showWaiting, unheardLines, type Waiting } from "../../ui/waiting.ts";
-import { counted, localize, MOST_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
+import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
@@ -111,7 +111,7 @@ function showAbout(out: Output, { requirement, workspace }: SessionRow): void {
 
 /** What the agents of the first running turns said last. */
 function showProgress(out: Output, turns: readonly RunningTurn[]): void {
-  for (const { subject, role_id, progress } of turns.slice(0, MOST_NAMED))
+  for (const { subject, role_id, progress } of turns.slice(0, MAX_NAMED))
     if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));
 }
 

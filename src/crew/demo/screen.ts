@@ -5,7 +5,7 @@ import { wrap } from "../../lib/text-layout.ts";
 
 const WIDTH = 80;
 /** A text keeps so many columns beside its label. */
-const LEAST_TEXT = 16;
+const MIN_TEXT = 16;
 const TICKET_WIDTH = 10;
 
 export type Style = Parameters<typeof styleText>[0];
@@ -82,7 +82,7 @@ export class Screen {
 
   /** A label and its text, wrapped into a column of its own. */
   #print(label: string, text: string, labelStyle?: Style, textStyle?: Style): void {
-    const lines = wrap(safe(text), Math.max(this.#width - label.length, LEAST_TEXT));
+    const lines = wrap(safe(text), Math.max(this.#width - label.length, MIN_TEXT));
     for (const [index, line] of lines.entries()) {
       const start = index === 0 ? styled(labelStyle, safe(label)) : " ".repeat(label.length);
       this.#line(start + styled(textStyle, line));

@@ -16,7 +16,7 @@ import { run } from "./run.ts";
 const FILE_NAME = /^(?!\/)(?!.*\.\.)[\w@+./-]+\.[A-Za-z0-9]+$/;
 
 /** Progress messages of one instruction. The scheduler records 1,000 messages of a run, and the artifacts come last. */
-const MOST_PROGRESS = 100;
+const MAX_PROGRESS = 100;
 /**
  * UTF-16 units of all evidence, shared equally by the steps. In JSON a unit takes up to six bytes, and a report longer
  * than a line would be refused and the work repeated.
@@ -27,9 +27,9 @@ const COMMAND_LENGTH = 100_000;
 /** The longest issue or title, of which there may be a thousand. */
 const TITLE_LENGTH = 500;
 /** The lines of a failed step's output in the report. */
-const MOST_LINES = 10;
+const MAX_LINES = 10;
 /** The longest list on the wire. */
-const MOST_ENTRIES = 1_000;
+const MAX_ENTRIES = 1_000;
 /** The exit code of a program that SIGTERM has ended. */
 export const ENDED_BY_SIGTERM = 143;
 /** How long after the end of a step the signal to its whole group can arrive here. */
@@ -73,7 +73,7 @@ export class Work {
   /** Gives the issue of the step that failed; undefined if all steps succeeded. */
   async #steps(steps: readonly Json[], workspace: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
     const share = Math.min(Math.floor(EVIDENCE_LENGTH / 3 / Math.max(steps.length, 1)), COMMAND_LENGTH);
-    const told = Math.ceil(steps.length / MOST_PROGRESS);
+    const told = Math.ceil(steps.length / MAX_PROGRESS);
     for (const [index, step] of steps.entries()) {
       const { argv, line, as_evidence } = commandOf(step);
       const title = cutTo(textOf(step) || line, Math.min(TITLE_LENGTH, share));
@@ -119,7 +119,7 @@ export class Work {
         summary: problems[0] ?? `${done} of ${steps} steps run${kept}`,
         outputs: artifacts.map((artifact) => ({ label: artifact["label"], uri: artifact["uri"] })),
         evidence: this.#evidence,
-        issues: [...problems, ...issues].slice(0, MOST_ENTRIES),
+        issues: [...problems, ...issues].slice(0, MAX_ENTRIES),
       },
     };
   }
@@ -153,7 +153,7 @@ function commandOf(step: Json): { argv: readonly string[]; line: string; as_evid
 /** The last lines that a failed step printed: a reader of the report has not seen the evidence. */
 function lastLines(output: string): string {
   const lines = output.split("\n").flatMap((line) => (line.trim() === "" ? [] : [cutTo(line.trim(), TITLE_LENGTH)]));
-  return lines.length === 0 ? "" : `. It printed:\n${lines.slice(-MOST_LINES).join("\n")}`;
+  return lines.length === 0 ? "" : `. It printed:\n${lines.slice(-MAX_LINES).join("\n")}`;
 }
 
 /** The end of a text, at most so many UTF-16 units long and without half a character at its start. */

@@ -4,9 +4,9 @@ import { ownSourceFiles, saysGenerated } from "./source-files.ts";
 
 const DEFAULT_SINCE = "1 year";
 const DEFAULT_TOP = "20";
-const MOST_TOP = 1000;
+const MAX_TOP = 1000;
 /** A longer history is read only so far back: git compares the files of each commit. */
-const MOST_COMMITS = 5000;
+const MAX_COMMITS = 5000;
 const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30, year: 365 };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const VERIFIED_AT_ONCE = 4;
@@ -46,14 +46,14 @@ async function findHotSpots(repository: Repository, options: Options): Promise<F
     })
     .toSorted((one, other) => other.score - one.score || (one.path < other.path ? -1 : 1));
   const unread = texts.filter(({ text }) => text === undefined).length;
-  const limited = commits === MOST_COMMITS;
+  const limited = commits === MAX_COMMITS;
   const span = since === undefined ? "all of the history" : `the last ${words}`;
   return {
     title: "Hot spots: where change and size meet",
     looked_at: `${counted(files.length, "source file")} and ${counted(commits, "commit")} of ${span}; ${ranked.length + unread} of the files were changed.`,
     notes: [
       ...(repository.shallow ? ["This is a shallow clone: the counts are lower bounds."] : []),
-      ...(limited ? [`Only the newest ${MOST_COMMITS} commits were read.`] : []),
+      ...(limited ? [`Only the newest ${MAX_COMMITS} commits were read.`] : []),
       ...(unread > 0 ? [`${unread} of the changed files could not be read: ${UNREAD}.`] : []),
       ...(repository.head === undefined ? ["There is no commit yet."] : []),
       ...(repository.head !== undefined && commits === 0 ? ["No commit is that recent; try a longer time."] : []),
@@ -83,8 +83,8 @@ function windowStart(words: string, now: number): string | undefined {
 
 function topOf(value: string): number {
   const top = Number(value);
-  if (Number.isInteger(top) && top >= 1 && top <= MOST_TOP) return top;
-  throw new Error(`--top ${JSON.stringify(value)} is not a whole number from 1 to ${MOST_TOP}`);
+  if (Number.isInteger(top) && top >= 1 && top <= MAX_TOP) return top;
+  throw new Error(`--top ${JSON.stringify(value)} is not a whole number from 1 to ${MAX_TOP}`);
 }
 
 async function readHistory(
@@ -93,7 +93,7 @@ async function readHistory(
 ): Promise<{ commits: number; churn: Map<string, Churn> }> {
   const churn = new Map<string, Churn>();
   if (repository.head === undefined) return { commits: 0, churn };
-  const window = [`--max-count=${MOST_COMMITS}`, ...(since === undefined ? [] : [`--since=${since}`])];
+  const window = [`--max-count=${MAX_COMMITS}`, ...(since === undefined ? [] : [`--since=${since}`])];
   const format = ["--no-merges", "--numstat", "--no-renames", "--no-mailmap", "-z", "--format=tformat:commit %H"];
   const log = await repository.git(["log", ...window, ...format, "HEAD", "--"]);
   let commits = 0;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { LineSplitter } from "../../lib/lines.ts";
 
 /** As many lines of a turn are told, of both streams together, as the process that runs the turn tells. */
-const MOST_LINES = 1_000;
+const MAX_LINES = 1_000;
 
 /** As many characters of a line are told, and what they take in UTF-8 at most. */
 const LINE_CHARACTERS = 8_192;
@@ -33,7 +33,7 @@ export class TurnOutput {
     folder: string,
     { turn_id, run }: { turn_id: string; run: number },
     fromNow: boolean,
-    most: number = MOST_LINES,
+    most: number = MAX_LINES,
   ) {
     this.#most = most;
     this.#files = STREAMS.map((stream) => {
@@ -71,7 +71,7 @@ class FollowedFile {
     this.#found = [];
     if (!toEnd) this.#readMore();
     else {
-      while (this.#found.length < MOST_LINES && this.#readMore());
+      while (this.#found.length < MAX_LINES && this.#readMore());
       this.#lines.end();
     }
     return this.#found;

@@ -3,7 +3,7 @@ import type { Usage } from "../../protocol/payload.ts";
 
 const LONGEST_ID = 500;
 const LONGEST_NAME = 64;
-const MOST_USD = 1_000_000_000;
+const MAX_USD = 1_000_000_000;
 
 /**
  * What a program told beside its answer, as far as a record can hold it. A program may tell anything: a part that does not fit is left out,
@@ -43,7 +43,7 @@ function usageIn({ cost_usd, ...told }: Usage): Usage {
     const count = told[key];
     return count !== undefined && isCount(count) ? [[key, count] as const] : [];
   });
-  const cost = cost_usd !== undefined && cost_usd >= 0 && cost_usd <= MOST_USD ? { cost_usd } : {};
+  const cost = cost_usd !== undefined && cost_usd >= 0 && cost_usd <= MAX_USD ? { cost_usd } : {};
   return { ...Object.fromEntries(counts), ...cost };
 }
 

@@ -6,7 +6,7 @@ import { localize } from "../words.ts";
 import { annotation } from "./workflow-command.ts";
 
 /** GitHub shows so many annotations of a level in a step. */
-const MOST = 10;
+const MAX_ANNOTATIONS = 10;
 
 type Naming = Pick<Output, "program" | "anywhere">;
 
@@ -22,8 +22,8 @@ export function annotationsFor(naming: Naming, ending: Ending): string[] {
   ];
   const stopped = outcome === undefined && failure === undefined && message !== undefined;
   return [
-    ...troubles.slice(0, MOST),
-    ...needs.slice(0, MOST).map(([id, one]) => needAnnotation(naming, id, one)),
+    ...troubles.slice(0, MAX_ANNOTATIONS),
+    ...needs.slice(0, MAX_ANNOTATIONS).map(([id, one]) => needAnnotation(naming, id, one)),
     ...(stopped ? [annotation("notice", sessionState(ending), localize(naming, message))] : []),
   ];
 }

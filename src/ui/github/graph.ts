@@ -2,7 +2,7 @@ import { clipped } from "../display.ts";
 import type { TicketLine } from "../reporter.ts";
 
 /** A larger graph is not legible in a summary. */
-const MOST_TICKETS = 60;
+const MAX_TICKETS = 60;
 
 const LABEL_WIDTH = 40;
 
@@ -14,7 +14,7 @@ export function mermaidLines(tickets: readonly TicketLine[]): string[] {
   const edges = tickets.flatMap(({ ticket_id, dependencies = [] }) =>
     dependencies.flatMap((id) => (nodes.has(id) ? [`  ${nodes.get(id)} --> ${nodes.get(ticket_id)}`] : [])),
   );
-  if (edges.length === 0 || tickets.length > MOST_TICKETS) return [];
+  if (edges.length === 0 || tickets.length > MAX_TICKETS) return [];
   const coloured = Object.entries(COLOURS).filter(([status]) => tickets.some((ticket) => ticket.status === status));
   return [
     "flowchart LR",

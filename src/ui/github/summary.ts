@@ -9,7 +9,7 @@ import { mermaidLines } from "./graph.ts";
 import { markdownCode, markdownText } from "./markdown.ts";
 
 /** More rows make the summary of a job too long for GitHub. */
-const MOST_TICKETS = 200;
+const MAX_TICKETS = 200;
 
 const TEXT_WIDTH = 400;
 const CELL_WIDTH = 120;
@@ -55,12 +55,12 @@ function needLine(waiting: Waiting): string {
 function tableLines({ presentation, tickets }: Ending): string[] {
   if (tickets.length === 0) return [];
   const { subjectName, statementName } = presentation;
-  const hidden = tickets.length - MOST_TICKETS;
+  const hidden = tickets.length - MAX_TICKETS;
   return [
     "",
     `| ${[subjectName, "state", "owner", "attempts", "used", statementName ?? "what"].join(" | ")} |`,
     "|---|---|---|--:|---|---|",
-    ...tickets.slice(0, MOST_TICKETS).map(rowOf),
+    ...tickets.slice(0, MAX_TICKETS).map(rowOf),
     ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${subjectName}`)}`] : []),
   ];
 }

@@ -3,7 +3,7 @@ import { folded } from "../../lib/text-layout.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { safeLine, safeText, wrapped } from "../display.ts";
 import { localTime } from "../timeline.ts";
-import { ends, type Line, own, span } from "../tui/line.ts";
+import { justified, type Line, trusted, untrusted } from "../tui/line.ts";
 import { MARKS } from "./scrubber.ts";
 import type { Entry } from "./tape.ts";
 
@@ -34,42 +34,42 @@ const JSON_SHOWN = 200_000;
 /** Who says what to whom, when, about which ticket. `before`: the sequence of the record before it. */
 export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: number, columns: number): Line {
   const { sequence, at, marker } = entry;
-  const mark = marker === undefined ? [] : [own(`${MARKS[marker].icon} `, MARKS[marker].style)];
-  const start: Line = [own(` #${sequence} `, "bold"), ...mark];
-  const gap = sequence > before + 1 ? [own(`  ${gapWords(before + 1, sequence - 1)}`, "red")] : [];
-  if (stored === undefined) return [...start, span(`${name} cannot be read`, "red"), ...gap];
+  const mark = marker === undefined ? [] : [trusted(`${MARKS[marker].icon} `, MARKS[marker].style)];
+  const start: Line = [trusted(` #${sequence} `, "bold"), ...mark];
+  const gap = sequence > before + 1 ? [trusted(`  ${gapWords(before + 1, sequence - 1)}`, "red")] : [];
+  if (stored === undefined) return [...start, untrusted(`${name} cannot be read`, "red"), ...gap];
   const { source, target, payload_type, version, record } = stored;
   const isNarrow = columns < NARROW;
-  const disposition = record.disposition === "applied" ? [] : [own("  "), span(record.disposition, "yellow")];
+  const disposition = record.disposition === "applied" ? [] : [trusted("  "), untrusted(record.disposition, "yellow")];
   const person = record.actor === undefined ? "" : `  by ${safeLine(record.actor.user)}`;
   const left: Line = [
     ...start,
-    own(isNarrow ? "" : `${localTime(new Date(at))}  `, "dim"),
-    span(`${source} -> ${target}`),
-    own("  "),
-    span(payload_type, "bold"),
-    ...(record.ticket_id === undefined ? [] : [own("  "), span(record.ticket_id, "cyan")]),
-    own(person),
+    trusted(isNarrow ? "" : `${localTime(new Date(at))}  `, "dim"),
+    untrusted(`${source} -> ${target}`),
+    trusted("  "),
+    untrusted(payload_type, "bold"),
+    ...(record.ticket_id === undefined ? [] : [trusted("  "), untrusted(record.ticket_id, "cyan")]),
+    trusted(person),
     ...disposition,
     ...gap,
   ];
   if (isNarrow) return left;
-  return ends(left, [own(` v${safeLine(version)}  ${sizeWords(entry.bytes)} `, "dim")], columns);
+  return justified(left, [trusted(` v${safeLine(version)}  ${sizeWords(entry.bytes)} `, "dim")], columns);
 }
 
 /** What it moved, and the first lines of its payload. */
 export function payloadLines({ resolved }: Envelope, columns: number, rows: number): Line[] {
-  if (resolved === undefined) return [[own("   `v` shows what the file has.", "dim")]];
+  if (resolved === undefined) return [[trusted("   `v` shows what the file has.", "dim")]];
   const width = Math.max(1, columns - 3);
   const lines = movesLines(resolved);
   for (const [key, value] of byWeight(resolved)) {
     if (lines.length > rows) break;
     const shown = typeof value === "string" ? wrapped(`${key}: ${value.slice(0, VALUE_SHOWN)}`, width, 0) : [];
     const texts = shown.length > 0 ? shown.slice(0, LINES_OF_A_VALUE) : [`${safeLine(key)}: ${asJson(value)}`];
-    lines.push(...texts.map((text): Line => [own("   "), own(text)]));
+    lines.push(...texts.map((text): Line => [trusted("   "), trusted(text)]));
   }
   if (lines.length <= rows) return lines;
-  return rows < 2 ? lines.slice(0, rows) : [...lines.slice(0, rows - 1), [own("   … v shows all", "dim")]];
+  return rows < 2 ? lines.slice(0, rows) : [...lines.slice(0, rows - 1), [trusted("   … v shows all", "dim")]];
 }
 
 function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
@@ -78,7 +78,7 @@ function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
     .slice(0, MOVES_SHOWN)
     .map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
   const more = effects.length > MOVES_SHOWN ? `, and ${effects.length - MOVES_SHOWN} more` : "";
-  return [[own("   "), span(`${shown.join(", ")}${more}`, "bold")]];
+  return [[trusted("   "), untrusted(`${shown.join(", ")}${more}`, "bold")]];
 }
 
 /** These say most, and come first. */
@@ -115,9 +115,9 @@ export function jsonLines({ bytes, stored }: Envelope, columns: number): Line[] 
   const lines = safeText(text)
     .split("\n")
     .flatMap((line) => folded(line, Math.max(1, columns - 2)))
-    .map((line): Line => [own(" "), own(line)]);
-  if (bytes === null) return [[own(" The file cannot be read.", "red")]];
-  return whole.length === text.length ? lines : [...lines, [own(" … replay --json shows all", "dim")]];
+    .map((line): Line => [trusted(" "), trusted(line)]);
+  if (bytes === null) return [[trusted(" The file cannot be read.", "red")]];
+  return whole.length === text.length ? lines : [...lines, [trusted(" … replay --json shows all", "dim")]];
 }
 
 function gapWords(from: number, to: number): string {

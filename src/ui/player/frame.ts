@@ -4,11 +4,11 @@ import type { SessionModel } from "../model/model.ts";
 import { ticketsByNeed } from "../model/order.ts";
 import { localMoment } from "../timeline.ts";
 import { bodyLines as dashboardLines, fitting, progressLine, tooSmall } from "../tui/frame.ts";
-import { ends, fitted, type Line, own, rule, span, widthOfLine } from "../tui/line.ts";
-import { filled } from "../tui/list.ts";
-import { elapsed, LEAST, type Scene } from "../tui/scene.ts";
-import type { Said } from "../tui/stories.ts";
-import { FIRST_VIEW, selectedIn, type View } from "../tui/view.ts";
+import { fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "../tui/line.ts";
+import { padded } from "../tui/list.ts";
+import { elapsed, MIN_SIZE, type Scene } from "../tui/scene.ts";
+import type { StoryLine } from "../tui/stories.ts";
+import { INITIAL_VIEW, selectedOf, type View } from "../tui/view.ts";
 import { type Envelope, envelopeHead, jsonLines, payloadLines } from "./envelope.ts";
 import { instantOf, type Player } from "./player.ts";
 import { markerLine, scrubberLine } from "./scrubber.ts";
@@ -24,8 +24,8 @@ export interface PlayerScene {
   readonly presentation: Presentation | undefined;
   /** The session after the record that is shown. */
   readonly model: SessionModel;
-  readonly events: readonly Said[];
-  readonly story: (ticket_id: string) => readonly Said[];
+  readonly events: readonly StoryLine[];
+  readonly story: (ticket_id: string) => readonly StoryLine[];
   readonly envelope: Envelope;
   readonly proof: ProofState;
 }
@@ -41,7 +41,7 @@ const ROOMY_ROWS = 16;
 
 /** The whole screen: `rows` lines, each exactly `columns` wide. Pure. */
 export function playerFrame(scene: PlayerScene, columns: number, rows: number): Line[] {
-  if (columns < LEAST.columns || rows < LEAST.rows) return tooSmall(columns, rows);
+  if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
   const { player, tape } = scene;
   const head = [headLine(scene, columns), scrubberLine(tape, player.place, columns)];
   if (rows >= ROOMY_ROWS) head.push(markerLine(tape, columns), rule(columns));
@@ -54,7 +54,7 @@ export function playerList({ player, model, tape }: PlayerScene): { listed: stri
   const ids = ticketsByNeed(model).map(({ id }) => id);
   return {
     listed: ids,
-    selected: selectedIn({ selected: player.selected ?? tape.entries[player.place]?.ticket }, ids),
+    selected: selectedOf({ selected: player.selected ?? tape.entries[player.place]?.ticket }, ids),
   };
 }
 
@@ -65,10 +65,10 @@ export function playerRows(rows: number): number {
 
 function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
   const { player, envelope } = scene;
-  if (player.page === "help") return filled(helpLines(), rows);
+  if (player.page === "help") return padded(helpLines(), rows);
   if (player.page === "json") {
     const lines = jsonLines(envelope, columns);
-    return filled(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
+    return padded(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
   }
   const below = envelopeLines(scene, columns, Math.max(1, Math.min(10, Math.floor(rows / 4))));
   const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine(scene, columns), needLine(scene)];
@@ -78,7 +78,7 @@ function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
 
 /** The tickets as they were, and what had happened last. */
 function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
-  const view: View = { ...FIRST_VIEW, selected: playerList(scene).selected };
+  const view: View = { ...INITIAL_VIEW, selected: playerList(scene).selected };
   return dashboardLines(dashboardScene(scene), view, columns, rows);
 }
 
@@ -100,27 +100,27 @@ function dashboardScene({ player, tape, presentation, model, events, story }: Pl
 
 function envelopeLines({ player, tape, envelope, proof }: PlayerScene, columns: number, rows: number): Line[] {
   const entry = tape.entries[player.place];
-  if (entry === undefined) return filled([rule(columns)], rows + 2);
+  if (entry === undefined) return padded([rule(columns)], rows + 2);
   const before = tape.sequences[player.place - 1] ?? 0;
   const problems = proof.problems.filter(({ sequence }) => sequence === entry.sequence);
-  const wrong = problems.map(({ what }): Line => [own("   "), span(what, "red")]);
+  const wrong = problems.map(({ what }): Line => [trusted("   "), untrusted(what, "red")]);
   const payload = payloadLines(envelope, columns, rows - wrong.length);
-  return [rule(columns), envelopeHead(entry, envelope, before, columns), ...filled([...wrong, ...payload], rows)];
+  return [rule(columns), envelopeHead(entry, envelope, before, columns), ...padded([...wrong, ...payload], rows)];
 }
 
 function headLine({ player, tape, name, proof }: PlayerScene, columns: number): Line {
   const { place, playing, speed } = player;
   const total = tape.sequences.length;
   const read = isComplete(tape) ? "" : `reading ${Math.floor((tape.entries.length / total) * 100)} %  `;
-  const right: Line = [own(read, "dim"), own(`${place + 1}/${total}  `), ...proofWords(proof)];
+  const right: Line = [trusted(read, "dim"), trusted(`${place + 1}/${total}  `), ...proofWords(proof)];
   const state = playing ? `▶ ${speedWords(speed)}` : `‖ ${speedWords(speed)}`;
   const title: Line = [
-    own(" REPLAY ", "bold"),
-    own(`${safeLine(name)}  `),
-    own(`${state}  `, playing ? "green" : "yellow"),
+    trusted(" REPLAY ", "bold"),
+    trusted(`${safeLine(name)}  `),
+    trusted(`${state}  `, playing ? "green" : "yellow"),
   ];
   const space = columns - widthOfLine(title) - widthOfLine(right) - 1;
-  return ends([...title, own(fitting(timeWords(player, tape), space))], right, columns);
+  return justified([...title, trusted(fitting(timeWords(player, tape), space))], right, columns);
 }
 
 function timeWords(player: Player, tape: Tape): string[] {
@@ -139,25 +139,25 @@ function speedWords(speed: number): string {
 function proofWords({ state, problems }: ProofState): Line {
   switch (state) {
     case "proving":
-      return [own("verifying… ", "dim")];
+      return [trusted("verifying… ", "dim")];
     case "ok":
-      return [own("verified ", "green")];
+      return [trusted("verified ", "green")];
     case "open":
-      return [own("verified so far, not closed ", "yellow")];
+      return [trusted("verified so far, not closed ", "yellow")];
     case "failed":
-      return [own(`NOT VERIFIED, ${problems.length} wrong `, "red")];
+      return [trusted(`NOT VERIFIED, ${problems.length} wrong `, "red")];
     case "none":
-      return [own("not verified ", "dim")];
+      return [trusted("not verified ", "dim")];
   }
 }
 
 /** What needed a person at that instant. */
 function needLine({ model }: PlayerScene): Line {
   const [ask] = model.asks.values();
-  if (ask === undefined) return [own("   nothing needs a person", "dim")];
+  if (ask === undefined) return [trusted("   nothing needs a person", "dim")];
   const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
   const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
-  return [own(" ? ", "yellow"), span(`${who}${ask.text}${more}`, "yellow")];
+  return [trusted(" ? ", "yellow"), untrusted(`${who}${ask.text}${more}`, "yellow")];
 }
 
 const PROMPTS = {
@@ -171,13 +171,13 @@ function footLine({ player }: PlayerScene, columns: number): Line {
   const { typing, notice, filter, page, playing } = player;
   if (typing)
     return [
-      own(` ${PROMPTS[typing.what]}: `, "bold"),
-      own(safeLine(typing.text)),
-      own("▏"),
-      own("   ⏎ ok  Esc back", "dim"),
+      trusted(` ${PROMPTS[typing.what]}: `, "bold"),
+      trusted(safeLine(typing.text)),
+      trusted("▏"),
+      trusted("   ⏎ ok  Esc back", "dim"),
     ];
-  if (notice !== undefined) return [own(" "), span(notice, "yellow")];
-  const only: Line = filter === "" ? [] : [own(` only "${safeLine(filter)}" `, "yellow")];
+  if (notice !== undefined) return [trusted(" "), untrusted(notice, "yellow")];
+  const only: Line = filter === "" ? [] : [trusted(` only "${safeLine(filter)}" `, "yellow")];
   const keys = {
     state: [
       playing ? "space pause" : "space play",
@@ -195,7 +195,7 @@ function footLine({ player }: PlayerScene, columns: number): Line {
     json: ["↑↓ scroll", "←→ step", "v back", "q leave"],
     help: ["Esc back", "q leave"],
   }[page];
-  return [...only, own(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
+  return [...only, trusted(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
 }
 
 function helpLines(): Line[] {
@@ -214,5 +214,5 @@ function helpLines(): Line[] {
     ["v ⏎", "the record as it is stored"],
     ["q Ctrl-C", "leave"],
   ];
-  return lines.map(([key, text]): Line => [own(` ${key.padEnd(16)}`, "bold"), own(text)]);
+  return lines.map(([key, text]): Line => [trusted(` ${key.padEnd(16)}`, "bold"), trusted(text)]);
 }

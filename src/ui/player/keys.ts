@@ -1,20 +1,20 @@
-import { edited, type Key, STEPS } from "../tui/view.ts";
+import { editText, type Key, STEPS } from "../tui/view.ts";
 import { momentOf } from "./moment.ts";
-import { FIRST_PLAYER, LEAST_SPEED, MOST_SPEED, type Player, went } from "./player.ts";
+import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
 
 /** What a key has the player's screen do. */
-export type PlayerDeed =
+export type PlayerAction =
   | { readonly do: "leave" | "suspend" }
   | { readonly do: "find"; readonly text: string; readonly from: number; readonly by: 1 | -1 };
 
-export interface PlayerKeyed {
+export interface PlayerKeyResult {
   readonly player: Player;
-  readonly deed?: PlayerDeed | undefined;
+  readonly action?: PlayerAction | undefined;
 }
 
 /** What keys need to know of what is shown. */
-export interface PlayerShown {
+export interface PlayerKeyContext {
   /** The ids of the tickets in the list, in their order, and the one that is selected now. */
   readonly listed: readonly string[];
   readonly selected: string | undefined;
@@ -22,34 +22,39 @@ export interface PlayerShown {
   readonly rows: number;
 }
 
-/** What a key does. Pure: the screen carries out the deed. */
-export function playerKeyed(before: Player, key: Key, tape: Tape, shown: PlayerShown): PlayerKeyed {
+/** What a key does. Pure: the screen carries out the action. */
+export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: PlayerKeyContext): PlayerKeyResult {
   const player = { ...before, notice: undefined };
   if (key.ctrl === true) {
-    if (key.name === "c") return { player, deed: { do: "leave" } };
-    return key.name === "z" ? { player, deed: { do: "suspend" } } : { player };
+    if (key.name === "c") return { player, action: { do: "leave" } };
+    return key.name === "z" ? { player, action: { do: "suspend" } } : { player };
   }
-  if (player.typing) return typed(player, player.typing, key, tape);
-  return moved(player, key, tape, shown) ?? paged(player, key, shown);
+  if (player.typing) return typeKey(player, player.typing, key, tape);
+  return moveKey(player, key, tape, shown) ?? pageKey(player, key, shown);
 }
 
 /** A search has ended. */
-export function found(player: Player, tape: Tape, place: number | undefined): Player {
+export function afterSearch(player: Player, tape: Tape, place: number | undefined): Player {
   const notice = place === undefined ? `Nothing more has ${JSON.stringify(player.find)}.` : undefined;
-  return { ...(place === undefined ? player : halted(player, tape, place)), notice };
+  return { ...(place === undefined ? player : stopAt(player, tape, place)), notice };
 }
 
 /** Pasted text goes where text is typed, and is no key anywhere else. */
-export function pastedInto(player: Player, text: string): Player {
+export function handlePlayerPaste(player: Player, text: string): Player {
   const { typing } = player;
   return typing === undefined
     ? player
     : { ...player, typing: { ...typing, text: typing.text + text.replace(/\s+/g, " ") } };
 }
 
-function typed(player: Player, { what, text }: NonNullable<Player["typing"]>, { name }: Key, tape: Tape): PlayerKeyed {
+function typeKey(
+  player: Player,
+  { what, text }: NonNullable<Player["typing"]>,
+  { name }: Key,
+  tape: Tape,
+): PlayerKeyResult {
   if (name === "escape") return { player: { ...player, typing: undefined } };
-  if (name !== "return") return { player: { ...player, typing: { what, text: edited(text, name) } } };
+  if (name !== "return") return { player: { ...player, typing: { what, text: editText(text, name) } } };
   const ended = { ...player, typing: undefined };
   const words = text.trim();
   switch (what) {
@@ -59,15 +64,15 @@ function typed(player: Player, { what, text }: NonNullable<Player["typing"]>, { 
       if (words === "") return { player: ended };
       return {
         player: { ...ended, find: words, playing: false },
-        deed: { do: "find", text: words, from: player.place, by: 1 },
+        action: { do: "find", text: words, from: player.place, by: 1 },
       };
     case "record":
-      if (/^\d+$/.test(words)) return { player: halted(ended, tape, placeOf(tape, Number(words))) };
+      if (/^\d+$/.test(words)) return { player: stopAt(ended, tape, placeOf(tape, Number(words))) };
       return { player: { ...ended, notice: "A record's number is a whole number." } };
     case "time": {
       const [first] = tape.entries;
       const at = momentOf(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
-      if (at !== undefined) return { player: { ...went(ended, tape, { at }), playing: false } };
+      if (at !== undefined) return { player: { ...goTo(ended, tape, { at }), playing: false } };
       return { player: { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." } };
     }
   }
@@ -80,15 +85,15 @@ function filtered(player: Player, filter: string, tape: Tape): Player {
   const place = step(now, tape, 1) ?? step(now, tape, -1);
   return place === undefined
     ? { ...now, notice: "No record that was read has these words." }
-    : halted(now, tape, place);
+    : stopAt(now, tape, place);
 }
 
 /** Goes through the log; undefined if the key is for something else. */
-function moved(player: Player, { name }: Key, tape: Tape, { rows }: PlayerShown): PlayerKeyed | undefined {
-  const to = (place: number | undefined, none: string): PlayerKeyed =>
+function moveKey(player: Player, { name }: Key, tape: Tape, { rows }: PlayerKeyContext): PlayerKeyResult | undefined {
+  const to = (place: number | undefined, none: string): PlayerKeyResult =>
     place === undefined
       ? { player: { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." } }
-      : { player: halted(player, tape, place) };
+      : { player: stopAt(player, tape, place) };
   const last = tape.sequences.length - 1;
   if (/^\d$/.test(name)) return to(Math.round((last * Number(name)) / 10), "");
   switch (name) {
@@ -96,10 +101,10 @@ function moved(player: Player, { name }: Key, tape: Tape, { rows }: PlayerShown)
       return { player: toggled(player, tape) };
     case "+":
     case "=":
-      return { player: { ...player, speed: Math.min(MOST_SPEED, player.speed * 2) } };
+      return { player: { ...player, speed: Math.min(MAX_SPEED, player.speed * 2) } };
     case "-":
     case "_":
-      return { player: { ...player, speed: Math.max(LEAST_SPEED, player.speed / 2) } };
+      return { player: { ...player, speed: Math.max(MIN_SPEED, player.speed / 2) } };
     case "right":
       return to(step(player, tape, 1), "There is no later record.");
     case "left":
@@ -117,7 +122,10 @@ function moved(player: Player, { name }: Key, tape: Tape, { rows }: PlayerShown)
     case "N": {
       if (player.find === "") return { player: { ...player, notice: "Search for a text first: /" } };
       const by = name === "n" ? 1 : -1;
-      return { player: { ...player, playing: false }, deed: { do: "find", text: player.find, from: player.place, by } };
+      return {
+        player: { ...player, playing: false },
+        action: { do: "find", text: player.find, from: player.place, by },
+      };
     }
     case "pageup":
     case "pagedown":
@@ -128,7 +136,7 @@ function moved(player: Player, { name }: Key, tape: Tape, { rows }: PlayerShown)
   }
 }
 
-function paged(player: Player, { name }: Key, { listed, selected, rows }: PlayerShown): PlayerKeyed {
+function pageKey(player: Player, { name }: Key, { listed, selected, rows }: PlayerKeyContext): PlayerKeyResult {
   const by = STEPS[name]?.(rows);
   if (by !== undefined && player.page === "json")
     return { player: { ...player, scroll: Math.max(0, player.scroll + by) } };
@@ -147,30 +155,30 @@ function paged(player: Player, { name }: Key, { listed, selected, rows }: Player
     case "escape":
       return escaped(player);
     case "q":
-      return { player, deed: { do: "leave" } };
+      return { player, action: { do: "leave" } };
     default:
       return { player };
   }
 }
 
 /** Leaves what was opened last; with nothing open, the player. */
-function escaped(player: Player): PlayerKeyed {
+function escaped(player: Player): PlayerKeyResult {
   if (player.page !== "state") return { player: { ...player, page: "state", scroll: 0 } };
   if (player.selected !== undefined) return { player: { ...player, selected: undefined } };
   if (player.filter !== "") return { player: { ...player, filter: "" } };
-  return { player, deed: { do: "leave" } };
+  return { player, action: { do: "leave" } };
 }
 
 /** At the end it begins again. */
 function toggled(player: Player, tape: Tape): Player {
   if (player.playing) return { ...player, playing: false };
   const isAtEnd = player.place === tape.sequences.length - 1;
-  const { shown_ms } = FIRST_PLAYER;
-  return { ...(isAtEnd ? went(player, tape, { place: 0 }) : player), playing: true, shown_ms };
+  const { shown_ms } = INITIAL_PLAYER;
+  return { ...(isAtEnd ? goTo(player, tape, { place: 0 }) : player), playing: true, shown_ms };
 }
 
-function halted(player: Player, tape: Tape, place: number): Player {
-  return { ...went(player, tape, { place }), playing: false };
+function stopAt(player: Player, tape: Tape, place: number): Player {
+  return { ...goTo(player, tape, { place }), playing: false };
 }
 
 function step(

@@ -2,13 +2,13 @@ import { setImmediate as others, setTimeout as delay } from "node:timers/promise
 import type { Presentation } from "../../kernel/presentation.ts";
 import type { Terminal } from "../terminal.ts";
 import type { openScreen, Screen } from "../tui/screen.tsx";
-import type { Said } from "../tui/stories.ts";
+import type { StoryLine } from "../tui/stories.ts";
 import { suspendJob } from "../tui/suspend.ts";
 import type { Key } from "../tui/view.ts";
 import type { Envelope } from "./envelope.ts";
 import { playerFrame, playerList, playerRows, type PlayerScene, type ProofState } from "./frame.ts";
-import { found, type PlayerDeed, playerKeyed, pastedInto } from "./keys.ts";
-import { type Player, played, readOn } from "./player.ts";
+import { afterSearch, handlePlayerKey, handlePlayerPaste, type PlayerAction } from "./keys.ts";
+import { advance, afterRead, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
 import { isComplete, matches } from "./tape.ts";
 
@@ -45,7 +45,7 @@ export class PlayerScreen {
   #looked = performance.now();
   /** The latest search. */
   #search: AbortController | undefined;
-  #shown: Shown | undefined;
+  #shown: Snapshot | undefined;
 
   constructor(parts: PlayerParts) {
     this.#parts = parts;
@@ -56,7 +56,7 @@ export class PlayerScreen {
   async run(enough: AbortSignal): Promise<Player> {
     const { proof } = this.#parts;
     const ended = AbortSignal.any([enough, this.#left.signal]);
-    this.#readOn();
+    this.#readMore();
     this.#openScreen = (await import("../tui/screen.tsx")).openScreen;
     this.#open();
     void proof.then((proved) => this.#change(() => (this.#proof = proved)));
@@ -78,15 +78,15 @@ export class PlayerScreen {
   async #read(ended: AbortSignal): Promise<void> {
     const { recording } = this.#parts;
     while (!isComplete(recording.tape) && !ended.aborted) {
-      this.#readOn();
+      this.#readMore();
       await others();
     }
   }
 
-  #readOn(): void {
+  #readMore(): void {
     const { recording } = this.#parts;
-    recording.readOn(SLICE_MS);
-    this.#change(() => (this.#player = readOn(this.#player, recording.tape)));
+    recording.readMore(SLICE_MS);
+    this.#change(() => (this.#player = afterRead(this.#player, recording.tape)));
   }
 
   #open(): void {
@@ -98,7 +98,7 @@ export class PlayerScreen {
       stdin: input,
       frame: (columns, rows) => playerFrame(this.#scene(), columns, rows),
       onKey: (key) => this.#key(key),
-      onText: (text) => this.#change(() => (this.#player = pastedInto(this.#player, text))),
+      onText: (text) => this.#change(() => (this.#player = handlePlayerPaste(this.#player, text))),
     });
   }
 
@@ -110,7 +110,7 @@ export class PlayerScreen {
   #tick(): void {
     const now = performance.now();
     if (this.#player.playing && this.#screen !== undefined)
-      this.#change(() => (this.#player = played(this.#player, this.#parts.recording.tape, now - this.#looked)));
+      this.#change(() => (this.#player = advance(this.#player, this.#parts.recording.tape, now - this.#looked)));
     this.#looked = now;
     if (!this.#isChanged) return;
     this.#isChanged = false;
@@ -126,15 +126,15 @@ export class PlayerScreen {
     this.#search?.abort();
     const { recording, terminal } = this.#parts;
     const shown = { ...playerList(this.#scene()), rows: playerRows(terminal.out.stream.rows) };
-    const { player, deed } = playerKeyed(this.#player, key, recording.tape, shown);
+    const { player, action } = handlePlayerKey(this.#player, key, recording.tape, shown);
     this.#player = player;
     this.#isChanged = false;
-    if (deed) this.#carryOut(deed);
+    if (action) this.#carryOut(action);
     this.#screen?.draw();
   }
 
-  #carryOut(deed: PlayerDeed): void {
-    switch (deed.do) {
+  #carryOut(action: PlayerAction): void {
+    switch (action.do) {
       case "leave":
         return this.#left.abort();
       case "suspend":
@@ -143,12 +143,12 @@ export class PlayerScreen {
       case "find":
         this.#player = { ...this.#player, notice: "Searching …" };
         this.#search = new AbortController();
-        void this.#find(deed, this.#search.signal);
+        void this.#find(action, this.#search.signal);
     }
   }
 
   /** Looks through the records' files; any key ends it. */
-  async #find({ text, from, by }: Extract<PlayerDeed, { do: "find" }>, ended: AbortSignal): Promise<void> {
+  async #find({ text, from, by }: Extract<PlayerAction, { do: "find" }>, ended: AbortSignal): Promise<void> {
     const { recording } = this.#parts;
     let place: number | undefined = from + by;
     let until = performance.now() + SLICE_MS;
@@ -165,15 +165,15 @@ export class PlayerScreen {
       if (isOver) place = undefined;
       else if (entry !== undefined) place += by;
     }
-    this.#change(() => (this.#player = found(this.#player, recording.tape, place)));
+    this.#change(() => (this.#player = afterSearch(this.#player, recording.tape, place)));
   }
 
   #scene(): PlayerScene {
     const { recording, name, presentation } = this.#parts;
     const { place } = this.#player;
-    if (this.#shown?.place !== place) this.#shown = shownAt(recording, place);
+    if (this.#shown?.place !== place) this.#shown = snapshotAt(recording, place);
     const { events, stories, envelope } = this.#shown;
-    const story = (ticket_id: string): readonly Said[] => {
+    const story = (ticket_id: string): readonly StoryLine[] => {
       const told = stories.get(ticket_id) ?? recording.storyAt(place, ticket_id);
       stories.set(ticket_id, told);
       return told;
@@ -194,14 +194,14 @@ export class PlayerScreen {
 }
 
 /** What was read for a place. */
-interface Shown {
+interface Snapshot {
   readonly place: number;
   readonly envelope: Envelope;
-  readonly events: readonly Said[];
-  readonly stories: Map<string, readonly Said[]>;
+  readonly events: readonly StoryLine[];
+  readonly stories: Map<string, readonly StoryLine[]>;
 }
 
-function shownAt(recording: Recording, place: number): Shown {
+function snapshotAt(recording: Recording, place: number): Snapshot {
   const { bytes, record: stored } = recording.read(place);
   const resolved = stored && recording.resolved(stored);
   const envelope = { name: recording.name(place), bytes, stored, resolved };

@@ -28,7 +28,7 @@ export interface Player {
 /** A place, or the last one up to an instant, in ms since 1970. */
 export type Goal = { readonly place: number } | { readonly at: number };
 
-export const FIRST_PLAYER: Player = {
+export const INITIAL_PLAYER: Player = {
   place: 0,
   playing: false,
   speed: 1,
@@ -46,14 +46,14 @@ export const FIRST_PLAYER: Player = {
 /** A longer pause of the session is shown so long, in ms. */
 const IDLE_MS = 2_000;
 
-export const LEAST_SPEED = 1 / 8;
-export const MOST_SPEED = 1_024;
+export const MIN_SPEED = 1 / 8;
+export const MAX_SPEED = 1_024;
 
 /** So many records are played in one step. */
-const MOST_STEPS = 2_000;
+const MAX_STEPS = 2_000;
 
 /** Goes to a record; to one that is not read yet as soon as it is. */
-export function went(player: Player, tape: Tape, goal: Goal): Player {
+export function goTo(player: Player, tape: Tape, goal: Goal): Player {
   const place = "place" in goal ? goal.place : placeAt(tape, goal.at);
   const isRead = place !== undefined && place < tape.entries.length;
   if (!isRead) return { ...player, goal };
@@ -61,16 +61,16 @@ export function went(player: Player, tape: Tape, goal: Goal): Player {
 }
 
 /** More of the log was read. */
-export function readOn(player: Player, tape: Tape): Player {
-  return player.goal === undefined ? player : went(player, tape, player.goal);
+export function afterRead(player: Player, tape: Tape): Player {
+  return player.goal === undefined ? player : goTo(player, tape, player.goal);
 }
 
 /** Time has passed, in ms: what was recorded in it, by the speed, is played. */
-export function played(player: Player, tape: Tape, elapsed_ms: number): Player {
+export function advance(player: Player, tape: Tape, elapsed_ms: number): Player {
   if (!player.playing || player.goal !== undefined) return player;
   let { place } = player;
   let shown_ms = player.shown_ms + elapsed_ms;
-  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+  for (let steps = 0; steps < MAX_STEPS; steps += 1) {
     const next = nextPlace(tape, place, 1, (entry) => matches(entry, player.filter));
     if (next === undefined) {
       if (isComplete(tape) && !tape.grows)

@@ -6,7 +6,7 @@ import { resolverOf } from "../../runtime/resolved-records.ts";
 import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
-import type { Said } from "../tui/stories.ts";
+import type { StoryLine } from "../tui/stories.ts";
 import type { Span } from "./moment.ts";
 import { States } from "./states.ts";
 import { type Entry, entryOf, isComplete, type Tape } from "./tape.ts";
@@ -75,7 +75,7 @@ export class Recording {
   }
 
   /** Reads on for so long, in ms. */
-  readOn(ms: number): void {
+  readMore(ms: number): void {
     const until = performance.now() + ms;
     while (!isComplete(this.tape) && performance.now() < until) {
       const place = this.#entries.length;
@@ -131,20 +131,20 @@ export class Recording {
   }
 
   /** What happened last before and at a place, oldest first. */
-  eventsAt(place: number): Said[] {
+  eventsAt(place: number): StoryLine[] {
     const places = Array.from({ length: RECORDS_TOLD }, (_, index) => place - RECORDS_TOLD + 1 + index);
     return this.#told(places.filter((one) => one >= 0));
   }
 
   /** The same of a ticket. */
-  storyAt(place: number, ticket_id: string): Said[] {
+  storyAt(place: number, ticket_id: string): StoryLine[] {
     const places: number[] = [];
     for (let one = place; one >= 0 && places.length < RECORDS_TOLD; one -= 1)
       if (this.#entries[one]?.ticket === ticket_id) places.push(one);
     return this.#told(places.reverse()).filter(({ ticket }) => ticket === ticket_id);
   }
 
-  #told(places: readonly number[]): Said[] {
+  #told(places: readonly number[]): StoryLine[] {
     const formatter = new RecordFormatter();
     return places.flatMap((place) => {
       const { record } = this.read(place);

@@ -1,4 +1,4 @@
-import { type Line, own } from "../tui/line.ts";
+import { type Line, trusted } from "../tui/line.ts";
 import type { Style } from "../terminal.ts";
 import type { Marker, Tape } from "./tape.ts";
 
@@ -19,12 +19,12 @@ export function scrubberLine({ sequences, entries }: Tape, place: number, column
   const read = columnOf(entries.length - 1, sequences.length, width);
   const dots = Math.max(0, width - 1 - Math.max(at, read));
   return [
-    own(" ├", "dim"),
-    own("─".repeat(at), "dim"),
-    own("●", "bold"),
-    own("─".repeat(Math.max(0, width - at - 1 - dots)), "dim"),
-    own(" ".repeat(dots)),
-    own("┤", "dim"),
+    trusted(" ├", "dim"),
+    trusted("─".repeat(at), "dim"),
+    trusted("●", "bold"),
+    trusted("─".repeat(Math.max(0, width - at - 1 - dots)), "dim"),
+    trusted(" ".repeat(dots)),
+    trusted("┤", "dim"),
   ];
 }
 
@@ -39,8 +39,8 @@ export function markerLine({ sequences, entries }: Tape, columns: number): Line 
     if (other === undefined || RANKS.indexOf(marker) < RANKS.indexOf(other)) shown[column] = marker;
   }
   return [
-    own("  "),
-    ...shown.map((marker) => (marker === undefined ? own(" ") : own(MARKS[marker].icon, MARKS[marker].style))),
+    trusted("  "),
+    ...shown.map((marker) => (marker === undefined ? trusted(" ") : trusted(MARKS[marker].icon, MARKS[marker].style))),
   ];
 }
 

@@ -13,7 +13,7 @@ interface State {
 const EVERY = 250;
 
 /** All copies have so many tickets together, at most; a copy itself counts like some tickets. */
-const MOST_TICKETS = 100_000;
+const MAX_TICKETS = 100_000;
 const COPY = 50;
 
 /** So many records before a place that is gone back to, another copy is kept. */
@@ -72,7 +72,7 @@ export class States {
   #copy(): void {
     this.#copies.push(copied(this.#newest));
     this.#weight += weightOf(this.#newest);
-    while (this.#weight > MOST_TICKETS && this.#copies.length > 1) {
+    while (this.#weight > MAX_TICKETS && this.#copies.length > 1) {
       this.#every *= 2;
       this.#copies = this.#copies.filter((copy) => (copy.place + 1) % this.#every === 0);
       this.#weight = this.#copies.reduce((sum, copy) => sum + weightOf(copy), 0);

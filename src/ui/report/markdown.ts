@@ -13,7 +13,7 @@ export const MARKDOWN_MARK = "<!-- bosun report -->";
 const LONGEST_OUTPUT = 2_000;
 
 /** A graph of more tickets is not drawn: nobody could read it. */
-const MOST_NODES = 60;
+const MAX_NODES = 60;
 
 /** A report as Markdown, line by line with line feeds. Foreign text in it is only text: it makes no markup. */
 export function* markdownReport(report: SessionReport): IterableIterator<string> {
@@ -72,7 +72,7 @@ function graphLines({ session }: SessionReport): string[] {
   const edges = tickets.flatMap(({ depends_on }, index) =>
     depends_on.flatMap((before) => (places.has(before) ? [`  n${places.get(before)} --> n${index}`] : [])),
   );
-  if (edges.length === 0 || tickets.length > MOST_NODES) return [];
+  if (edges.length === 0 || tickets.length > MAX_NODES) return [];
   const nodes = tickets.map(({ id }, index) => `  n${index}["${id.replace(/[^\w .-]/g, "_")}"]`);
   return ["## Dependencies", "", "```mermaid", "graph LR", ...nodes, ...edges, "```"];
 }

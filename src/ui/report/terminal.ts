@@ -10,7 +10,7 @@ import { chartLines } from "./chart.ts";
 import type { Tone } from "./tone.ts";
 
 /** How many entries of a section are shown. The other forms have all. */
-const MOST = 40;
+const MAX_LINES = 40;
 
 /** The columns of what was verified. */
 const PROOF_NAMES = 13;
@@ -45,7 +45,7 @@ export function terminalReport(report: SessionReport, out: Output): string[] {
 
 function section(out: Output, title: string, lines: readonly string[]): string[] {
   if (lines.length === 0) return [];
-  const shown = lines.slice(0, MOST);
+  const shown = lines.slice(0, MAX_LINES);
   const hidden = lines.length - shown.length;
   const more = hidden === 0 ? [] : [out.style("dim", `  and ${counted(hidden, "more line")}`)];
   return ["", out.style("bold", title), ...shown, ...more];

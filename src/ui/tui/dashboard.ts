@@ -15,9 +15,9 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import { dashboardFrame, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { openScreen, Screen } from "./screen.tsx";
-import { printed, printedBefore, Stories } from "./stories.ts";
+import { outputBefore, outputLine, Stories } from "./stories.ts";
 import { suspendJob } from "./suspend.ts";
-import { type Deed, FIRST_VIEW, type Key, keyed, pasted, type Steer, type View } from "./view.ts";
+import { type Action, handleKey, handlePaste, INITIAL_VIEW, type Key, type SessionAction, type View } from "./view.ts";
 
 /** How often what has changed is drawn, in ms. Clocks on the screen move once a second. */
 const DRAW_MS = 100;
@@ -36,7 +36,7 @@ export interface Steering {
   /** Asks everything that waits, about this ticket first, on the normal screen. Settles when the screen is free again. */
   answer(ticket_id: string | undefined): Promise<void>;
   /** Gives a command. Settles with what to tell the person. */
-  command(deed: Steer): Promise<string>;
+  command(action: SessionAction): Promise<string>;
 }
 
 export interface DashboardParts {
@@ -59,7 +59,7 @@ export class Dashboard implements Reporter {
   readonly #formatter = new RecordFormatter();
   #opening: Opening | undefined;
   #presentation: Presentation | undefined;
-  #view: View = FIRST_VIEW;
+  #view: View = INITIAL_VIEW;
   #screen: Screen | undefined;
   #openScreen: typeof openScreen | undefined;
   #drawing: NodeJS.Timeout | undefined;
@@ -83,7 +83,7 @@ export class Dashboard implements Reporter {
     this.#opening = opening;
     collectEarly();
     for (const turn of this.#model.turns.values())
-      for (const said of printedBefore(opening.output, turn)) this.#stories.addTo(said);
+      for (const line of outputBefore(opening.output, turn)) this.#stories.addTo(line);
     // Ink takes as long to load as everything else together, and other reporters do without it.
     void import("./screen.tsx").then((loaded) => {
       this.#openScreen = loaded.openScreen;
@@ -99,7 +99,7 @@ export class Dashboard implements Reporter {
         this.#apply(event.sequence, event.record);
         return;
       case "console":
-        this.#stories.addTo(printed(event, Date.now()));
+        this.#stories.addTo(outputLine(event, Date.now()));
         return;
       case "warning":
         this.notice(event.text);
@@ -174,7 +174,7 @@ export class Dashboard implements Reporter {
       stdin: input,
       frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
       onKey: (key) => this.#key(key),
-      onText: (text) => this.#look(pasted(this.#view, text)),
+      onText: (text) => this.#look(handlePaste(this.#view, text)),
     });
   }
 
@@ -212,7 +212,7 @@ export class Dashboard implements Reporter {
 
   #key(key: Key): void {
     const scene = this.#scene();
-    const { view, deed } = keyed(this.#view, key, {
+    const { view, action } = handleKey(this.#view, key, {
       listed: selectable(scene, this.#view),
       paused: this.#model.paused,
       rows: pageRows(this.#parts.terminal.out.stream.rows),
@@ -220,7 +220,7 @@ export class Dashboard implements Reporter {
       retries: scene.presentation?.retries === true,
     });
     this.#look(view);
-    if (deed) this.#carryOut(deed);
+    if (action) this.#carryOut(action);
   }
 
   #look(view: View): void {
@@ -242,9 +242,9 @@ export class Dashboard implements Reporter {
     this.notice("Nothing waits for you now.");
   }
 
-  #carryOut(deed: Deed): void {
+  #carryOut(action: Action): void {
     const { steering, detach } = this.#parts;
-    switch (deed.do) {
+    switch (action.do) {
       case "stop":
         // The second signal ends this process, which can say so only on the normal screen.
         if (this.#isStopping) this.#leave();
@@ -259,7 +259,7 @@ export class Dashboard implements Reporter {
       case "answer":
         return this.#answer();
       default:
-        void steering?.command(deed).then((told) => this.notice(told));
+        void steering?.command(action).then((told) => this.notice(told));
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Terminal } from "../terminal.ts";
-import { LEAST } from "./scene.ts";
+import { MIN_SIZE } from "./scene.ts";
 
 /** Why a whole screen is not for this terminal, as a sentence; undefined if it fits. A screen reader is read lines better. */
 export function unfitFor(
@@ -13,6 +13,6 @@ export function unfitFor(
   if ((environment.NO_COLOR ?? "") !== "") return `${screen} is not shown with NO_COLOR.`;
   if (environment.INK_SCREEN_READER === "true") return `${screen} is not shown to a screen reader.`;
   const { columns, rows } = stream;
-  if (columns >= LEAST.columns && rows >= LEAST.rows) return undefined;
-  return `${screen} needs ${LEAST.columns} columns and ${LEAST.rows} rows; this terminal has ${columns} and ${rows}.`;
+  if (columns >= MIN_SIZE.columns && rows >= MIN_SIZE.rows) return undefined;
+  return `${screen} needs ${MIN_SIZE.columns} columns and ${MIN_SIZE.rows} rows; this terminal has ${columns} and ${rows}.`;
 }

@@ -3,12 +3,12 @@ import { safeLine } from "../display.ts";
 import { stateOf } from "../model/model.ts";
 import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
-import { beside, ends, fitted, type Line, own, rule, span, widthOfLine } from "./line.ts";
-import { eventLines, filled, type Listed, listed, listLines } from "./list.ts";
-import { costWords, elapsed, LEAST, type Scene } from "./scene.ts";
+import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
+import { eventLines, listLines, padded, type TicketList, ticketsOf } from "./list.ts";
+import { costWords, elapsed, MIN_SIZE, type Scene } from "./scene.ts";
 import { COUNTED, shownState } from "./states.ts";
 import { ticketLines } from "./ticket.ts";
-import { selectedIn, type View } from "./view.ts";
+import { selectedOf, type View } from "./view.ts";
 
 /** From so many columns on, the selected ticket is shown beside the list. */
 const BESIDE_COLUMNS = 120;
@@ -19,7 +19,7 @@ const PART_OF_LIST = 0.6;
  * too small it says so.
  */
 export function dashboardFrame(scene: Scene, view: View, columns: number, rows: number): Line[] {
-  if (columns < LEAST.columns || rows < LEAST.rows) return tooSmall(columns, rows);
+  if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
   const head = [...headLines(scene, columns), needLine(scene), rule(columns)];
   const space = rows - head.length - 1;
   const lines = [...head, ...bodyLines(scene, view, columns, space), footLine(scene, view, columns)];
@@ -33,16 +33,16 @@ export function pageRows(rows: number): number {
 
 /** The ids that the selection moves through. */
 export function selectable(scene: Scene, view: View): string[] {
-  return view.page === "graph" ? graphOrder(scene.model) : listed(scene, view).map(({ id }) => id);
+  return view.page === "graph" ? graphOrder(scene.model) : ticketsOf(scene, view).map(({ id }) => id);
 }
 
 /** What is between head and foot: the list with what happened last, and on a wide screen a ticket beside it, or another page. */
 export function bodyLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
-  if (view.page === "help") return filled(helpLines(scene), rows);
+  if (view.page === "help") return padded(helpLines(scene), rows);
   if (view.page === "graph") {
-    return graphLines(scene, selectedIn(view, graphOrder(scene.model)), rows);
+    return graphLines(scene, selectedOf(view, graphOrder(scene.model)), rows);
   }
-  const tickets = listed(scene, view);
+  const tickets = ticketsOf(scene, view);
   const ticket = tickets.find(({ id }) => id === view.selected) ?? tickets[0];
   if (view.page === "ticket" && ticket) return ticketLines(scene, ticket, view.scroll, columns, rows);
   const list = { tickets, selected: ticket?.id, filter: view.filter };
@@ -52,7 +52,7 @@ export function bodyLines(scene: Scene, view: View, columns: number, rows: numbe
   return beside(listAndEvents(scene, list, left, rows), right, left);
 }
 
-function listAndEvents(scene: Scene, list: Listed, columns: number, rows: number): Line[] {
+function listAndEvents(scene: Scene, list: TicketList, columns: number, rows: number): Line[] {
   const tickets = scene.model.tickets.size + 1;
   // The events take a third, and more where the list is short; the tickets come first where there is little room.
   const events = rows < 8 ? 0 : Math.max(3, Math.min(Math.floor(rows / 3), 12), rows - Math.max(tickets, 6) - 1);
@@ -65,11 +65,11 @@ function headLines(scene: Scene, columns: number): Line[] {
   const until = closed || stopped ? Date.parse(at) : now;
   const time = opened_at === "" ? "" : elapsed(until - Date.parse(opened_at));
   const title: Line = [
-    own(" bosun ", "bold"),
-    own(`${safeLine(session_id)} `),
-    span(requirement === "" ? model.mode : `"${requirement}"`, "dim"),
+    trusted(" bosun ", "bold"),
+    trusted(`${safeLine(session_id)} `),
+    untrusted(requirement === "" ? model.mode : `"${requirement}"`, "dim"),
   ];
-  return [ends(title, [own(`${time}  ${costWords(spend)} `)], columns), progressLine(scene, columns)];
+  return [justified(title, [trusted(`${time}  ${costWords(spend)} `)], columns), progressLine(scene, columns)];
 }
 
 /** How far the tickets are, with the counts of their states. */
@@ -89,19 +89,19 @@ export function progressLine({ model, presentation }: Pick<Scene, "model" | "pre
     const count = counts.get(status);
     const { icon, style, word } = shownState(status);
     if (count === undefined) return [];
-    return [own(known.has(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
+    return [trusted(known.has(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
   });
   const workers = [...turns.values()].filter(({ role_id }) => roles.get(role_id)?.type !== "manager").length;
   return [
-    own(" "),
-    own("█".repeat(full), "green"),
-    own("▓".repeat(begun), "cyan"),
-    own("░".repeat(Math.max(0, width - full - begun)), "dim"),
-    own(` ${done}/${all} `),
+    trusted(" "),
+    trusted("█".repeat(full), "green"),
+    trusted("▓".repeat(begun), "cyan"),
+    trusted("░".repeat(Math.max(0, width - full - begun)), "dim"),
+    trusted(` ${done}/${all} `),
     ...figures,
-    own(`   ${safeLine(stateOf(model))}`, "bold"),
-    ...(budget.slots === undefined ? [] : [own(`   slots ${workers}/${budget.slots}`, "dim")]),
-    own(budgetWords(budget, spend), "dim"),
+    trusted(`   ${safeLine(stateOf(model))}`, "bold"),
+    ...(budget.slots === undefined ? [] : [trusted(`   slots ${workers}/${budget.slots}`, "dim")]),
+    trusted(budgetWords(budget, spend), "dim"),
   ];
 }
 
@@ -120,7 +120,12 @@ function needLine(scene: Scene): Line {
   const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
   const how = steers ? "[a] answer" : (answer ?? "");
   const kind = ask.kind === "questions" ? "asks: " : "";
-  return [own(" ? ", "yellow"), span(how, "bold"), own("  "), span(`${who}${kind}${ask.text}${more}`, "yellow")];
+  return [
+    trusted(" ? ", "yellow"),
+    untrusted(how, "bold"),
+    trusted("  "),
+    untrusted(`${who}${kind}${ask.text}${more}`, "yellow"),
+  ];
 }
 
 function retries({ steers, presentation }: Scene): boolean {
@@ -128,22 +133,27 @@ function retries({ steers, presentation }: Scene): boolean {
 }
 
 function troubleLine(errors: number, canRetry: boolean): Line {
-  if (errors === 0) return [own("   nothing needs you", "dim")];
+  if (errors === 0) return [trusted("   nothing needs you", "dim")];
   return [
-    own(` x ${counted(errors, "ticket")} in error`, "red"),
-    own(canRetry ? "   [r] tries the selected one again" : "", "dim"),
+    trusted(` x ${counted(errors, "ticket")} in error`, "red"),
+    trusted(canRetry ? "   [r] tries the selected one again" : "", "dim"),
   ];
 }
 
 function footLine(scene: Scene, { page, selected, typing, confirm, filter }: View, columns: number): Line {
-  if (confirm) return [own(` ${confirmWords(confirm)} y yes, any other key no`, "yellow")];
+  if (confirm) return [trusted(` ${confirmWords(confirm)} y yes, any other key no`, "yellow")];
   if (typing) {
     const whom = page === "ticket" ? safeLine(selected ?? "") : "the session";
     const what = typing.what === "filter" ? "filter" : `tell ${whom}`;
-    return [own(` ${what}: `, "bold"), own(safeLine(typing.text)), own("▏"), own("   ⏎ ok  Esc back", "dim")];
+    return [
+      trusted(` ${what}: `, "bold"),
+      trusted(safeLine(typing.text)),
+      trusted("▏"),
+      trusted("   ⏎ ok  Esc back", "dim"),
+    ];
   }
-  if (scene.notice !== undefined) return [own(" "), span(scene.notice, "yellow")];
-  const only = filter === "" || page !== "list" ? [] : [own(` filter "${safeLine(filter)}" `, "yellow")];
+  if (scene.notice !== undefined) return [trusted(" "), untrusted(scene.notice, "yellow")];
+  const only = filter === "" || page !== "list" ? [] : [trusted(` filter "${safeLine(filter)}" `, "yellow")];
   const { steers, detaches, ctrl_c } = scene;
   const leaving = [...(detaches ? ["q detach"] : []), `^C ${ctrl_c === "stops" ? "stop" : "detach"}`];
   const steering = steers ? ["m tell", "p pause", ...(retries(scene) ? ["r retry"] : []), "x cancel"] : [];
@@ -153,7 +163,7 @@ function footLine(scene: Scene, { page, selected, typing, confirm, filter }: Vie
     graph: ["↑↓ select", "⏎ open", "Esc back", ...leaving],
     help: ["Esc back", ...leaving],
   }[page];
-  return [...only, own(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
+  return [...only, trusted(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
 }
 
 /** The first of these words that fit, none of them cut. */
@@ -167,10 +177,10 @@ export function fitting(words: readonly string[], columns: number): string {
   return text;
 }
 
-function confirmWords(deed: NonNullable<View["confirm"]>): string {
-  return "ticket_id" in deed && deed.ticket_id !== undefined
-    ? `${deed.do} ${safeLine(deed.ticket_id)}?`
-    : `${deed.do}?`;
+function confirmWords(action: NonNullable<View["confirm"]>): string {
+  return "ticket_id" in action && action.ticket_id !== undefined
+    ? `${action.do} ${safeLine(action.ticket_id)}?`
+    : `${action.do}?`;
 }
 
 function helpLines(scene: Scene): Line[] {
@@ -199,15 +209,15 @@ function helpLines(scene: Scene): Line[] {
     shownState,
   );
   return [
-    ...lines.map(([key, text]): Line => [own(` ${key.padEnd(20)}`, "bold"), own(text)]),
+    ...lines.map(([key, text]): Line => [trusted(` ${key.padEnd(20)}`, "bold"), trusted(text)]),
     [],
-    [own(" "), ...states.flatMap(({ icon, word, style }): Line => [own(`${icon} ${word}  `, style)])],
-    [own(" The agents' work does not depend on this screen: it may lag, suspend or close.", "dim")],
+    [trusted(" "), ...states.flatMap(({ icon, word, style }): Line => [trusted(`${icon} ${word}  `, style)])],
+    [trusted(" The agents' work does not depend on this screen: it may lag, suspend or close.", "dim")],
   ];
 }
 
 /** The screen of a terminal that is too small. */
 export function tooSmall(columns: number, rows: number): Line[] {
-  const text = `Needs ${LEAST.columns}×${LEAST.rows}, has ${columns}×${rows}. q leaves.`;
-  return filled([[own(text)]], rows).map((line) => fitted(line, columns));
+  const text = `Needs ${MIN_SIZE.columns}×${MIN_SIZE.rows}, has ${columns}×${rows}. q leaves.`;
+  return padded([[trusted(text)]], rows).map((line) => fitted(line, columns));
 }

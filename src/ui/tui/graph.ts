@@ -1,7 +1,7 @@
 import { safeLine } from "../display.ts";
 import type { SessionModel, TicketModel } from "../model/model.ts";
-import { type Line, own, span } from "./line.ts";
-import { filled } from "./list.ts";
+import { type Line, trusted, untrusted } from "./line.ts";
+import { padded } from "./list.ts";
 import type { Scene } from "./scene.ts";
 import { shownState } from "./states.ts";
 
@@ -10,18 +10,18 @@ export function graphLines({ model }: Scene, selected: string | undefined, rows:
   const lines = [...treeOf(model)];
   const place = lines.findIndex(({ ticket }) => ticket.id === selected);
   const first = Math.max(0, Math.min(place - Math.floor(rows / 2), lines.length - rows));
-  return filled(
+  return padded(
     lines.slice(first, first + rows).map(({ ticket, before, others }): Line => {
       const { icon, word, style } = shownState(ticket.status);
       const also = others.length === 0 ? "" : `  also after ${others.map(safeLine).join(", ")}`;
       return [
-        own(ticket.id === selected ? "▸" : " "),
-        own(before, "dim"),
-        own(`${icon} `, style),
-        own(`${safeLine(ticket.id)} `, ticket.id === selected ? "bold" : undefined),
-        own(`${safeLine(word)}  `, style),
-        own(also === "" ? "" : `${also.trim()}  `, "dim"),
-        span(ticket.title, "dim"),
+        trusted(ticket.id === selected ? "▸" : " "),
+        trusted(before, "dim"),
+        trusted(`${icon} `, style),
+        trusted(`${safeLine(ticket.id)} `, ticket.id === selected ? "bold" : undefined),
+        trusted(`${safeLine(word)}  `, style),
+        trusted(also === "" ? "" : `${also.trim()}  `, "dim"),
+        untrusted(ticket.title, "dim"),
       ];
     }),
     rows,

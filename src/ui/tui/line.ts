@@ -12,12 +12,12 @@ export interface Span {
 export type Line = readonly Span[];
 
 /** Foreign text as a span: safe, on one line. */
-export function span(text: string, style?: Span["style"]): Span {
+export function untrusted(text: string, style?: Span["style"]): Span {
   return { text: safeLine(text), style };
 }
 
 /** Text of the program's own, with its blanks. */
-export function own(text: string, style?: Span["style"]): Span {
+export function trusted(text: string, style?: Span["style"]): Span {
   return { text, style };
 }
 
@@ -49,15 +49,15 @@ export function fitted(line: Line, columns: number): Line {
     left -= Math.min(width, left);
     if (isLast) left = 0;
   }
-  if (line.length === 0) spans.push(own(" ".repeat(Math.max(0, columns))));
+  if (line.length === 0) spans.push(trusted(" ".repeat(Math.max(0, columns))));
   return spans;
 }
 
 /** A line with one part at each end; the left one is cut where there is no room for both. */
-export function ends(left: Line, right: Line, columns: number): Line {
+export function justified(left: Line, right: Line, columns: number): Line {
   const width = widthOfLine(right);
   if (width >= columns) return fitted(right, columns);
-  return [...fitted([...left, own(" ")], columns - width), ...right];
+  return [...fitted([...left, trusted(" ")], columns - width), ...right];
 }
 
 export function widthOfLine(line: Line): number {
@@ -66,14 +66,14 @@ export function widthOfLine(line: Line): number {
 
 /** Lines side by side with a bar between them, the left ones in so many columns. */
 export function beside(left: readonly Line[], right: readonly Line[], columns: number): Line[] {
-  return left.map((line, index) => [...fitted(line, columns), own("│ ", "dim"), ...(right[index] ?? [])]);
+  return left.map((line, index) => [...fitted(line, columns), trusted("│ ", "dim"), ...(right[index] ?? [])]);
 }
 
 /** A horizontal line with an optional heading in it. */
 export function rule(columns: number, heading = ""): Line {
   const text = heading === "" ? "" : `── ${heading} `;
   return [
-    own(cell(text, Math.min(columns, widthOf(text))), "dim"),
-    own("─".repeat(Math.max(0, columns - widthOf(text))), "dim"),
+    trusted(cell(text, Math.min(columns, widthOf(text))), "dim"),
+    trusted("─".repeat(Math.max(0, columns - widthOf(text))), "dim"),
   ];
 }

@@ -3,7 +3,7 @@ import { safeLine } from "../display.ts";
 import type { TicketModel } from "../model/model.ts";
 import { blockersOf, ticketsByNeed } from "../model/order.ts";
 import { localTime } from "../timeline.ts";
-import { cell, cellRight, type Line, own, rule, span } from "./line.ts";
+import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
 import { costWords, elapsed, type Scene } from "./scene.ts";
 import { shownState } from "./states.ts";
 import type { View } from "./view.ts";
@@ -20,7 +20,7 @@ const STATE = 11;
 const OWNER = 8;
 
 /** The tickets in the list, those that need a person first. */
-export function listed({ model }: Pick<Scene, "model">, { filter }: Pick<View, "filter">): readonly TicketModel[] {
+export function ticketsOf({ model }: Pick<Scene, "model">, { filter }: Pick<View, "filter">): readonly TicketModel[] {
   const tickets = ticketsByNeed(model);
   const words = filter.trim().toLowerCase();
   if (words === "") return tickets;
@@ -30,15 +30,20 @@ export function listed({ model }: Pick<Scene, "model">, { filter }: Pick<View, "
 }
 
 /** The list as it is shown. */
-export interface Listed {
+export interface TicketList {
   readonly tickets: readonly TicketModel[];
   readonly selected: string | undefined;
   readonly filter: string;
 }
 
 /** The rows of the list around the selected ticket, below a heading. Done tickets that do not fit are counted. */
-export function listLines(scene: Scene, { tickets, selected, filter }: Listed, columns: number, rows: number): Line[] {
-  if (tickets.length === 0) return filled([emptyLine(scene, filter)], rows);
+export function listLines(
+  scene: Scene,
+  { tickets, selected, filter }: TicketList,
+  columns: number,
+  rows: number,
+): Line[] {
+  if (tickets.length === 0) return padded([emptyLine(scene, filter)], rows);
   const place = tickets.findIndex(({ id }) => id === selected);
   const space = rows - 1;
   const isCut = tickets.length > space;
@@ -53,30 +58,30 @@ export function listLines(scene: Scene, { tickets, selected, filter }: Listed, c
     heading(scene, id, columns),
     ...window.map((ticket) => row(scene, ticket, ticket.id === selected, id, columns)),
   ];
-  if (isCut) lines.push([own(`   ${restWords(tickets, first, shown)}`, "dim")]);
-  return filled(lines, rows);
+  if (isCut) lines.push([trusted(`   ${restWords(tickets, first, shown)}`, "dim")]);
+  return padded(lines, rows);
 }
 
 /** The last events, below a rule. */
 export function eventLines({ events }: Scene, columns: number, rows: number): Line[] {
-  if (rows < 2) return filled([], rows);
+  if (rows < 2) return padded([], rows);
   const shown = events.slice(-(rows - 1)).map(({ at, ticket, text, style }): Line => {
     const about = ticket === undefined ? "" : `${safeLine(ticket)} `;
-    return [own(` ${localTime(new Date(at)).slice(0, 8)} `, "dim"), own(about), span(text, style)];
+    return [trusted(` ${localTime(new Date(at)).slice(0, 8)} `, "dim"), trusted(about), untrusted(text, style)];
   });
-  return filled([rule(columns, "events"), ...shown], rows);
+  return padded([rule(columns, "events"), ...shown], rows);
 }
 
-export function filled(lines: readonly Line[], rows: number): Line[] {
+export function padded(lines: readonly Line[], rows: number): Line[] {
   return Array.from({ length: Math.max(0, rows) }, (_, index) => lines[index] ?? []);
 }
 
 function emptyLine({ model, presentation }: Scene, filter: string): Line {
-  if (filter !== "") return [own(`   nothing matches "${safeLine(filter)}"; Esc shows all`, "dim")];
+  if (filter !== "") return [trusted(`   nothing matches "${safeLine(filter)}"; Esc shows all`, "dim")];
   const [turn] = model.turns.values();
   const none = `no ${presentation?.subjectName ?? "ticket"} yet`;
   const doing = turn === undefined ? none : `${none}: ${safeLine(turn.role_id)} is at work`;
-  return [own(`   ${doing}`, "dim")];
+  return [trusted(`   ${doing}`, "dim")];
 }
 
 function presentationWidth({ presentation }: Scene): number {
@@ -87,7 +92,7 @@ function heading({ presentation }: Scene, id: number, columns: number): Line {
   const { subjectName = "id", statementName = "title" } = presentation ?? {};
   const wide = columns >= WIDE;
   return [
-    own(
+    trusted(
       `   ${cell(subjectName.toUpperCase(), id)}  ${cell("STATE", STATE)}${wide ? `  ${cell("OWNER", OWNER)}  TRY    TIME      $` : ""}  ${statementName.toUpperCase()}`,
       "dim",
     ),
@@ -97,7 +102,7 @@ function heading({ presentation }: Scene, id: number, columns: number): Line {
 function row(scene: Scene, ticket: TicketModel, isSelected: boolean, id: number, columns: number): Line {
   const { icon, word, style } = shownState(ticket.status);
   const asks = [...scene.model.asks.values()].some(({ ticket_id }) => ticket_id === ticket.id);
-  const mark = asks ? own("?", "yellow") : own(icon, style);
+  const mark = asks ? trusted("?", "yellow") : trusted(icon, style);
   const { owner = "-", attempt, max_attempts, spend } = ticket;
   const tries =
     attempt === 0 ? "" : `${attempt}${max_attempts === undefined || attempt > max_attempts ? "" : `/${max_attempts}`}`;
@@ -106,12 +111,12 @@ function row(scene: Scene, ticket: TicketModel, isSelected: boolean, id: number,
       ? ""
       : `  ${cell(safeLine(owner), OWNER)}  ${cellRight(tries, 3)}  ${cellRight(timeOf(scene, ticket), 6)}  ${cellRight(costOf(spend), 5)}`;
   const line: Line = [
-    own(isSelected ? "▸" : " "),
+    trusted(isSelected ? "▸" : " "),
     mark,
-    own(` ${cell(safeLine(ticket.id), id)}  `, isSelected ? "bold" : undefined),
-    own(cell(word, STATE), style),
-    own(`${wide}  `),
-    span(what(scene, ticket), ticket.status === "done" ? "dim" : undefined),
+    trusted(` ${cell(safeLine(ticket.id), id)}  `, isSelected ? "bold" : undefined),
+    trusted(cell(word, STATE), style),
+    trusted(`${wide}  `),
+    untrusted(what(scene, ticket), ticket.status === "done" ? "dim" : undefined),
   ];
   return isSelected
     ? line.map((one) => ({ ...one, style: one.style === "dim" ? undefined : (one.style ?? "bold") }))

@@ -1,6 +1,6 @@
 import type { Presentation } from "../../kernel/presentation.ts";
 import type { SessionModel, SpendModel } from "../model/model.ts";
-import type { Said } from "./stories.ts";
+import type { StoryLine } from "./stories.ts";
 
 /** Everything the dashboard shows at one instant. Plain data: `dashboardFrame` draws it. */
 export interface Scene {
@@ -10,9 +10,9 @@ export interface Scene {
   /** Now, in ms since 1970. */
   readonly now: number;
   /** What happened last, oldest first. */
-  readonly events: readonly Said[];
+  readonly events: readonly StoryLine[];
   /** What happened to a ticket and what its agents printed, oldest first. */
-  readonly story: (ticket_id: string) => readonly Said[];
+  readonly story: (ticket_id: string) => readonly StoryLine[];
   /** The command that answers what waits longest, as it is typed here. */
   readonly answer: string | undefined;
   /** Whether this screen can answer and steer. */
@@ -26,7 +26,7 @@ export interface Scene {
 }
 
 /** The smallest terminal that the dashboard fits. */
-export const LEAST = { columns: 40, rows: 10 } as const;
+export const MIN_SIZE = { columns: 40, rows: 10 } as const;
 
 /** `$4.33`, `$4.33+` if some turns did not tell their cost, `$?` if none did. */
 export function costWords({ cost_usd, unpriced }: SpendModel): string {

@@ -3,7 +3,7 @@ import type { TurnModel } from "../model/model.ts";
 import type { Style } from "../terminal.ts";
 
 /** One line of what happened, with its instant in ms since 1970. The text may be foreign. */
-export interface Said {
+export interface StoryLine {
   readonly at: number;
   readonly ticket: string | undefined;
   readonly text: string;
@@ -19,49 +19,49 @@ const OF_THE_SESSION = 200;
 
 /** What happened lately, to the session and to each ticket. */
 export class Stories {
-  readonly #events: Said[] = [];
-  readonly #tickets = new Map<string, Said[]>();
+  readonly #events: StoryLine[] = [];
+  readonly #tickets = new Map<string, StoryLine[]>();
 
-  get events(): readonly Said[] {
+  get events(): readonly StoryLine[] {
     return this.#events;
   }
 
-  of(ticket_id: string): readonly Said[] {
+  of(ticket_id: string): readonly StoryLine[] {
     return this.#tickets.get(ticket_id) ?? [];
   }
 
   /** An event of the session, kept with its ticket too. */
-  add(said: Said): void {
-    keep(this.#events, said, OF_THE_SESSION);
-    this.addTo(said);
+  add(line: StoryLine): void {
+    keep(this.#events, line, OF_THE_SESSION);
+    this.addTo(line);
   }
 
   /** What is kept with its ticket alone, such as what its agent prints. */
-  addTo(said: Said): void {
-    if (said.ticket === undefined) return;
-    const story = this.#tickets.get(said.ticket) ?? [];
-    this.#tickets.set(said.ticket, story);
-    keep(story, said, OF_A_TICKET);
+  addTo(line: StoryLine): void {
+    if (line.ticket === undefined) return;
+    const story = this.#tickets.get(line.ticket) ?? [];
+    this.#tickets.set(line.ticket, story);
+    keep(story, line, OF_A_TICKET);
   }
 }
 
 /** Removes in bulk: shifting each time costs as much as the list is long. */
-function keep(list: Said[], said: Said, most: number): void {
-  list.push(said);
+function keep(list: StoryLine[], line: StoryLine, most: number): void {
+  list.push(line);
   if (list.length >= most * 2) list.splice(0, list.length - most);
 }
 
 /** A line that an agent printed. The embedded worker marks what its commands print in the same way. */
-export function printed(
+export function outputLine(
   { subject, role_id, text }: { readonly subject?: string; readonly role_id: string; readonly text: string },
   at: number,
-): Said {
+): StoryLine {
   return { at, ticket: subject, text: `${role_id} | ${text.replace(/^\| /, "")}`, style: "dim" };
 }
 
 /** What the agent of an open turn has printed so far, from its files in the folder `output`. */
-export function printedBefore(output: string, { turn_id, run, role_id, ticket_id, since }: TurnModel): Said[] {
+export function outputBefore(output: string, { turn_id, run, role_id, ticket_id, since }: TurnModel): StoryLine[] {
   const lines = new TurnOutput(output, { turn_id, run }, false).read(true).slice(-LINES_BEFORE);
   const about = { role_id, ...(ticket_id === undefined ? {} : { subject: ticket_id }) };
-  return lines.map(({ text }) => printed({ ...about, text }, Date.parse(since)));
+  return lines.map(({ text }) => outputLine({ ...about, text }, Date.parse(since)));
 }

@@ -2,8 +2,8 @@ import { safeLine, wrapped } from "../display.ts";
 import type { TicketModel } from "../model/model.ts";
 import { blockersOf } from "../model/order.ts";
 import { localTime } from "../timeline.ts";
-import { type Line, own, rule, span } from "./line.ts";
-import { filled } from "./list.ts";
+import { type Line, rule, trusted, untrusted } from "./line.ts";
+import { padded } from "./list.ts";
 import { costWords, elapsed, type Scene, thousands } from "./scene.ts";
 import { shownState } from "./states.ts";
 
@@ -17,7 +17,7 @@ export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, c
   const last = Math.max(Math.min(space, story.length), story.length - Math.min(scroll, story.length));
   const shown = story.slice(Math.max(0, last - space), last);
   const follow = last === story.length ? "follows" : `${story.length - last} more below`;
-  return filled([...top, rule(columns, `what happened · ${follow}`), ...shown], rows);
+  return padded([...top, rule(columns, `what happened · ${follow}`), ...shown], rows);
 }
 
 /** A ticket's facts, one in a line. */
@@ -26,8 +26,8 @@ function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
   const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, reason, checks } = ticket;
   const { icon, word, style } = shownState(status);
   const fact = (name: string, text: string, shown?: Line[number]["style"]): Line => [
-    own(` ${name.padEnd(9)}`, "dim"),
-    span(text, shown),
+    trusted(` ${name.padEnd(9)}`, "dim"),
+    untrusted(text, shown),
   ];
   const turns = [...model.turns.values()].filter(({ ticket_id }) => ticket_id === id);
   const needs: string[] = [];
@@ -36,12 +36,12 @@ function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
   const tries = `attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
   const age = since === "" ? "" : `  for ${elapsed(now - Date.parse(since))}`;
   return [
-    [own(` ${safeLine(id)} `, "bold"), span(title)],
+    [trusted(` ${safeLine(id)} `, "bold"), untrusted(title)],
     [
-      own(` ${"state".padEnd(9)}`, "dim"),
-      own(`${icon} ${safeLine(word)}`, style),
-      own(reason === undefined ? "" : ` (${safeLine(reason)})`),
-      own(age, "dim"),
+      trusted(` ${"state".padEnd(9)}`, "dim"),
+      trusted(`${icon} ${safeLine(word)}`, style),
+      trusted(reason === undefined ? "" : ` (${safeLine(reason)})`),
+      trusted(age, "dim"),
     ],
     fact("owner", `${owner ?? "nobody yet"}${attempt === 0 ? "" : `  ${tries}`}`),
     ...turns.map(({ turn_id, role_id, since: from }) =>
@@ -91,8 +91,8 @@ function storyLines({ story }: Scene, { id }: TicketModel, columns: number): Lin
     const lines = width < 10 ? [safeLine(text)] : wrapped(text, width, 0);
     return lines.map(
       (line, index): Line => [
-        own(index === 0 ? ` ${localTime(new Date(at)).slice(0, 8)} ` : " ".repeat(10), "dim"),
-        own(line, style),
+        trusted(index === 0 ? ` ${localTime(new Date(at)).slice(0, 8)} ` : " ".repeat(10), "dim"),
+        trusted(line, style),
       ],
     );
   });

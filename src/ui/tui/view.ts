@@ -10,10 +10,10 @@ export interface View {
   /** What is being typed on the last row, if anything. */
   readonly typing: { readonly what: "filter" | "tell"; readonly text: string } | undefined;
   /** What waits for a yes. */
-  readonly confirm: Deed | undefined;
+  readonly confirm: Action | undefined;
 }
 
-export const FIRST_VIEW: View = {
+export const INITIAL_VIEW: View = {
   page: "list",
   selected: undefined,
   scroll: 0,
@@ -23,10 +23,10 @@ export const FIRST_VIEW: View = {
 };
 
 /** What a key has the dashboard do to the session, or to itself. */
-export type Deed = Steer | { readonly do: "answer" | "leave" | "stop" | "suspend" };
+export type Action = SessionAction | { readonly do: "answer" | "leave" | "stop" | "suspend" };
 
 /** A command to the session, or to a ticket of it. */
-export type Steer =
+export type SessionAction =
   | { readonly do: "pause" | "resume" }
   | { readonly do: "retry" | "cancel"; readonly ticket_id: string }
   | { readonly do: "tell"; readonly ticket_id: string | undefined; readonly text: string };
@@ -38,7 +38,7 @@ export interface Key {
 }
 
 /** What keys need to know of what is shown. */
-export interface Shown {
+export interface KeyContext {
   /** The ids of the tickets in the list, in their order. */
   readonly listed: readonly string[];
   readonly paused: boolean;
@@ -48,25 +48,25 @@ export interface Shown {
   readonly retries: boolean;
 }
 
-export interface Keyed {
+export interface KeyResult {
   readonly view: View;
-  readonly deed?: Deed | undefined;
+  readonly action?: Action | undefined;
 }
 
-/** What a key does. Pure: the dashboard carries out the deed. */
-export function keyed(view: View, key: Key, shown: Shown): Keyed {
+/** What a key does. Pure: the dashboard carries out the action. */
+export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
   if (key.ctrl === true) {
-    if (key.name === "c") return { view, deed: { do: "stop" } };
-    if (key.name === "z") return { view, deed: { do: "suspend" } };
+    if (key.name === "c") return { view, action: { do: "stop" } };
+    if (key.name === "z") return { view, action: { do: "suspend" } };
     return { view };
   }
-  if (view.confirm) return confirmed(view, view.confirm, key);
-  if (view.typing) return typed(view, view.typing, key);
-  return moved(view, key, shown) ?? steered(view, key, shown);
+  if (view.confirm) return confirmKey(view, view.confirm, key);
+  if (view.typing) return typeKey(view, view.typing, key);
+  return moveKey(view, key, shown) ?? steerKey(view, key, shown);
 }
 
 /** Pasted text goes where text is typed, and is no key anywhere else. */
-export function pasted(view: View, text: string): View {
+export function handlePaste(view: View, text: string): View {
   const { typing } = view;
   if (typing === undefined) return view;
   const after = typing.text + text.replace(/\s+/g, " ");
@@ -75,31 +75,31 @@ export function pasted(view: View, text: string): View {
 }
 
 /** The selected ticket, as far as it is listed. */
-export function selectedIn(view: Pick<View, "selected">, listed: readonly string[]): string | undefined {
+export function selectedOf(view: Pick<View, "selected">, listed: readonly string[]): string | undefined {
   return view.selected !== undefined && listed.includes(view.selected) ? view.selected : listed[0];
 }
 
-function confirmed(view: View, deed: Deed, { name }: Key): Keyed {
+function confirmKey(view: View, action: Action, { name }: Key): KeyResult {
   const asked = { ...view, confirm: undefined };
-  return name === "y" ? { view: asked, deed } : { view: asked };
+  return name === "y" ? { view: asked, action } : { view: asked };
 }
 
-function typed(view: View, typing: NonNullable<View["typing"]>, { name }: Key): Keyed {
+function typeKey(view: View, typing: NonNullable<View["typing"]>, { name }: Key): KeyResult {
   const { what, text } = typing;
   if (name === "escape") return { view: { ...view, typing: undefined, ...(what === "filter" ? { filter: "" } : {}) } };
   if (name === "return") {
     const ended = { ...view, typing: undefined };
     if (what === "filter" || text.trim() === "") return { view: ended };
     const ticket_id = view.page === "ticket" ? view.selected : undefined;
-    return { view: ended, deed: { do: "tell", ticket_id, text: text.trim() } };
+    return { view: ended, action: { do: "tell", ticket_id, text: text.trim() } };
   }
-  const after = edited(text, name);
+  const after = editText(text, name);
   const filter = what === "filter" ? { filter: after, selected: undefined } : {};
   return { view: { ...view, ...filter, typing: { what, text: after } } };
 }
 
 /** The text that is being typed after a key. */
-export function edited(text: string, name: string): string {
+export function editText(text: string, name: string): string {
   if (name === "backspace") return text.replace(/.$/u, "");
   return NAMED.has(name) ? text : text + name;
 }
@@ -107,8 +107,8 @@ export function edited(text: string, name: string): string {
 const NAMED = new Set(["up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab", "delete"]);
 
 /** Moves the person's look; undefined if the key is for something else. */
-function moved(view: View, { name }: Key, { listed, rows }: Shown): Keyed | undefined {
-  const selected = selectedIn(view, listed);
+function moveKey(view: View, { name }: Key, { listed, rows }: KeyContext): KeyResult | undefined {
+  const selected = selectedOf(view, listed);
   const isScrolled = view.page === "ticket";
   const by = STEPS[name]?.(rows);
   if (by !== undefined) {
@@ -151,20 +151,20 @@ export const STEPS: Readonly<Record<string, (rows: number) => number>> = {
   pagedown: (rows) => rows,
 };
 
-function steered(view: View, { name }: Key, { listed, paused, steers, retries }: Shown): Keyed {
-  if (name === "q") return { view, deed: { do: "leave" } };
+function steerKey(view: View, { name }: Key, { listed, paused, steers, retries }: KeyContext): KeyResult {
+  if (name === "q") return { view, action: { do: "leave" } };
   if (!steers) return { view };
-  const ticket_id = selectedIn(view, listed);
+  const ticket_id = selectedOf(view, listed);
   switch (name) {
     case "a":
-      return { view, deed: { do: "answer" } };
+      return { view, action: { do: "answer" } };
     case "p":
-      return { view, deed: { do: paused ? "resume" : "pause" } };
+      return { view, action: { do: paused ? "resume" : "pause" } };
     case "m":
     case "t":
       return { view: { ...view, typing: { what: "tell", text: "" } } };
     case "r":
-      return ticket_id === undefined || !retries ? { view } : { view, deed: { do: "retry", ticket_id } };
+      return ticket_id === undefined || !retries ? { view } : { view, action: { do: "retry", ticket_id } };
     case "x":
       return ticket_id === undefined ? { view } : { view: { ...view, confirm: { do: "cancel", ticket_id } } };
     default:

@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
 import { emptyModel } from "../../../src/ui/model/model.ts";
-import { playerKeyed, type PlayerShown } from "../../../src/ui/player/keys.ts";
+import { handlePlayerKey, type PlayerKeyContext } from "../../../src/ui/player/keys.ts";
 import { momentOf } from "../../../src/ui/player/moment.ts";
-import { FIRST_PLAYER, instantOf, type Player, played, readOn, went } from "../../../src/ui/player/player.ts";
+import { advance, afterRead, goTo, INITIAL_PLAYER, instantOf, type Player } from "../../../src/ui/player/player.ts";
 import { States } from "../../../src/ui/player/states.ts";
 import type { Entry, Marker, Tape } from "../../../src/ui/player/tape.ts";
 import { SESSION } from "../model/session.ts";
 import { recordingOf } from "./scenes.ts";
 
-const SHOWN: PlayerShown = { listed: ["build", "docs", "tests"], selected: "docs", rows: 10 };
+const SHOWN: PlayerKeyContext = { listed: ["build", "docs", "tests"], selected: "docs", rows: 10 };
 const BEGIN = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /** A log with records at these seconds; a marker may stand at some. */
@@ -33,43 +33,43 @@ function tapeOf(seconds: readonly number[], markers: Readonly<Record<number, Mar
 
 /** Types keys, each a name or a character. */
 function press(player: Player, tape: Tape, ...names: readonly string[]): Player {
-  return names.reduce((now, name) => playerKeyed(now, { name }, tape, SHOWN).player, player);
+  return names.reduce((now, name) => handlePlayerKey(now, { name }, tape, SHOWN).player, player);
 }
 
 describe("playing", () => {
   const tape = tapeOf([0, 1, 5, 600]);
-  const playing: Player = { ...FIRST_PLAYER, playing: true };
+  const playing: Player = { ...INITIAL_PLAYER, playing: true };
 
   it("shows each record after the time that was between them, by the speed", () => {
-    expect(played(playing, tape, 999).place).toBe(0);
-    expect(played(playing, tape, 1_000).place).toBe(1);
-    expect(played({ ...playing, speed: 4 }, tape, 1_249)).toMatchObject({ place: 1, shown_ms: 999 });
-    expect(played({ ...playing, speed: 4 }, tape, 1_250).place).toBe(2);
+    expect(advance(playing, tape, 999).place).toBe(0);
+    expect(advance(playing, tape, 1_000).place).toBe(1);
+    expect(advance({ ...playing, speed: 4 }, tape, 1_249)).toMatchObject({ place: 1, shown_ms: 999 });
+    expect(advance({ ...playing, speed: 4 }, tape, 1_250).place).toBe(2);
   });
 
   it("cuts pauses to two seconds, and ends with the last record", () => {
-    expect(played({ ...playing, place: 2 }, tape, 1_999).place).toBe(2);
-    const last = played({ ...playing, place: 2 }, tape, 2_000);
+    expect(advance({ ...playing, place: 2 }, tape, 1_999).place).toBe(2);
+    const last = advance({ ...playing, place: 2 }, tape, 2_000);
     expect(last).toMatchObject({ place: 3, playing: false });
     expect(press(last, tape, " ")).toMatchObject({ place: 0, playing: true });
   });
 
   it("never shows an instant after the next record", () => {
-    const now = played(playing, tape, 500);
+    const now = advance(playing, tape, 500);
     expect(instantOf(now, tape)).toBe(BEGIN + 500);
     expect(instantOf({ ...now, shown_ms: 50_000 }, tape)).toBe(BEGIN + 1_000);
   });
 
   it("waits for what is not read yet, and goes to its goal once that is", () => {
     const part: Tape = { ...tape, entries: tape.entries.slice(0, 2) };
-    expect(played({ ...playing, place: 1 }, part, 60_000)).toMatchObject({ place: 1, playing: true });
-    const waiting = went(playing, part, { at: BEGIN + 5_000 });
+    expect(advance({ ...playing, place: 1 }, part, 60_000)).toMatchObject({ place: 1, playing: true });
+    const waiting = goTo(playing, part, { at: BEGIN + 5_000 });
     expect(waiting.place).toBe(0);
-    expect(readOn(waiting, part).goal).toBeDefined();
-    expect(readOn(waiting, tape)).toMatchObject({ place: 2, goal: undefined });
-    expect(readOn(press(playing, part, "end"), tape).place).toBe(3);
+    expect(afterRead(waiting, part).goal).toBeDefined();
+    expect(afterRead(waiting, tape)).toMatchObject({ place: 2, goal: undefined });
+    expect(afterRead(press(playing, part, "end"), tape).place).toBe(3);
     const growing = { ...tape, grows: true };
-    expect(played({ ...playing, place: 3 }, growing, 60_000)).toMatchObject({ place: 3, playing: true });
+    expect(advance({ ...playing, place: 3 }, growing, 60_000)).toMatchObject({ place: 3, playing: true });
   });
 });
 
@@ -77,68 +77,68 @@ describe("keys", () => {
   const tape = tapeOf([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], { 3: "question", 7: "error" });
 
   it("step, and go to markers, tenths, both ends and far", () => {
-    const at = (...names: readonly string[]) => press(FIRST_PLAYER, tape, ...names).place;
+    const at = (...names: readonly string[]) => press(INITIAL_PLAYER, tape, ...names).place;
     expect([at("right"), at("right", "right", "left"), at("left")]).toEqual([1, 1, 0]);
     expect([at("]"), at("]", "]"), at("]", "]", "]"), at("]", "]", "[")]).toEqual([3, 7, 7, 3]);
     expect([at("5"), at("9"), at("0"), at("end"), at("end", "home"), at("pagedown")]).toEqual([5, 9, 0, 10, 0, 10]);
-    expect(press({ ...FIRST_PLAYER, playing: true }, tape, "right").playing).toBe(false);
+    expect(press({ ...INITIAL_PLAYER, playing: true }, tape, "right").playing).toBe(false);
   });
 
   it("change the speed within bounds", () => {
-    expect(press(FIRST_PLAYER, tape, "+", "+", "-").speed).toBe(2);
-    expect(press(FIRST_PLAYER, tape, ...Array.from({ length: 40 }, () => "+")).speed).toBe(1_024);
-    expect(press(FIRST_PLAYER, tape, ...Array.from({ length: 40 }, () => "-")).speed).toBe(1 / 8);
+    expect(press(INITIAL_PLAYER, tape, "+", "+", "-").speed).toBe(2);
+    expect(press(INITIAL_PLAYER, tape, ...Array.from({ length: 40 }, () => "+")).speed).toBe(1_024);
+    expect(press(INITIAL_PLAYER, tape, ...Array.from({ length: 40 }, () => "-")).speed).toBe(1 / 8);
   });
 
   it("go to a record, and to a time", () => {
-    const typed = (first: string, text: string) => press(FIRST_PLAYER, tape, first, ...text.split(""), "return");
+    const typed = (first: string, text: string) => press(INITIAL_PLAYER, tape, first, ...text.split(""), "return");
     expect([typed("g", "8").place, typed(":", "8").place, typed("g", "999").place]).toEqual([7, 7, 10]);
     expect(typed("g", "eight").notice).toContain("number");
     expect([typed("t", "+4s").place, typed("t", "2026-01-02T03:04:09.5Z").place]).toEqual([4, 4]);
     expect(typed("t", "noon").notice).toContain("20:31");
-    expect(press(FIRST_PLAYER, tape, "g", "8", "escape")).toMatchObject({ place: 0, typing: undefined });
-    expect(press(FIRST_PLAYER, tape, "g", "8", "9", "backspace", "return").place).toBe(7);
+    expect(press(INITIAL_PLAYER, tape, "g", "8", "escape")).toMatchObject({ place: 0, typing: undefined });
+    expect(press(INITIAL_PLAYER, tape, "g", "8", "9", "backspace", "return").place).toBe(7);
   });
 
   it("step only through the records of a filter", () => {
-    const filtered = press(FIRST_PLAYER, tape, "f", ..."t-1 review".split(""), "return");
+    const filtered = press(INITIAL_PLAYER, tape, "f", ..."t-1 review".split(""), "return");
     expect([
       filtered.place,
       press(filtered, tape, "right").place,
       press(filtered, tape, "right", "right").place,
     ]).toEqual([1, 7, 7]);
     expect(press(filtered, tape, "escape", "right")).toMatchObject({ filter: "", place: 2 });
-    expect(press(FIRST_PLAYER, tape, "f", ..."nothing".split(""), "return").notice).toBeDefined();
+    expect(press(INITIAL_PLAYER, tape, "f", ..."nothing".split(""), "return").notice).toBeDefined();
   });
 
   it("search for a text, on and back", () => {
-    const typed = press({ ...FIRST_PLAYER, place: 4 }, tape, "/", ..."boom".split(""));
-    expect(playerKeyed(typed, { name: "return" }, tape, SHOWN).deed).toEqual({
+    const typed = press({ ...INITIAL_PLAYER, place: 4 }, tape, "/", ..."boom".split(""));
+    expect(handlePlayerKey(typed, { name: "return" }, tape, SHOWN).action).toEqual({
       do: "find",
       text: "boom",
       from: 4,
       by: 1,
     });
     const found = press(typed, tape, "return");
-    expect(playerKeyed(found, { name: "N" }, tape, SHOWN).deed).toMatchObject({ text: "boom", by: -1 });
-    expect(playerKeyed(FIRST_PLAYER, { name: "n" }, tape, SHOWN).deed).toBeUndefined();
+    expect(handlePlayerKey(found, { name: "N" }, tape, SHOWN).action).toMatchObject({ text: "boom", by: -1 });
+    expect(handlePlayerKey(INITIAL_PLAYER, { name: "n" }, tape, SHOWN).action).toBeUndefined();
   });
 
   it("select tickets, and open and leave pages one after the other", () => {
-    expect(press(FIRST_PLAYER, tape, "down").selected).toBe("tests");
-    const deep = press(FIRST_PLAYER, tape, "up", "v");
+    expect(press(INITIAL_PLAYER, tape, "down").selected).toBe("tests");
+    const deep = press(INITIAL_PLAYER, tape, "up", "v");
     expect(deep).toMatchObject({ selected: "build", page: "json" });
     expect(press(deep, tape, "down", "down").scroll).toBe(2);
     const back = press(deep, tape, "escape", "escape");
     expect(back).toMatchObject({ page: "state", selected: undefined });
-    expect(playerKeyed(back, { name: "escape" }, tape, SHOWN).deed).toEqual({ do: "leave" });
+    expect(handlePlayerKey(back, { name: "escape" }, tape, SHOWN).action).toEqual({ do: "leave" });
   });
 
   it("leave with q and Ctrl-C, and suspend with Ctrl-Z, also while something is typed", () => {
-    expect(playerKeyed(FIRST_PLAYER, { name: "q" }, tape, SHOWN).deed).toEqual({ do: "leave" });
-    const typing = press(FIRST_PLAYER, tape, "/");
-    expect(playerKeyed(typing, { name: "c", ctrl: true }, tape, SHOWN).deed).toEqual({ do: "leave" });
-    expect(playerKeyed(typing, { name: "z", ctrl: true }, tape, SHOWN).deed).toEqual({ do: "suspend" });
+    expect(handlePlayerKey(INITIAL_PLAYER, { name: "q" }, tape, SHOWN).action).toEqual({ do: "leave" });
+    const typing = press(INITIAL_PLAYER, tape, "/");
+    expect(handlePlayerKey(typing, { name: "c", ctrl: true }, tape, SHOWN).action).toEqual({ do: "leave" });
+    expect(handlePlayerKey(typing, { name: "z", ctrl: true }, tape, SHOWN).action).toEqual({ do: "suspend" });
   });
 });
 

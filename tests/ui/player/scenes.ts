@@ -6,7 +6,7 @@ import { type Listing, listFolder, recordName } from "../../../src/log/reader.ts
 import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import type { PlayerScene } from "../../../src/ui/player/frame.ts";
-import { FIRST_PLAYER, type Player } from "../../../src/ui/player/player.ts";
+import { INITIAL_PLAYER, type Player } from "../../../src/ui/player/player.ts";
 import { Recording } from "../../../src/ui/player/recording.ts";
 
 /** Writes records as a log folder, whose chain is not right; a text stands for the bytes of a file. */
@@ -29,7 +29,7 @@ function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string;
 export function recordingOf(records: readonly (UnsealedRecord | string)[]): Recording {
   const { folder, listing } = logOf(records);
   const recording = new Recording(folder, listing, false);
-  recording.readOn(Number.POSITIVE_INFINITY);
+  recording.readMore(Number.POSITIVE_INFINITY);
   return recording;
 }
 
@@ -39,10 +39,10 @@ export function playerSceneOf(
   player: Partial<Player> = {},
   more: Partial<PlayerScene> = {},
 ): PlayerScene {
-  const { place } = { ...FIRST_PLAYER, ...player };
+  const { place } = { ...INITIAL_PLAYER, ...player };
   const { bytes, record: stored } = recording.read(place);
   return {
-    player: { ...FIRST_PLAYER, ...player },
+    player: { ...INITIAL_PLAYER, ...player },
     tape: recording.tape,
     name: "s-1",
     presentation: schedulePresentation,

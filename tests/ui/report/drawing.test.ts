@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { placeNodes, routeEdges } from "../../../src/ui/report/html/graph-layout.ts";
-import { drawGraph, MOST_NODES } from "../../../src/ui/report/html/graph.ts";
+import { drawGraph, MAX_NODES } from "../../../src/ui/report/html/graph.ts";
 import { drawTimeline, tickLabel, ticksOf } from "../../../src/ui/report/html/timeline.ts";
 
 const node = (id: string, ...depends_on: string[]) => ({ id, depends_on });
@@ -60,8 +60,8 @@ describe("the drawing of dependencies", () => {
 
   it("is left out without dependencies, and says so for too many tickets", () => {
     expect(drawGraph([drawn("a"), drawn("b")])).toBe("");
-    const many = Array.from({ length: MOST_NODES + 1 }, (_, index) => drawn(`n${index}`, ...(index > 0 ? ["n0"] : [])));
-    expect(drawGraph(many)).toContain(`${MOST_NODES + 1} are more than ${MOST_NODES}`);
+    const many = Array.from({ length: MAX_NODES + 1 }, (_, index) => drawn(`n${index}`, ...(index > 0 ? ["n0"] : [])));
+    expect(drawGraph(many)).toContain(`${MAX_NODES + 1} are more than ${MAX_NODES}`);
   });
 });
 

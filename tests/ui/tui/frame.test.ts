@@ -5,7 +5,7 @@ import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
 import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
 import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
-import { FIRST_VIEW, keyed, type View } from "../../../src/ui/tui/view.ts";
+import { handleKey, INITIAL_VIEW, type View } from "../../../src/ui/tui/view.ts";
 import { SESSION } from "../model/session.ts";
 import { effect, record } from "../records.ts";
 import { HOSTILE, sceneOf, textOf } from "./scenes.ts";
@@ -19,11 +19,11 @@ describe("the dashboard", () => {
     ["60x15", 60, 15],
     ["40x10", 40, 10],
   ])("looks like this at %s", (_, columns, rows) => {
-    expect(textOf(dashboardFrame(sceneOf(SESSION), FIRST_VIEW, columns, rows))).toMatchSnapshot();
+    expect(textOf(dashboardFrame(sceneOf(SESSION), INITIAL_VIEW, columns, rows))).toMatchSnapshot();
   });
 
   it.each(["ticket", "graph", "help"] as const)("has a page for the %s", (page) => {
-    const view: View = { ...FIRST_VIEW, page, selected: "tests" };
+    const view: View = { ...INITIAL_VIEW, page, selected: "tests" };
     expect(textOf(dashboardFrame(sceneOf(SESSION), view, 80, 24))).toMatchSnapshot();
   });
 
@@ -37,7 +37,7 @@ describe("the dashboard", () => {
       },
     );
     const scene = sceneOf([joined, answered], { presentation: debatePresentation });
-    const [, progress = "", ...rest] = textOf(dashboardFrame(scene, FIRST_VIEW, 120, 15)).split("\n");
+    const [, progress = "", ...rest] = textOf(dashboardFrame(scene, INITIAL_VIEW, 120, 15)).split("\n");
     expect(progress).toMatch(/^ █+▓+ 1\/2 /);
     expect(rest.join("\n")).toContain("x cancel");
     expect(rest.join("\n")).not.toContain("r retry");
@@ -71,19 +71,19 @@ describe("the dashboard", () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `T-${index}`);
     const tasks = ids.map((task_id) => ({ task_id, description: `Do ${task_id}` }));
     const planned = record("plan", { tasks }, { effects: ids.map((id) => effect(id, null, "pending")) }, "boss");
-    const lines = textOf(dashboardFrame(sceneOf([planned]), FIRST_VIEW, 80, 24));
+    const lines = textOf(dashboardFrame(sceneOf([planned]), INITIAL_VIEW, 80, 24));
     expect(lines).toContain("0/10000");
     expect(lines).toContain("more");
   });
 
   it("says what it needs where it does not fit", () => {
-    expect(textOf(dashboardFrame(sceneOf(SESSION), FIRST_VIEW, 39, 9))).toContain("40×10");
+    expect(textOf(dashboardFrame(sceneOf(SESSION), INITIAL_VIEW, 39, 9))).toContain("40×10");
   });
 
   it("keeps what needs a person in sight on every page and size that fits", () => {
     for (const page of PAGES)
       for (const rows of [10, 15, 24]) {
-        const lines = textOf(dashboardFrame(sceneOf(SESSION), { ...FIRST_VIEW, page }, 80, rows));
+        const lines = textOf(dashboardFrame(sceneOf(SESSION), { ...INITIAL_VIEW, page }, 80, rows));
         expect(lines).toContain("Per-role time-out");
       }
   });
@@ -92,52 +92,54 @@ describe("the dashboard", () => {
 describe("keys", () => {
   const scene = sceneOf(SESSION);
   const press = (view: View, ...names: string[]) => {
-    let last = keyed(view, { name: "" }, shown(scene, view));
-    for (const name of names) last = keyed(last.view, { name }, shown(scene, last.view));
+    let last = handleKey(view, { name: "" }, shown(scene, view));
+    for (const name of names) last = handleKey(last.view, { name }, shown(scene, last.view));
     return last;
   };
 
   it("select, open and leave a ticket", () => {
-    expect(press(FIRST_VIEW, "down", "return").view).toMatchObject({ page: "ticket", selected: "tests" });
-    expect(press(FIRST_VIEW, "down", "return", "escape").view).toMatchObject({ page: "list", selected: "tests" });
-    expect(press(FIRST_VIEW, "end").view.selected).toBe("build");
-    expect(press(FIRST_VIEW, "up", "up").view.selected).toBe("docs");
+    expect(press(INITIAL_VIEW, "down", "return").view).toMatchObject({ page: "ticket", selected: "tests" });
+    expect(press(INITIAL_VIEW, "down", "return", "escape").view).toMatchObject({ page: "list", selected: "tests" });
+    expect(press(INITIAL_VIEW, "end").view.selected).toBe("build");
+    expect(press(INITIAL_VIEW, "up", "up").view.selected).toBe("docs");
   });
 
   it("cancel a ticket only after a yes", () => {
-    expect(press(FIRST_VIEW, "x").deed).toBeUndefined();
-    expect(press(FIRST_VIEW, "x", "n").deed).toBeUndefined();
-    expect(press(FIRST_VIEW, "x", "y").deed).toEqual({ do: "cancel", ticket_id: "docs" });
+    expect(press(INITIAL_VIEW, "x").action).toBeUndefined();
+    expect(press(INITIAL_VIEW, "x", "n").action).toBeUndefined();
+    expect(press(INITIAL_VIEW, "x", "y").action).toEqual({ do: "cancel", ticket_id: "docs" });
   });
 
   it("filter the list, and Escape shows all again", () => {
-    expect(selectable(scene, press(FIRST_VIEW, "/", "s", "h", "i", "p").view)).toEqual(["ship"]);
-    expect(selectable(scene, press(FIRST_VIEW, "/", "s", "h", "i", "p", "return", "escape").view)).toHaveLength(4);
+    expect(selectable(scene, press(INITIAL_VIEW, "/", "s", "h", "i", "p").view)).toEqual(["ship"]);
+    expect(selectable(scene, press(INITIAL_VIEW, "/", "s", "h", "i", "p", "return", "escape").view)).toHaveLength(4);
   });
 
   it("tell the open ticket's agents what is typed", () => {
-    const typed = press(FIRST_VIEW, "return", "m", "h", "i", "backspace", "o", "return");
-    expect(typed.deed).toEqual({ do: "tell", ticket_id: "docs", text: "ho" });
-    expect(press(FIRST_VIEW, "m", "h", "escape").deed).toBeUndefined();
+    const typed = press(INITIAL_VIEW, "return", "m", "h", "i", "backspace", "o", "return");
+    expect(typed.action).toEqual({ do: "tell", ticket_id: "docs", text: "ho" });
+    expect(press(INITIAL_VIEW, "m", "h", "escape").action).toBeUndefined();
   });
 
   it("steer nothing where the screen only shows", () => {
-    const view = { ...FIRST_VIEW };
+    const view = { ...INITIAL_VIEW };
     for (const name of ["a", "p", "r", "x", "m"]) {
-      expect(keyed(view, { name }, { ...shown(scene, view), steers: false })).toEqual({ view });
+      expect(handleKey(view, { name }, { ...shown(scene, view), steers: false })).toEqual({ view });
     }
   });
 
   it("retry a failed ticket, but nothing in a mode without retries", () => {
-    expect(press(FIRST_VIEW, "r").deed).toEqual({ do: "retry", ticket_id: "docs" });
-    expect(keyed(FIRST_VIEW, { name: "r" }, { ...shown(scene, FIRST_VIEW), retries: false }).deed).toBeUndefined();
+    expect(press(INITIAL_VIEW, "r").action).toEqual({ do: "retry", ticket_id: "docs" });
+    expect(
+      handleKey(INITIAL_VIEW, { name: "r" }, { ...shown(scene, INITIAL_VIEW), retries: false }).action,
+    ).toBeUndefined();
   });
 
   it("leave with q, stop with Ctrl-C and suspend with Ctrl-Z, also while something is typed", () => {
-    expect(press(FIRST_VIEW, "q").deed).toEqual({ do: "leave" });
-    const typing: View = { ...FIRST_VIEW, typing: { what: "filter", text: "" } };
-    expect(keyed(typing, { name: "c", ctrl: true }, shown(scene, typing)).deed).toEqual({ do: "stop" });
-    expect(keyed(typing, { name: "z", ctrl: true }, shown(scene, typing)).deed).toEqual({ do: "suspend" });
+    expect(press(INITIAL_VIEW, "q").action).toEqual({ do: "leave" });
+    const typing: View = { ...INITIAL_VIEW, typing: { what: "filter", text: "" } };
+    expect(handleKey(typing, { name: "c", ctrl: true }, shown(scene, typing)).action).toEqual({ do: "stop" });
+    expect(handleKey(typing, { name: "z", ctrl: true }, shown(scene, typing)).action).toEqual({ do: "suspend" });
   });
 });
 

@@ -10,7 +10,7 @@ export interface Placed {
 const SWEEPS = 4;
 
 /** More bends make a drawing too high to be of use. */
-const MOST_BENDS = 400;
+const MAX_BENDS = 400;
 
 /** The nodes, and those that stand for a bend of an edge. */
 export interface Routed {
@@ -41,7 +41,7 @@ export function routeEdges(nodes: readonly GraphNode[]): Routed {
       return previous;
     }),
   }));
-  return bends.size > MOST_BENDS ? { nodes, bends: [] } : { nodes: routed, bends: [...bends.values()] };
+  return bends.size > MAX_BENDS ? { nodes, bends: [] } : { nodes: routed, bends: [...bends.values()] };
 }
 
 /**

@@ -20,12 +20,12 @@ const MARGIN = 16;
 const ID_LENGTH = 19;
 
 /** More nodes make a drawing that nobody can read, and a page that is slow to open. */
-export const MOST_NODES = 1_500;
+export const MAX_NODES = 1_500;
 
 /** The dependencies of tickets as SVG, from left to right. Empty if no ticket depends on another; of too many it says so. */
 export function drawGraph(nodes: readonly DrawnNode[]): string {
   if (!nodes.some(({ depends_on }) => depends_on.length > 0)) return "";
-  if (nodes.length > MOST_NODES) return notDrawn(nodes.length, MOST_NODES);
+  if (nodes.length > MAX_NODES) return notDrawn(nodes.length, MAX_NODES);
   const routed = routeEdges(nodes);
   const placed = placeNodes([...routed.nodes, ...routed.bends]);
   const all = [...placed.values()];

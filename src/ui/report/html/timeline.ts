@@ -31,13 +31,13 @@ const ROW = 20;
 const AXIS = 24;
 const NAME_LENGTH = 23;
 /** A span is at least so wide, so that it can be seen. */
-const LEAST = 2;
+const MIN_WIDTH = 2;
 
 /** More rows make a page that is slow to open. */
-const MOST_ROWS = 1_500;
+const MAX_ROWS = 1_500;
 
 /** The most labels of the axis. */
-const MOST_TICKS = 9;
+const MAX_TICKS = 9;
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -50,7 +50,7 @@ const STEPS = [
 
 /** The turns of a session over time as SVG, with an axis. Empty without turns; of too many rows it says so. */
 export function drawTimeline(rows: readonly TimelineRow[], from: number, to: number): string {
-  if (rows.length > MOST_ROWS) return notDrawn(rows.length, MOST_ROWS);
+  if (rows.length > MAX_ROWS) return notDrawn(rows.length, MAX_ROWS);
   if (rows.every(({ spans }) => spans.length === 0)) return "";
   const length = Math.max(1, to - from);
   const xOf = (at: number) => NAMES + (Math.max(0, Math.min(length, at - from)) / length) * PLOT;
@@ -72,7 +72,7 @@ export function drawTimeline(rows: readonly TimelineRow[], from: number, to: num
 function drawRow({ name, row, spans, marks }: TimelineRow, top: number, xOf: (at: number) => number): string {
   const bars = spans.map(({ from, to, kind, title }) => {
     const x = xOf(from);
-    const width = Math.max(LEAST, xOf(to) - x);
+    const width = Math.max(MIN_WIDTH, xOf(to) - x);
     const place = `x="${round(x)}" y="${top + 4}" width="${round(width)}" height="${ROW - 8}" rx="2"`;
     return `<rect class="span ${kind}" ${place}><title>${escapeMarkup(title)}</title></rect>`;
   });
@@ -87,7 +87,7 @@ function drawRow({ name, row, spans, marks }: TimelineRow, top: number, xOf: (at
 
 /** Where the axis has labels, in ms since its beginning: round times, of which not too many fit. */
 export function ticksOf(length: number): number[] {
-  const step = STEPS.find((one) => length / one <= MOST_TICKS) ?? Math.ceil(length / MOST_TICKS);
+  const step = STEPS.find((one) => length / one <= MAX_TICKS) ?? Math.ceil(length / MAX_TICKS);
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
 }
 
