@@ -107,6 +107,7 @@ describe("the replay player", () => {
     pane.type(" ");
     letGo(here);
     await seen(pane, "session_closed", "+ wait", "This is the last record.");
+    await until("the closed log to be proved again", () => /  verified\s*$/m.test(pane.visible()));
     pane.type("Escape");
     expect(await pane.exit()).toBe(0);
   });

@@ -29,13 +29,14 @@ export async function playLog(
   const { out } = terminal;
   keepYoungSmall();
   const enough = new AbortController();
+  const left = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave);
-  const prover = proveApart(context, source);
   const recording = new Recording(source.folder, listing, source.isHeld);
   const name = source.row?.session_id ?? basename(source.folder);
   const { mode } = recording.read(0).record?.payload ?? {};
   const presentation = (await loadReading(textOf(mode)))?.presentation;
-  const screen = new PlayerScreen({ terminal, recording, name, presentation, begin, proof: prover.proof });
+  const prove = () => proveApart(context, source, left.signal);
+  const screen = new PlayerScreen({ terminal, recording, name, presentation, begin, prove });
   try {
     const { place } = await screen.run(AbortSignal.any([enough.signal, out.ended]));
     const { sequences } = recording.tape;
@@ -44,16 +45,13 @@ export async function playLog(
     tellNext(out, `bosun replay ${typedName(source)} --at ${sequence}`);
     return ok(signals.exitCode() ?? EXIT_DONE);
   } finally {
-    prover.stop();
+    left.abort();
     signals.restore();
   }
 }
 
 /** Proves the log in a process of its own, since proving a long one takes seconds and much memory. */
-function proveApart(
-  context: CommandContext,
-  { row, folder }: LogSource,
-): { readonly proof: Promise<ProofState>; readonly stop: () => void } {
+function proveApart(context: CommandContext, { row, folder }: LogSource, signal: AbortSignal): Promise<ProofState> {
   const [, program = ""] = process.argv;
   const named = context.home === undefined ? [] : ["--home", context.home];
   const log = [...named, "replay", row?.session_id ?? folder];
@@ -61,14 +59,14 @@ function proveApart(
     cwd: context.directory,
     env: context.environment,
     stdio: ["ignore", "pipe", "ignore"],
+    signal,
   });
   let written = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (written += text));
-  const proof = new Promise<ProofState>((resolve) => {
+  return new Promise((resolve) => {
     child.once("error", () => resolve(NO_PROOF));
     child.once("close", () => resolve(proofIn(written)));
   });
-  return { proof, stop: () => void child.kill() };
 }
 
 const NO_PROOF: ProofState = { state: "none", problems: [] };

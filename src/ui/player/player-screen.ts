@@ -21,6 +21,8 @@ const SLICE_MS = 10;
 /** How often it looks for records that a running session has written since, in ms. */
 const LOOK_MS = 1_000;
 
+const PROVING: ProofState = { state: "proving", problems: [] };
+
 export interface PlayerParts {
   readonly terminal: Terminal;
   readonly recording: Recording;
@@ -28,7 +30,8 @@ export interface PlayerParts {
   readonly name: string;
   readonly presentation: Presentation | undefined;
   readonly begin: Player;
-  readonly proof: Promise<ProofState>;
+  /** Proves the log as far as it is written. */
+  readonly prove: () => Promise<ProofState>;
 }
 
 /** The replay player at a terminal: it reads the log, plays it and takes keys, until the person leaves. */
@@ -36,7 +39,8 @@ export class PlayerScreen {
   readonly #parts: PlayerParts;
   readonly #left = new AbortController();
   #player: Player;
-  #proof: ProofState = { state: "proving", problems: [] };
+  #proof: ProofState = PROVING;
+  #proving: Promise<ProofState> | undefined;
   #openScreen: typeof openScreen | undefined;
   #screen: Screen | undefined;
   #drawing: NodeJS.Timeout | undefined;
@@ -54,18 +58,20 @@ export class PlayerScreen {
 
   /** Shows it until the person leaves, or `enough` is aborted. Settles with what was shown last. */
   async run(enough: AbortSignal): Promise<Player> {
-    const { proof } = this.#parts;
+    const { recording } = this.#parts;
     const ended = AbortSignal.any([enough, this.#left.signal]);
     this.#readMore();
     this.#openScreen = (await import("../tui/screen.tsx")).openScreen;
     this.#open();
-    void proof.then((proved) => this.#change(() => (this.#proof = proved)));
+    this.#prove();
     this.#drawing = setInterval(() => this.#tick(), DRAW_MS);
     try {
       while (!ended.aborted) {
         await this.#read(ended);
         await delay(LOOK_MS, undefined, { signal: ended }).catch(() => {});
-        this.#parts.recording.lookAgain();
+        const grew = recording.tape.grows;
+        recording.lookAgain();
+        if (grew && !recording.tape.grows) this.#prove();
       }
     } finally {
       clearInterval(this.#drawing);
@@ -73,6 +79,15 @@ export class PlayerScreen {
       this.#leave();
     }
     return this.#player;
+  }
+
+  #prove(): void {
+    const proving = this.#parts.prove();
+    this.#proving = proving;
+    this.#proof = PROVING;
+    void proving.then((proof) => {
+      if (this.#proving === proving) this.#change(() => (this.#proof = proof));
+    });
   }
 
   async #read(ended: AbortSignal): Promise<void> {
