@@ -137,7 +137,7 @@ else:
     expect(ran.code).toBe(0);
     const session_id = await onlySession(here);
     const story = [
-      `HELD worker until \\d\\d:\\d\\d:\\d\\d \\(rate_limited\\); to release it now: bosun resume ${session_id} --release worker`,
+      `HELD worker until [\\d:. -]+ \\(rate_limited\\); to release it now: bosun resume ${session_id} --release worker`,
       "NO LONGER HELD: worker",
       "in_progress -> awaiting_review",
     ];
@@ -171,7 +171,7 @@ else:
       "--roles",
       here.write("roles.json", roles),
     ]);
-    await until("the hold to be shown", () => /HELD shell until \d\d:\d\d:\d\d: .* 2 turns/.test(running.stdout()));
+    await until("the hold to be shown", () => /HELD shell until [\d:. -]+: .* 2 turns/.test(running.stdout()));
     await typed(here, ["stop"]);
     expect((await running.done).stdout.match(/HELD shell/g)).toHaveLength(1);
   });
