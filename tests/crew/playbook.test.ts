@@ -360,6 +360,13 @@ describe("the playbook's review", () => {
     const { payload } = await playbook(plan, review([passed], { status: "error" }));
     expect(payload["decision"]).toBe("changes_requested");
   });
+
+  it("is of the evidence alone for a task that a person added to the plan", async () => {
+    const added = (checks: readonly JsonObject[]) =>
+      onTicket("added", "review_request", { payload: { ticket_id: "added", report: { status: "completed" }, checks } });
+    expect((await playbook(plan, added([passed]))).payload).toMatchObject({ decision: "approved" });
+    expect((await playbook(plan, added([failed]))).payload).toMatchObject({ decision: "changes_requested" });
+  });
 });
 
 describe("the playbook as a program", () => {

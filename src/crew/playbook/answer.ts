@@ -25,10 +25,12 @@ export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
 
   const task = plan.tasks.find((candidate) => candidate["task_id"] === taskIdOf(turn));
   if (task === undefined) {
+    // A person who edits the plan may add a task. Its review needs nothing from the file.
+    if (type === "review_request") return review(payload, []);
     return errorReply(
       "validation_failed",
       `${plan.path} has no task "${taskIdOf(turn)}"`,
-      "run the plan this session was started with",
+      "add the task to that file, or give it an instruction in the plan",
     );
   }
   // A plan that another role made has not asked its questions.
