@@ -1,9 +1,8 @@
 import { safeJson } from "./display.ts";
 
-/** The version of the events of `--json`, which SPEC.md defines. What a reader may ignore raises the second number, all else the first. */
+/** The version of the `--json` events that SPEC.md defines. Changes that readers may ignore raise the minor number, all others the major. */
 export const EVENTS_VERSION = "1.0";
 
-/** Their types. */
 export const EVENT_TYPES = [
   "hello",
   "record",
@@ -19,13 +18,12 @@ export const EVENT_TYPES = [
   "result",
 ] as const;
 
-/** An event with its fields. */
 export interface JsonEvent {
   readonly type: (typeof EVENT_TYPES)[number];
   readonly [field: string]: unknown;
 }
 
-/** An event as a line. */
+/** Serializes an event as one line. */
 export function eventLine(event: JsonEvent): string {
   return safeJson(event);
 }

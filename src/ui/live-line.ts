@@ -3,13 +3,13 @@ import { widthOf } from "../lib/text-layout.ts";
 import { clipped } from "./display.ts";
 import type { OpenPrompt, Output } from "./terminal.ts";
 
-/** How often the line may change, in ms. */
+/** Minimum time between changes of the line, in ms. */
 const MIN_MS = 100;
 
-/** Making the text takes at most this part of the time, however large the session. */
+/** Maximum share of the time spent on making the text, however large the session. */
 const SHARE = 0.02;
 
-/** A line that stays below all others of a terminal, while no prompt is there. It is gone when it is closed and when the process exits. */
+/** A status line below all other lines of a terminal, hidden while a prompt is open. It is erased when it is closed and when the process exits. */
 export class LiveLine implements OpenPrompt {
   readonly #output: Output;
   readonly #text: () => string;
@@ -17,7 +17,7 @@ export class LiveLine implements OpenPrompt {
   #line = "";
   /** Whether the line is on the screen. */
   #isShown = false;
-  /** What is on the screen of it. */
+  /** The part of the line that is on the screen. */
   #drawn = "";
   #isStale = true;
   #next = 0;
@@ -27,7 +27,7 @@ export class LiveLine implements OpenPrompt {
     this.#text = text;
     const timer = setInterval(() => this.#refresh(), MIN_MS).unref();
     const exited = () => this.erase();
-    // Whoever suspended the job has written below the line.
+    // While the job was suspended, the shell has written below the line.
     const continued = () => this.#isShown && this.#redraw();
     process.on("exit", exited).on("SIGCONT", continued);
     const release = output.keepBelow(this);
@@ -40,7 +40,7 @@ export class LiveLine implements OpenPrompt {
     };
   }
 
-  /** What the line tells may have changed. */
+  /** Call when the text may have changed. */
   touch(): void {
     this.#isStale = true;
   }
@@ -59,7 +59,7 @@ export class LiveLine implements OpenPrompt {
     this.#isShown = false;
     const { stream, width } = this.#output;
     if (this.#drawn === "") return;
-    // A terminal that became narrower has broken the line.
+    // A terminal that became narrower has wrapped the line.
     moveCursor(stream, 0, -Math.floor((widthOf(this.#drawn) - 1) / width));
     cursorTo(stream, 0);
     clearScreenDown(stream);

@@ -2,27 +2,27 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { widthOf } from "../lib/text-layout.ts";
 import type { Output } from "./terminal.ts";
 
-/** An output whose lines a person reads in a pager. */
+/** An output that a person reads in a pager. */
 export interface Pager {
   readonly out: Output;
-  /** Resolves when the person has left the pager. */
+  /** Resolves once the person has quit the pager. */
   end(): Promise<void>;
 }
 
 /**
- * An output at a terminal that starts a pager, a shell's command, as soon as there are more lines than the screen has rows. Fewer are written to
- * the terminal at the end, without one.
+ * An output that starts a pager (a shell command) once there are more lines than the terminal has rows. Fewer lines are written straight to the
+ * terminal at the end.
  */
 export function pagerAt(out: Output, command: string, environment: NodeJS.ProcessEnv): Pager {
   const ended = new AbortController();
-  // One row is for the shell's prompt.
+  // Leave one row for the shell's prompt.
   let rows = (out.stream.rows || Number.POSITIVE_INFINITY) - 1;
   let held: string[] = [];
   let child: ChildProcess | undefined;
   let left: Promise<void> | undefined;
   const begin = () => {
     child = spawn("sh", ["-c", command], { stdio: ["pipe", "inherit", "inherit"], env: environment });
-    // The person may leave before everything is written.
+    // The person may quit the pager before everything is written.
     child.stdin?.on("error", () => ended.abort());
     const { promise, resolve } = Promise.withResolvers<void>();
     child.once("error", () => resolve()).once("close", () => resolve());

@@ -1,33 +1,33 @@
 import { folded } from "../lib/text-layout.ts";
 import { type Output, paperLike } from "./terminal.ts";
 
-/** A part of a screen. Between parts there is a blank line, but not before one that is `joined`. */
+/** A part of a screen. A blank line separates parts, except before a `joined` one. */
 export interface Part extends PartShown {
-  /** The part with 0 is the most important: on a low screen those with high numbers are left out. */
+  /** 0 is the most important part. Parts with high numbers are left out of a low screen. */
   readonly rank: number;
   readonly lines: readonly string[];
 }
 
 export interface PartShown {
   readonly joined?: boolean;
-  /** What to show of its lines in so many rows; without it the part is shown whole or not at all. */
+  /** Shortens the lines to fit into `rows`. Without it, the part is shown whole or not at all. */
   readonly shorter?: (rows: number, lines: readonly string[]) => readonly string[];
 }
 
-/** A part with the lines that `write` writes. Without lines it is not shown. */
+/** Makes a part of the lines that `write` writes. A part without lines is not shown. */
 export function partOf(output: Output, rank: number, write: (paper: Output) => void, how: PartShown = {}): Part {
   const paper = paperLike(output);
   write(paper);
   return { ...how, rank, lines: paper.lines };
 }
 
-/** All parts. */
+/** Lays out all parts. */
 export function wholeScreen(parts: readonly Part[]): string[] {
   const shown = parts.filter(({ lines }) => lines.length > 0);
   return shown.flatMap(({ joined, lines }, index) => (joined === true || index === 0 ? lines : ["", ...lines]));
 }
 
-/** The parts, or of too many the most important, on a screen of so many rows and columns. Where rows are left, blank lines part them. */
+/** Lays out the parts that fit on the screen, the most important first. Blank lines separate them while rows are left. */
 export function fittedScreen(parts: readonly Part[], rows: number, columns: number): string[] {
   const whole = wholeScreen(parts);
   if (heightOf(whole, columns) <= rows) return whole;
@@ -48,7 +48,7 @@ export function fittedScreen(parts: readonly Part[], rows: number, columns: numb
   });
 }
 
-/** As many of the first lines as fit into so many rows with a last one, which says that there are more. */
+/** As many of the first lines as fit into `rows` together with the last line, `more`, which says that there are more. */
 export function firstLines(lines: readonly string[], rows: number, columns: number, more: string): string[] {
   const shown: string[] = [];
   for (const line of lines) {

@@ -15,7 +15,7 @@ function allOf(counts: Standing["counts"]): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** The standing in one line: which role works on what and for how long, what is checked, which roles are held, and the counts. */
+/** A session's standing in one line: which role works on what and for how long, running checks, held roles, and the counts. */
 export function standingWords(
   { state, counts, turns, waiting, usage, running, checking, held }: Standing,
   now: number,
@@ -32,12 +32,12 @@ export function standingWords(
   ].join("; ");
 }
 
-/** The states of a ticket. What states something and does no work has others, and is never done. */
+/** The states of a ticket. Subjects that state something instead of doing work have other states and are never done. */
 const OF_WORK: ReadonlySet<string> = new Set(
   "pending discussing in_progress awaiting_review blocked done error".split(" "),
 );
 
-/** The standing in few words, the most important first: `7/20 done · 6 at work · 1 needs you · $1.20`. */
+/** A short summary, the most important parts first: `7/20 done · 6 at work · 1 needs you · $1.20`. */
 export function summaryWords({ state, counts, waiting, usage, running, checking, held }: Standing): string {
   const all = allOf(counts);
   const isOfWork = all > 0 && Object.keys(counts).every((status) => OF_WORK.has(status));

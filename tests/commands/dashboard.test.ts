@@ -18,7 +18,7 @@ const seen = (pane: Pane, ...texts: readonly string[]) =>
     () => texts.every((text) => pane.visible().includes(text)),
   );
 
-/** The screen is the dashboard's, and no line is wider or the screen higher than it is. */
+/** Waits until the dashboard is `columns` wide, and expects no more than `rows` rows. */
 async function fills(pane: Pane, columns: number, rows: number): Promise<void> {
   await until(
     () => `a dashboard of ${columns} columns, not\n${pane.visible()}`,
@@ -32,7 +32,7 @@ async function fills(pane: Pane, columns: number, rows: number): Promise<void> {
 }
 
 describe("the dashboard", () => {
-  it("takes an answer, shows an agent's output, is left and comes back, and ends with a summary", async () => {
+  it("takes an answer, shows an agent's output, detaches, attaches again, and ends with a summary", async () => {
     const here = rig();
     const pane = openDashboard(here, ["run", "--plan", planFile(here, ASKING)], { columns: 80, rows: 24 });
     await seen(pane, "[a] answer", "Whose name?");
@@ -58,7 +58,7 @@ describe("the dashboard", () => {
     await again.shows(`${session_id} is done: 2 of 2 tickets done`);
   });
 
-  it("follows the size of the terminal, and says what it needs where it does not fit", async () => {
+  it("follows resizes of the terminal, and shows its minimum size where it does not fit", async () => {
     const here = rig();
     const pane = openDashboard(here, ["run", "--plan", planFile(here)], { columns: 80, rows: 24 });
     await taskRuns(here);
@@ -73,7 +73,7 @@ describe("the dashboard", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("pauses, cancels a ticket after a yes, and stops the session with Ctrl-C", async () => {
+  it("pauses, cancels a ticket after confirmation, and stops the session on Ctrl-C", async () => {
     const here = rig();
     const pane = openDashboard(here, ["run", "--plan", planFile(here)], { columns: 100, rows: 24 });
     const { session_id } = await taskRuns(here);
@@ -91,7 +91,7 @@ describe("the dashboard", () => {
     expect(await statusOf(here, session_id)).toMatchObject({ owner: null });
   });
 
-  it("suspends with Ctrl-Z, and comes back with fg", async () => {
+  it("suspends on Ctrl-Z, and returns on fg", async () => {
     const here = rig();
     const environment = { ...endAfterwards(here).environment, BOSUN_HOME: here.home };
     const shell = ["bash", "--noprofile", "--norc", "-i"];
@@ -115,7 +115,7 @@ describe("the dashboard", () => {
     await seen(pane, "2 of 2 tickets done");
   });
 
-  it("has a plan approved, and gives the normal screen back however it ends", async () => {
+  it("asks for a plan's approval, and restores the normal screen however it ends", async () => {
     const here = rig();
     const pane = openDashboard(here, ["run", "--plan", planFile(here), "--ask-plan"], { columns: 80, rows: 24 });
     await seen(pane, "[a] answer", "The plan needs your approval");
@@ -135,7 +135,7 @@ describe("the dashboard", () => {
     await pane.shows("bosun resume");
   });
 
-  it("takes keys again after its prompt was settled from elsewhere, and no pasted text for keys", async () => {
+  it("handles keys again after its prompt was answered elsewhere, and ignores pasted text", async () => {
     const here = rig();
     const pane = openDashboard(here, ["run", "--plan", planFile(here, ASKING)], { columns: 80, rows: 24 });
     await seen(pane, "[a] answer");
@@ -171,7 +171,7 @@ describe("the dashboard", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("leaves terminals to the plain reporter that are dumb, without colour or told to", async () => {
+  it("gives way to the plain reporter on a dumb terminal, without colour, or when told to", async () => {
     for (const env of [{ TERM: "dumb" }, { NO_COLOR: "1" }, { BOSUN_REPORTER: "plain" }]) {
       const here = rig();
       const pane = openDashboard(

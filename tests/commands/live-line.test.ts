@@ -13,8 +13,8 @@ const PLAN = tinyPlan([
   { task_id: "three", shell: "true", dependencies: ["two"] },
 ]);
 
-describe("at a terminal the last line tells how far the session is", () => {
-  it.each(["--foreground", "--reporter=plain"])("below all others, and is gone at the end: %s", async (flag) => {
+describe("the status line of a terminal", () => {
+  it.each(["--foreground", "--reporter=plain"])("stays last, and is gone at the end: %s", async (flag) => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", PLAN), flag], {}, 60);
     const last = () => pane.screen().trimEnd().split("\n").at(-1);
@@ -24,7 +24,7 @@ describe("at a terminal the last line tells how far the session is", () => {
     writeFileSync(join(here.workspace, "one"), "");
     await pane.shows("1/3 done · 1 a…");
     await pane.resize(60);
-    // The next line draws it anew.
+    // The next line of output redraws it.
     writeFileSync(join(here.workspace, "say"), "");
     await pane.shows("1/3 done · 1 at work");
     expect(last()).toBe("1/3 done · 1 at work");
@@ -35,7 +35,7 @@ describe("at a terminal the last line tells how far the session is", () => {
     expect(pane.screen()).not.toContain("done ·");
   });
 
-  it("and makes room for a question", async () => {
+  it("makes room for a question", async () => {
     const here = rig();
     const asking = { questions: [{ question_id: "name", text: "Whose name?", options: ["Ada", "Bob"] }] };
     const pane = open(here, [
@@ -56,7 +56,7 @@ describe("at a terminal the last line tells how far the session is", () => {
     [{ NO_COLOR: "1" }, true],
     [{ TERM: "dumb" }, false],
     [{ CI: "true" }, false],
-  ])("with %o: %s", async (env, isThere) => {
+  ])("is shown with %o: %s", async (env, isThere) => {
     const here = rig();
     const args = [
       "run",
@@ -71,7 +71,7 @@ describe("at a terminal the last line tells how far the session is", () => {
     expect(pane.screen()).not.toContain("done ·");
   });
 
-  it.each(["| cat", "2>messages"])("but not with %s", async (redirected) => {
+  it.each(["| cat", "2>messages"])("is not shown with %s", async (redirected) => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell: `echo here; ${WAIT("one")}` }]));
     const line = `'${process.execPath}' '${built("cli.js")}' run --plan '${plan}' --reporter plain ${redirected}`;

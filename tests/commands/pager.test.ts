@@ -7,7 +7,7 @@ import { open } from "./terminal.ts";
 
 const NARROW = 40;
 
-/** A home with a session whose log is longer than the terminals of these tests, in which lines are broken. */
+/** A home with a session whose log is longer than the terminals of these tests, which wrap its lines. */
 async function withLongLog(): Promise<Rig> {
   const here = rig();
   const tasks = Array.from({ length: 8 }, (_, index) => ({ task_id: `task-${index}`, shell: "true" }));
@@ -16,12 +16,12 @@ async function withLongLog(): Promise<Rig> {
   return here;
 }
 
-it("shows a long log in less, which the person leaves", async () => {
+it("shows a long log in less until the person quits it", async () => {
   const here = await withLongLog();
   const pane = open(here, ["log", "long"], {}, NARROW);
   await pane.shows("\n:");
   expect(pane.screen()).not.toContain("next    bosun log");
-  // Ctrl-C discards what is typed, and less draws its page again.
+  // Ctrl-C discards typed input, and less redraws its page.
   pane.type("C-c");
   await pane.shows("\n:", 2);
   pane.type("G");
@@ -30,14 +30,14 @@ it("shows a long log in less, which the person leaves", async () => {
   expect(await pane.exit()).toBe(0);
 });
 
-it("ends quietly if the person leaves the pager at once", async () => {
+it("exits quietly if the person quits the pager at once", async () => {
   const here = await withLongLog();
   const pane = open(here, ["log", "long"], { PAGER: "head -n 1" }, NARROW);
   expect(await pane.exit()).toBe(0);
   expect(pane.screen().trimEnd().split("\n")).toHaveLength(1);
 });
 
-it("takes a pager that only a shell understands, and gives it all lines with their colours", async () => {
+it("runs the pager in a shell, and passes it all lines with their colours", async () => {
   const here = await withLongLog();
   const pane = open(here, ["log", "long"], { PAGER: "cat > paged; true" }, NARROW);
   expect(await pane.exit()).toBe(0);
@@ -47,7 +47,7 @@ it("takes a pager that only a shell understands, and gives it all lines with the
   expect(paged).toContain("\u001B[2m");
 });
 
-/** Why there is no pager, the command, and its variables. */
+/** Why there is no pager, the command's arguments, and its environment variables. */
 const UNPAGED: readonly (readonly [why: string, args: readonly string[], env: Record<string, string>])[] = [
   ["--no-pager is given", ["log", "long", "--no-pager"], {}],
   ["the session is followed", ["log", "-f", "long"], {}],
@@ -59,7 +59,7 @@ const UNPAGED: readonly (readonly [why: string, args: readonly string[], env: Re
   ["the output is JSON", ["plan", "long", "--json"], { PAGER: "cat >/dev/null; true" }],
 ];
 
-it("writes to the terminal itself where there is no pager, it is unwanted, or the output is short or for programs", async () => {
+it("writes to the terminal without a pager if there is none, it is unwanted, or the output is short or JSON", async () => {
   const here = await withLongLog();
   for (const [why, args, env] of UNPAGED) {
     const pane = open(here, args, env, NARROW);

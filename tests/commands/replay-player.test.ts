@@ -13,7 +13,7 @@ const seen = (pane: Pane, ...texts: readonly string[]) =>
     () => texts.every((text) => pane.visible().includes(text)),
   );
 
-/** A session of two tickets, one of which fails; its log is copied, and its home then removed. */
+/** Runs a session of two tickets, one of which fails, copies its log, and removes its home. */
 async function copied(here: Rig): Promise<{ copy: string; names: string[] }> {
   const plan = tinyPlan([
     { task_id: "good", shell: "echo fine" },
@@ -60,7 +60,7 @@ describe("the replay player", () => {
     await pane.shows("Left at record");
   });
 
-  it("plays on its own, faster with a speed, and stops at the end", async () => {
+  it("plays by itself at the given speed, and stops at the end", async () => {
     const here = rig();
     const { copy, names } = await copied(here);
     const pane = openDashboard(here, ["replay", copy, "--speed", "64"], { columns: 100, rows: 30 });
@@ -70,7 +70,7 @@ describe("the replay player", () => {
     await pane.shows(`--at ${names.length}`);
   });
 
-  it("shows a damaged log, with what its proof says of each record", async () => {
+  it("shows a damaged log, with the problems of each record", async () => {
     const here = rig();
     const { copy, names } = await copied(here);
     writeFileSync(join(copy, names[3] ?? ""), "{");
@@ -83,7 +83,7 @@ describe("the replay player", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("is left out where it does not fit, or the list is asked for", async () => {
+  it("lists the records instead where it does not fit, or with --list", async () => {
     const here = rig();
     const { copy } = await copied(here);
     const dumb = openDashboard(here, ["replay", copy, "--play"], { env: { TERM: "dumb" } });
@@ -96,7 +96,7 @@ describe("the replay player", () => {
     }
   });
 
-  it("plays a session of a home too, and goes on while it runs", async () => {
+  it("plays a running session, and follows it to its end", async () => {
     const here = endAfterwards(rig());
     await here.run(["run", "--plan", here.write("plan.json", WAIT), "--session", "mine", "--detach"]);
     await taskRuns(here);

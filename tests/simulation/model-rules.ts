@@ -12,11 +12,11 @@ interface Shown {
   readonly model: SessionModel;
   readonly rows: Map<string, Map<string, unknown>>;
   plans: number;
-  /** A person has given a plan: records do not say which pending tickets it leaves as they are. */
+  /** Whether a person has given a plan: records do not report which pending tickets it leaves unchanged. */
   isPlanned: boolean;
 }
 
-/** Compares what screens make of the records alone with the state that the engine stored beside them. */
+/** Compares the model that screens build from the records alone with the state that the engine stored. */
 export class ModelRules {
   readonly #world: World;
   readonly #sessions = new Map<string, Shown>();
@@ -61,11 +61,11 @@ export class ModelRules {
     const tickets = [...(rows.get("ticket")?.values() ?? [])] as Ticket[];
     for (const { id, status, owner } of tickets) {
       const seen = model.tickets.get(id);
-      // A plan may take a ticket's owner away, which no record says: the next turn about it names the new one.
+      // A plan may remove a ticket's owner, which no record reports; the ticket's next turn names the new one.
       same(`ticket ${id}`, [seen?.status, seen?.owner ?? owner], [status, owner ?? seen?.owner]);
     }
     const turns = [...(rows.get("turn")?.values() ?? [])] as LedgerTurn[];
-    // A turn of the manager about a long wait ends with the wait, which no record says.
+    // A manager's turn about a long wait ends with the wait, which no record reports.
     const given = turns.flatMap(({ turn_id, status, subject }) => (status === "open" && subject ? [turn_id] : []));
     if (model.stopped === undefined) {
       const held = [...model.turns.values()].flatMap(({ turn_id, ticket_id }) => (ticket_id ? [turn_id] : []));
@@ -78,8 +78,8 @@ export class ModelRules {
 }
 
 /**
- * Whether records say when an ask ends. A revision may keep checks of the plan before it, after which a person's review begins; and what is
- * asked about no ticket ends with the manager's turn that asked.
+ * Whether records report when an ask ends. A revised plan may keep checks of the previous one, after which a person's review begins; and an ask
+ * about no ticket ends with the manager's turn that asked.
  */
 function isTold(ask_id: string, subject: string | undefined, plans: number): boolean {
   if (ask_id.startsWith("review:")) return plans < 2;

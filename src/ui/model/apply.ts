@@ -8,15 +8,15 @@ import { noSpend, type SessionModel, type TicketModel } from "./model.ts";
 import { addChild, addUsage, countTurn } from "./spend.ts";
 
 /**
- * Moves the model by the session's next record. To be called with all records in their order, but it takes any: a damaged or forged log
- * gives a strange model and never an exception.
+ * Applies the session's next record to the model. Call with all records in order. It never throws: a damaged or forged log only leads to a
+ * strange model.
  */
 export function applyRecord(model: SessionModel, sequence: number, record: UnsealedRecord): void {
   model.sequence = sequence;
   model.at = record.record.received_at;
   const { disposition, effects = [] } = record.record;
   if (disposition === "applied") applyToSession(model, record);
-  // An answer that is refused ends its turn too, and may move its ticket.
+  // A refused answer also ends its turn, and may move its ticket.
   for (const effect of effects) move(model, sequence, record, effect);
   if (disposition === "applied") applyToTicket(model, sequence, record);
   if (disposition === "late") lateUsage(model, record);
@@ -32,7 +32,7 @@ function applyToSession(
     case "session_opened":
       return open(model, session_id, payload, record.received_at);
     case "plan":
-      // A person's plan replaces the one that the manager is asked for.
+      // A person's plan replaces the one requested from the manager.
       if (source === "user") endTurnsOf(model, undefined);
       return plan(model, payload, source === "user");
     case "approval":
@@ -92,14 +92,14 @@ function limits({ budget }: SessionModel, set: JsonObject): void {
   }
 }
 
-/** The tasks of a plan. A plan that is revised brings its tasks again; those that it leaves out end by their own transitions. */
+/** Applies the tasks of a plan. A revised plan repeats its tasks; those that it leaves out end by their own transitions. */
 function plan(model: SessionModel, { tasks }: JsonObject, isOfPerson: boolean): void {
   for (const [order, task] of listOf(tasks).map(objectOf).entries()) {
     const id = textOf(task.task_id);
     const ticket = ticketOf(model, id);
     ticket.order = order;
     if (ticket.status === "pending") {
-      // The plan may have changed it, which no record says: then it begins anew.
+      // The plan may have changed the task, which no record reports; the ticket then starts afresh.
       ticket.owner = undefined;
       if (isOfPerson) endTurnsOf(model, id);
     }
@@ -112,7 +112,7 @@ function plan(model: SessionModel, { tasks }: JsonObject, isOfPerson: boolean): 
   }
 }
 
-/** Whether a task or an instruction has a criterion that is run. */
+/** Whether a task or an instruction has an acceptance criterion that runs a command. */
 function hasCommand({ acceptance_criteria }: JsonObject): boolean {
   return listOf(acceptance_criteria)
     .map(objectOf)
@@ -132,11 +132,11 @@ function move(
   ticket.status = to;
   ticket.reason = reason;
   ticket.since = received_at;
-  // A ticket that is planned anew is a new one; a retry goes on with it.
+  // A ticket that is planned again starts without an owner; a retry keeps the owner.
   if (to === "pending" && record.payload_type !== "user_command") ticket.owner = undefined;
   ticket.moves.push({ sequence, at: received_at, to, reason });
   if (to !== "in_progress") ticket.progress = undefined;
-  // A ticket has one turn at a time, and none that began before it moved.
+  // A ticket has one turn at a time, and its transition ends any earlier one.
   endTurnsOf(model, ticket_id);
   asksAfterMove(model, sequence, ticket, record);
 }
@@ -148,7 +148,7 @@ function count({ counts }: SessionModel, status: string, by: number): void {
   else counts.delete(status);
 }
 
-/** The ticket with this id, made if it is new: its first transition gives it a state. */
+/** Returns the ticket with this id, creating it if it is new. Its first transition sets its state. */
 function ticketOf({ tickets, memory }: SessionModel, id: string): TicketModel {
   const known = tickets.get(id);
   if (known) return known;
@@ -196,7 +196,7 @@ function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRec
       return;
     case "turn_failed":
     case "error":
-      // What the scheduler tells besides a turn is about a message of somebody, such as a command that it refused.
+      // A scheduler's record without a turn is about somebody's message, such as a command that it refused.
       if (source === "scheduler" && record.turn_id === undefined) return;
       ticket.failure = { code: textOf(payload.code), message: textOf(payload.message) };
       return;
@@ -218,12 +218,12 @@ function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRec
       return;
     }
     default:
-      // The subjects of a mode without tasks are titled by what they state.
+      // In a mode without tasks, a subject's title is what it states.
       if (typeof payload.position === "string") ticket.title = payload.position;
   }
 }
 
-/** Notes whose a turn is: a manager's turn about a ticket does not make it the manager's. */
+/** Sets the ticket's owner and attempt. A manager's turn about a ticket does not make the manager its owner. */
 function give(ticket: TicketModel, role_id: string, message: string, attempt: number | undefined): void {
   if (message === "instruction" || message === "instruction_proposal" || role_id === ticket.id) ticket.owner = role_id;
   if (message === "instruction" && attempt !== undefined) ticket.attempt = attempt;
@@ -242,18 +242,18 @@ function applyToTurns(model: SessionModel, whole: UnsealedRecord): void {
   }
 }
 
-/** Whether a turn's record ends it: its progress, kept files and permissions do not. */
+/** Whether a record ends its turn: progress reports, artifacts and permission requests do not. */
 function endsTurn({ payload_type, payload }: UnsealedRecord): boolean {
   if (payload_type === "approval_request" || payload_type === "artifact_ref") return false;
   return payload_type !== "report" || payload.status !== "progress";
 }
 
-/** What a run that was cut off has used is told late. */
+/** Adds the usage of an interrupted run, which is reported late. */
 function lateUsage(model: SessionModel, whole: UnsealedRecord): void {
   addUsage(model, roleOf(model, whole), whole, false);
 }
 
-/** The role whose turn a record belongs to. A failure is told by the scheduler. */
+/** The role whose turn a record belongs to. The scheduler reports failures. */
 function roleOf({ turns }: SessionModel, { source, payload, record }: UnsealedRecord): string {
   if (source !== "scheduler") return source;
   return textOf(payload.role_id) || (turns.get(record.turn_id ?? "")?.role_id ?? source);

@@ -3,7 +3,7 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import { allWords, wordsOf } from "../words.ts";
 import type { AskModel, SessionModel, TicketModel } from "./model.ts";
 
-/** The scheduler opens and settles asks without records of their own: they follow from what was asked, answered and moved. */
+/** Opens and settles asks. They have no records of their own: they follow from questions, answers and ticket transitions. */
 export function applyToAsks(model: SessionModel, sequence: number, record: UnsealedRecord): void {
   const { payload, payload_type } = record;
   switch (payload_type) {
@@ -30,7 +30,7 @@ export function applyToAsks(model: SessionModel, sequence: number, record: Unsea
   }
 }
 
-/** To be called with each transition of a ticket, after it: what was asked about the ticket before is settled. */
+/** Call after each transition of a ticket: it settles earlier asks about the ticket. */
 export function asksAfterMove(
   model: SessionModel,
   sequence: number,
@@ -38,13 +38,13 @@ export function asksAfterMove(
   record: UnsealedRecord,
 ): void {
   for (const [id, ask] of model.asks) if (ask.ticket_id === ticket.id) model.asks.delete(id);
-  // A retry takes back that the result is complete.
+  // After a retry the result is no longer complete.
   if (ticket.status === "pending" && record.payload_type === "user_command") model.asks.delete(model.memory.result);
   const isChecked = model.memory.has_checks || model.memory.checked.has(ticket.id);
   if (!isChecked) openReview(model, sequence, ticket, record);
 }
 
-/** To be called with each turn that ends: nobody waits for its permissions any more. */
+/** Call for each turn that ends: its permission requests are no longer open. */
 export function asksAfterTurn(model: SessionModel, turn_id: string): void {
   for (const [id, ask] of model.asks) if (ask.turn_id === turn_id) model.asks.delete(id);
 }
@@ -72,7 +72,7 @@ function settleQuestions(model: SessionModel, { answers, status, ask_id }: JsonO
   for (const ask of [...model.asks.values()]) {
     if (ask.kind !== "questions" || (ask_id !== undefined && ask_id !== ask.ask_id)) continue;
     const open = ask.open.filter((id) => !answered.has(id) && !answered.has(`${ask.ask_id}.${id}`));
-    // A question about a turn in doubt has the turn's id, and only its own answer settles it.
+    // A question about an in-doubt turn has the turn's id, and only its own answer settles it.
     const isMeant = open.length < ask.open.length || (answered.size === 0 && ask.ask_id.startsWith("c"));
     if (open.length === 0 || (status === "complete" && isMeant)) model.asks.delete(ask.ask_id);
     else if (open.length < ask.open.length) put(model, { ...ask, open });
@@ -92,7 +92,7 @@ function openApproval(model: SessionModel, sequence: number, { payload, record }
   // Only one approval of a plan or result is open at a time.
   settleApproval(model, "");
   if (payload.subject === "result") {
-    // Nothing is left to ask about the session, nor for its manager to do.
+    // No questions about the session are left, and no work for its manager.
     for (const [id, ask] of model.asks) if (ask.ticket_id === undefined) model.asks.delete(id);
     for (const [id, turn] of model.turns) if (turn.ticket_id === undefined) model.turns.delete(id);
     model.memory.result = ask_id;
@@ -107,8 +107,8 @@ function settleApproval(model: SessionModel, ask_id: string): void {
 }
 
 /**
- * An approval that is open was about an earlier plan. A person who plans answers what was asked about the requirement, and about tickets
- * that the plan may change.
+ * An open approval is about an earlier plan. A plan from a person answers the questions about the requirement, and about tickets that the plan
+ * may change.
  */
 function settleBeforePlan({ asks, tickets }: SessionModel, { source }: UnsealedRecord): void {
   for (const [id, { kind, ticket_id }] of asks) {

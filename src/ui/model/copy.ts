@@ -1,6 +1,6 @@
 import type { RoleModel, SessionModel, TicketModel } from "./model.ts";
 
-/** A copy that further records leave as it is. It shares what they replace as a whole, so it is small and quick, beside `structuredClone`. */
+/** A copy that further records do not affect. It shares values that they replace whole, so it is smaller and faster than `structuredClone`. */
 export function copyOf(model: SessionModel): SessionModel {
   const { budget, roles, tickets, counts, turns, asks, spend, memory } = model;
   return {

@@ -1,14 +1,14 @@
 import type { Spent } from "../../protocol/payload.ts";
 
 /**
- * A session as a person sees it: the one model behind the dashboard, attach, the replay player and the reports. It follows from the
+ * A session as a person sees it: the single model behind the dashboard, attach, the replay player and the reports. It is built from the
  * session's records alone (`applyRecord`), so a log folder without a database shows the same. Plain data; `copy.ts` copies it.
- * Times are instants in UTC as recorded; costs are US dollars. All texts come from agents and people: make them safe before showing them.
+ * Times are in UTC as recorded; costs are in US dollars. All text comes from agents and people: sanitize it before showing it.
  */
 export interface SessionModel {
   session_id: string;
   mode: string;
-  /** The program's version that opened the session. */
+  /** The version of the program that opened the session. */
   version: string;
   requirement: string;
   workspace: string;
@@ -17,30 +17,30 @@ export interface SessionModel {
   sequence: number;
   at: string;
   paused: boolean;
-  /** The session is stopped, until it is resumed. */
+  /** Set while the session is stopped. */
   stopped: { readonly reason: string; readonly message: string } | undefined;
   closed: { readonly outcome: string; readonly reason: string | undefined } | undefined;
   readonly budget: BudgetModel;
   readonly roles: Map<string, RoleModel>;
   readonly tickets: Map<string, TicketModel>;
-  /** How many tickets are in each state. */
+  /** Number of tickets in each state. */
   readonly counts: Map<string, number>;
-  /** The turns that roles hold now, by id. */
+  /** The open turns, by id. */
   readonly turns: Map<string, TurnModel>;
-  /** What waits for a person now, by id, oldest first. */
+  /** The open asks, by id, oldest first. */
   readonly asks: Map<string, AskModel>;
   readonly spend: SpendModel;
-  /** What later records need of earlier ones, and nobody shows. */
+  /** State that later records need and no screen shows. */
   readonly memory: ModelMemory;
 }
 
-/** Limits of the session; undefined where there is none. */
+/** Limits of the session; undefined means no limit. */
 export interface BudgetModel {
   turns: number | undefined;
   usd: number | undefined;
   tokens: number | undefined;
   wall_s: number | undefined;
-  /** How many workers may work at once. */
+  /** Maximum number of workers at once. */
   slots: number | undefined;
 }
 
@@ -52,19 +52,19 @@ export interface RoleModel {
   readonly spend: SpendModel;
 }
 
-/** What ended turns have used. */
+/** Number of turns and what they have used. */
 export interface SpendModel {
   turns: number;
   input_tokens: number;
   output_tokens: number;
   cost_usd: number;
-  /** Turns that ended without telling their cost: the cost is then only the part that is known. */
+  /** Turns that ended without reporting a cost. If there are any, `cost_usd` is only the known part. */
   unpriced: number;
 }
 
 export interface TicketModel {
   readonly id: string;
-  /** Its place in the plan, from 0. */
+  /** Its index in the plan. */
   order: number;
   status: string;
   title: string;
@@ -75,12 +75,12 @@ export interface TicketModel {
   attempt: number;
   max_attempts: number | undefined;
   depends_on: readonly string[];
-  /** Since when it has been in its state. */
+  /** When it entered its state. */
   since: string;
-  /** When its first turn was given; undefined before. */
+  /** When its first turn was given; undefined until then. */
   begun: string | undefined;
   readonly spend: SpendModel;
-  /** What its agent said last about its progress. */
+  /** The latest progress that its agent reported. */
   progress: string | undefined;
   /** The latest failure of a turn about it. */
   failure: { readonly code: string; readonly message: string } | undefined;
@@ -138,25 +138,25 @@ export interface AskModel {
   readonly record: number;
   readonly since: string;
   readonly ticket_id: string | undefined;
-  /** Of a permission: the turn that waits for it. */
+  /** For a permission: the turn that waits for it. */
   readonly turn_id: string | undefined;
   /** What is asked, in one line. */
   readonly text: string;
-  /** The ids of the questions that are not answered yet. */
+  /** The ids of the unanswered questions. */
   readonly open: readonly string[];
 }
 
 export interface ModelMemory {
-  /** How many questions and approvals were asked: their ids count up. */
+  /** Number of question and approval asks so far; their ids count up. */
   asked: number;
-  /** Turns in doubt whose question comes with one of the next records. */
+  /** In-doubt turns whose questions come with the next records. */
   doubts: readonly string[];
-  /** The latest approval of the result. */
+  /** The id of the latest approval of the result. */
   result: string;
-  /** Who reviews a ticket that does not say it. */
+  /** The default for `TicketModel.review`. */
   review: string;
   max_attempts: number | undefined;
-  /** The configuration has checks for every ticket. */
+  /** Whether the configuration has checks for every ticket. */
   has_checks: boolean;
   /** Tickets with checks of their own. */
   readonly checked: Set<string>;
@@ -198,7 +198,7 @@ export function noSpend(): SpendModel {
   return { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: 0 };
 }
 
-/** A spend as the words for usage take it. */
+/** Converts a spend to the form that the usage formatters take. */
 export function spentOf({ turns, input_tokens, output_tokens, cost_usd, unpriced }: SpendModel): Spent {
   const told = unpriced > 0 && cost_usd > 0 ? { told_usd: cost_usd } : {};
   return { turns, input_tokens, output_tokens, cost_usd: unpriced > 0 ? null : cost_usd, ...told };

@@ -1,6 +1,6 @@
 import type { SessionModel, TicketModel } from "./model.ts";
 
-/** What a person looks for first comes first. States that are not listed come between. */
+/** Ranks of states, with what a person looks for first at the top. Unlisted states rank as `OTHER`. */
 const RANKS: Readonly<Record<string, number>> = {
   error: 1,
   blocked: 2,
@@ -13,7 +13,7 @@ const RANKS: Readonly<Record<string, number>> = {
 };
 const OTHER = 6;
 
-/** The tickets by how much they need a person: those that wait for one, in error, blocked, under review, at work, waiting, done. */
+/** Sorts tickets by how much they need a person: those with an open ask, in error, blocked, under review, at work, waiting, done. */
 export function ticketsByNeed({ tickets, asks }: SessionModel): TicketModel[] {
   const needy = new Set([...asks.values()].map(({ ticket_id }) => ticket_id));
   const ranked: TicketModel[][] = [];
@@ -21,11 +21,11 @@ export function ticketsByNeed({ tickets, asks }: SessionModel): TicketModel[] {
     const rank = needy.has(ticket.id) ? 0 : (RANKS[ticket.status] ?? OTHER);
     (ranked[rank] ??= []).push(ticket);
   }
-  // Most are in the plan's order already, which makes this quick for very many.
+  // Most tickets are already in the plan's order, so sorting is fast even for large plans.
   return ranked.flatMap((same) => same.sort((a, b) => a.order - b.order));
 }
 
-/** The tickets that a ticket still waits for. */
+/** The ids of the tickets that a ticket still waits for. */
 export function blockersOf({ tickets }: SessionModel, { depends_on, status }: TicketModel): string[] {
   if (status !== "pending") return [];
   return depends_on.filter((id) => tickets.get(id)?.status !== "done");

@@ -7,7 +7,7 @@ export function countTurn(model: SessionModel, role_id: string, ticket_id: strin
   for (const spend of spendsOf(model, role_id, ticket_id)) spend.turns += 1;
 }
 
-/** Adds what a turn has used, told at its end or later; without a cost the turn is unpriced, which `isEnd` says is counted here. */
+/** Adds a turn's usage, reported at its end or later. With `isEnd`, a turn without a cost counts as unpriced. */
 export function addUsage(model: SessionModel, role_id: string, { record }: UnsealedRecord, isEnd: boolean): void {
   const { usage, ticket_id } = record;
   if (usage === undefined && !isEnd) return;
@@ -19,7 +19,7 @@ export function addUsage(model: SessionModel, role_id: string, { record }: Unsea
   }
 }
 
-/** Adds what a child session has used, to the session and to the roles that it names. */
+/** Adds the usage of a child session to the session, its ticket and the roles that it names. */
 export function addChild(model: SessionModel, { payload, record }: UnsealedRecord): void {
   const usage = objectOf(payload.usage);
   add(model.spend, usage);
@@ -41,7 +41,7 @@ function spendsOf(model: SessionModel, role_id: string, ticket_id: string | unde
   return [model.spend, roleSpend(model, role_id), ...(ticket ? [ticket.spend] : [])];
 }
 
-/** A role that the opening does not list is one of a child session. */
+/** A role that the session's opening does not list belongs to a child session. */
 function roleSpend({ roles }: SessionModel, role_id: string): SpendModel {
   const known = roles.get(role_id) ?? { role_id, type: "", backend: "", spend: noSpend() };
   roles.set(role_id, known);

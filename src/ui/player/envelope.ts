@@ -7,31 +7,31 @@ import { justified, type Line, trusted, untrusted } from "../tui/line.ts";
 import { MARKS } from "./scrubber.ts";
 import type { Entry } from "./tape.ts";
 
-/** The record at a place, as its file has it, and with its references resolved. */
+/** A record as stored in its file, and with its references resolved. */
 export interface Envelope {
-  /** The name of its file. */
+  /** The file name. */
   readonly name: string;
   readonly bytes: Buffer | null;
   readonly stored: LogRecord | undefined;
   readonly resolved: LogRecord | undefined;
 }
 
-/** So many lines of a value of the payload are shown. */
+/** Maximum number of lines shown of a payload value. */
 const LINES_OF_A_VALUE = 3;
 
-/** With fewer columns neither time, version nor size is shown. */
+/** With fewer columns, time, version and size are not shown. */
 const NARROW = 60;
 
-/** So many transitions of tickets are shown. */
+/** Maximum number of ticket transitions shown. */
 const MOVES_SHOWN = 3;
 
-/** So many characters of a value are laid out. */
+/** Maximum number of characters laid out of a value. */
 const VALUE_SHOWN = 2_000;
 
-/** So much of a record's JSON is laid out; `replay --json` shows all. */
+/** Maximum number of characters laid out of a record's JSON; `replay --json` shows all. */
 const JSON_SHOWN = 200_000;
 
-/** Who says what to whom, when, about which ticket. `before`: the sequence of the record before it. */
+/** The header: who says what to whom, when, about which ticket. `before` is the sequence of the previous record. */
 export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: number, columns: number): Line {
   const { sequence, at, marker } = entry;
   const mark = marker === undefined ? [] : [trusted(`${MARKS[marker].icon} `, MARKS[marker].style)];
@@ -57,7 +57,7 @@ export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: n
   return justified(left, [trusted(` v${safeLine(version)}  ${sizeWords(entry.bytes)} `, "dim")], columns);
 }
 
-/** What it moved, and the first lines of its payload. */
+/** The record's ticket transitions, and the first lines of its payload. */
 export function payloadLines({ resolved }: Envelope, columns: number, rows: number): Line[] {
   if (resolved === undefined) return [[trusted("   `v` shows what the file has.", "dim")]];
   const width = Math.max(1, columns - 3);
@@ -81,7 +81,7 @@ function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
   return [[trusted("   "), untrusted(`${shown.join(", ")}${more}`, "bold")]];
 }
 
-/** These say most, and come first. */
+/** The most informative fields, which come first. */
 const TELLING = [
   "decision",
   "status",
@@ -95,7 +95,7 @@ const TELLING = [
   "answers",
 ];
 
-/** What says most comes first, then what is short or a text. */
+/** Sorts the payload's fields: the most informative first, objects and lists last. */
 function byWeight({ payload }: LogRecord): [key: string, value: Json | undefined][] {
   const rank = ([key, value]: [string, Json | undefined]) => {
     const place = TELLING.indexOf(key);
@@ -108,7 +108,7 @@ function asJson(value: Json | undefined): string {
   return safeLine((JSON.stringify(value) ?? "").slice(0, VALUE_SHOWN));
 }
 
-/** The whole record as it is stored, in lines of so many columns. */
+/** The whole record as stored, wrapped to `columns`. */
 export function jsonLines({ bytes, stored }: Envelope, columns: number): Line[] {
   const whole = stored === undefined ? (bytes?.toString("utf8") ?? "") : JSON.stringify(stored, null, 2);
   const text = whole.slice(0, JSON_SHOWN);

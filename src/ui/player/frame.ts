@@ -14,15 +14,15 @@ import { instantOf, type Player } from "./player.ts";
 import { markerLine, scrubberLine } from "./scrubber.ts";
 import { isComplete, type Tape } from "./tape.ts";
 
-/** Everything that the player shows at one instant. Plain data: `playerFrame` draws it. */
+/** Everything the player shows at one instant. Plain data: `playerFrame` draws it. */
 export interface PlayerScene {
   readonly player: Player;
   readonly tape: Tape;
-  /** The session, or the folder, as a person names it. */
+  /** The person's name for the session or the folder. */
   readonly name: string;
-  /** What the session's mode calls its tickets; undefined if it is unknown. */
+  /** How the session's mode presents its tickets; undefined if it is unknown. */
   readonly presentation: Presentation | undefined;
-  /** The session after the record that is shown. */
+  /** The session as of the shown record. */
   readonly model: SessionModel;
   readonly events: readonly StoryLine[];
   readonly story: (ticket_id: string) => readonly StoryLine[];
@@ -30,16 +30,16 @@ export interface PlayerScene {
   readonly proof: ProofState;
 }
 
-/** What is known of the log's proof: `none` if it could not be made. */
+/** The state of the log's proof; `none` if it could not be made. */
 export interface ProofState {
   readonly state: "proving" | "ok" | "open" | "failed" | "none";
   readonly problems: readonly { readonly sequence: number | null; readonly what: string }[];
 }
 
-/** From so many rows on there are lines for the markers and for the progress. */
+/** Minimum number of rows to show lines for the markers and the progress. */
 const ROOMY_ROWS = 16;
 
-/** The whole screen: `rows` lines, each exactly `columns` wide. Pure. */
+/** Renders the whole screen: `rows` lines, each exactly `columns` wide. Pure. */
 export function playerFrame(scene: PlayerScene, columns: number, rows: number): Line[] {
   if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
   const { player, tape } = scene;
@@ -49,7 +49,7 @@ export function playerFrame(scene: PlayerScene, columns: number, rows: number): 
   return lines.slice(0, rows).map((line) => fitted(line, columns));
 }
 
-/** The ids of the tickets in the list, and the one that is selected: that of the record, unless a person selects another. */
+/** The ids of the listed tickets, and the selected one: the record's ticket, unless a person selects another. */
 export function playerList({ player, model, tape }: PlayerScene): { listed: string[]; selected: string | undefined } {
   const ids = ticketsByNeed(model).map(({ id }) => id);
   return {
@@ -58,7 +58,7 @@ export function playerList({ player, model, tape }: PlayerScene): { listed: stri
   };
 }
 
-/** The rows of a page of scrolling. */
+/** The page size for scrolling. */
 export function playerRows(rows: number): number {
   return Math.max(1, rows - 6);
 }
@@ -76,7 +76,7 @@ function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
   return [...progress, ...stateLines(scene, columns, space), ...below];
 }
 
-/** The tickets as they were, and what had happened last. */
+/** The tickets and the latest events as of the shown record. */
 function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
   const view: View = { ...INITIAL_VIEW, selected: playerList(scene).selected };
   return dashboardLines(dashboardScene(scene), view, columns, rows);
@@ -151,7 +151,7 @@ function proofWords({ state, problems }: ProofState): Line {
   }
 }
 
-/** What needed a person at that instant. */
+/** What needed a person at that time. */
 function needLine({ model }: PlayerScene): Line {
   const [ask] = model.asks.values();
   if (ask === undefined) return [trusted("   nothing needs a person", "dim")];

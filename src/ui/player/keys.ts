@@ -3,7 +3,7 @@ import { momentOf } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
 
-/** What a key has the player's screen do. */
+/** What a key makes the player's screen do. */
 export type PlayerAction =
   | { readonly do: "leave" | "suspend" }
   | { readonly do: "find"; readonly text: string; readonly from: number; readonly by: 1 | -1 };
@@ -13,16 +13,16 @@ export interface PlayerKeyResult {
   readonly action?: PlayerAction | undefined;
 }
 
-/** What keys need to know of what is shown. */
+/** The context that `handlePlayerKey` needs. */
 export interface PlayerKeyContext {
-  /** The ids of the tickets in the list, in their order, and the one that is selected now. */
+  /** The ids of the listed tickets, in order, and the selected one. */
   readonly listed: readonly string[];
   readonly selected: string | undefined;
-  /** Rows of a page of scrolling. */
+  /** The page size for scrolling. */
   readonly rows: number;
 }
 
-/** What a key does. Pure: the screen carries out the action. */
+/** Handles a key. Pure: the screen carries out the action. */
 export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: PlayerKeyContext): PlayerKeyResult {
   const player = { ...before, notice: undefined };
   if (key.ctrl === true) {
@@ -33,13 +33,13 @@ export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: Pla
   return moveKey(player, key, tape, shown) ?? pageKey(player, key, shown);
 }
 
-/** A search has ended. */
+/** Call when a search has ended; `place` is undefined if it found nothing. */
 export function afterSearch(player: Player, tape: Tape, place: number | undefined): Player {
   const notice = place === undefined ? `Nothing more has ${JSON.stringify(player.find)}.` : undefined;
   return { ...(place === undefined ? player : stopAt(player, tape, place)), notice };
 }
 
-/** Pasted text goes where text is typed, and is no key anywhere else. */
+/** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
 export function handlePlayerPaste(player: Player, text: string): Player {
   const { typing } = player;
   return typing === undefined
@@ -88,7 +88,7 @@ function filtered(player: Player, filter: string, tape: Tape): Player {
     : stopAt(now, tape, place);
 }
 
-/** Goes through the log; undefined if the key is for something else. */
+/** Moves through the log. Returns undefined if the key is for something else. */
 function moveKey(player: Player, { name }: Key, tape: Tape, { rows }: PlayerKeyContext): PlayerKeyResult | undefined {
   const to = (place: number | undefined, none: string): PlayerKeyResult =>
     place === undefined
@@ -161,7 +161,7 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
   }
 }
 
-/** Leaves what was opened last; with nothing open, the player. */
+/** Closes what was opened last, or leaves the player if nothing is open. */
 function escaped(player: Player): PlayerKeyResult {
   if (player.page !== "state") return { player: { ...player, page: "state", scroll: 0 } };
   if (player.selected !== undefined) return { player: { ...player, selected: undefined } };
@@ -169,7 +169,7 @@ function escaped(player: Player): PlayerKeyResult {
   return { player, action: { do: "leave" } };
 }
 
-/** At the end it begins again. */
+/** Starts or stops playback. At the end, playback starts over. */
 function toggled(player: Player, tape: Tape): Player {
   if (player.playing) return { ...player, playing: false };
   const isAtEnd = player.place === tape.sequences.length - 1;

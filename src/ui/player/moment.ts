@@ -1,7 +1,7 @@
 import { parseDuration } from "../../lib/durations.ts";
 import { milliseconds, parseInstant } from "../../protocol/timestamp.ts";
 
-/** The instants of the first and the last record, in ms since 1970. */
+/** The times of the first and the last record, in ms since 1970. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -10,8 +10,8 @@ export interface Span {
 const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?$/;
 
 /**
- * The instant that a person means, in ms since 1970: an RFC 3339 time, a local time of day (`20:31`, `20:31:10`) of a day of the log, or so
- * long after its beginning (`+6m02s`). Undefined if it is none of these.
+ * Parses a time that a person typed, to ms since 1970: an RFC 3339 time, a local time of day within the log (`20:31`, `20:31:10`), or an offset
+ * from the start of the log (`+6m02s`). Returns undefined if it is none of these.
  */
 export function momentOf(text: string, span: Span): number | undefined {
   if (text.startsWith("+")) {
@@ -25,7 +25,7 @@ export function momentOf(text: string, span: Span): number | undefined {
   return instant.ok ? milliseconds(instant.value) : undefined;
 }
 
-/** That time of day within the log; on its first day if it is on none. */
+/** The time of day within the log, or on its first day if the log does not include it. */
 function onDayOf(
   { from, to }: Span,
   [hour, minute, second, fraction]: readonly [number, number, number, number],

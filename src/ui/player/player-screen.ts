@@ -12,13 +12,13 @@ import { advance, afterRead, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
 import { isComplete, matches } from "./tape.ts";
 
-/** How often it is drawn while something moves, in ms. */
+/** How often changes are drawn, in ms. */
 const DRAW_MS = 100;
 
-/** So long it reads or searches before it looks for keys again, in ms. */
+/** How long to read or search before handling keys again, in ms. */
 const SLICE_MS = 10;
 
-/** How often it looks for records that a running session has written since, in ms. */
+/** How often to poll for new records of a running session, in ms. */
 const LOOK_MS = 1_000;
 
 const PROVING: ProofState = { state: "proving", problems: [] };
@@ -26,15 +26,15 @@ const PROVING: ProofState = { state: "proving", problems: [] };
 export interface PlayerParts {
   readonly terminal: Terminal;
   readonly recording: Recording;
-  /** The session, or the folder, as a person names it. */
+  /** The person's name for the session or the folder. */
   readonly name: string;
   readonly presentation: Presentation | undefined;
   readonly begin: Player;
-  /** Proves the log as far as it is written. */
+  /** Proves the log as far as it has been written. */
   readonly prove: () => Promise<ProofState>;
 }
 
-/** The replay player at a terminal: it reads the log, plays it and takes keys, until the person leaves. */
+/** The replay player at a terminal: it reads the log, plays it and handles keys until the person leaves. */
 export class PlayerScreen {
   readonly #parts: PlayerParts;
   readonly #left = new AbortController();
@@ -45,9 +45,9 @@ export class PlayerScreen {
   #screen: Screen | undefined;
   #drawing: NodeJS.Timeout | undefined;
   #isChanged = true;
-  /** The instant of the last look at the clock, in ms. */
+  /** When the clock was last read, in ms. */
   #looked = performance.now();
-  /** The latest search. */
+  /** Aborts the latest search. */
   #search: AbortController | undefined;
   #shown: Snapshot | undefined;
 
@@ -56,7 +56,7 @@ export class PlayerScreen {
     this.#player = parts.begin;
   }
 
-  /** Shows it until the person leaves, or `enough` is aborted. Settles with what was shown last. */
+  /** Shows the player until the person leaves or `enough` is aborted. Resolves to its last state. */
   async run(enough: AbortSignal): Promise<Player> {
     const { recording } = this.#parts;
     const ended = AbortSignal.any([enough, this.#left.signal]);
@@ -162,7 +162,7 @@ export class PlayerScreen {
     }
   }
 
-  /** Looks through the records' files; any key ends it. */
+  /** Searches the records' files; any key cancels the search. */
   async #find({ text, from, by }: Extract<PlayerAction, { do: "find" }>, ended: AbortSignal): Promise<void> {
     const { recording } = this.#parts;
     let place: number | undefined = from + by;
@@ -208,7 +208,7 @@ export class PlayerScreen {
   }
 }
 
-/** What was read for a place. */
+/** What was read to show one record. */
 interface Snapshot {
   readonly place: number;
   readonly envelope: Envelope;

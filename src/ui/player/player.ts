@@ -1,31 +1,31 @@
 import { isComplete, matches, nextPlace, placeAt, type Tape } from "./tape.ts";
 
-/** What the person at the player looks at. Plain data. */
+/** The state of the player. Plain data. */
 export interface Player {
-  /** The place of the record that is shown; the session is as it was after it. */
+  /** The index of the shown record; the session is shown as of that record. */
   readonly place: number;
   readonly playing: boolean;
   readonly speed: number;
   /** How long the record has been shown while playing, in ms. */
   readonly shown_ms: number;
-  /** Where it goes as soon as the log is read so far. */
+  /** Where to go once the log has been read that far. */
   readonly goal: Goal | undefined;
-  /** Only records with these words are stepped through. */
+  /** Steps visit only records with these words. */
   readonly filter: string;
-  /** The text that was searched for last. */
+  /** The latest search text. */
   readonly find: string;
   readonly page: "state" | "json" | "help";
-  /** How many lines the page is scrolled down. */
+  /** Number of lines by which the page is scrolled down. */
   readonly scroll: number;
-  /** The selected ticket; that of the record if undefined. */
+  /** The selected ticket; the record's ticket if undefined. */
   readonly selected: string | undefined;
-  /** What is being typed on the last row, if anything. */
+  /** The text being typed on the last row, if any. */
   readonly typing: { readonly what: "time" | "record" | "filter" | "find"; readonly text: string } | undefined;
-  /** A message of the player itself, until the next key. */
+  /** A message from the player itself, shown until the next key. */
   readonly notice: string | undefined;
 }
 
-/** A place, or the last one up to an instant, in ms since 1970. */
+/** A record's index, or the last record up to a time in ms since 1970. */
 export type Goal = { readonly place: number } | { readonly at: number };
 
 export const INITIAL_PLAYER: Player = {
@@ -43,16 +43,16 @@ export const INITIAL_PLAYER: Player = {
   notice: undefined,
 };
 
-/** A longer pause of the session is shown so long, in ms. */
+/** Maximum time to wait for the next record during playback, in ms. */
 const IDLE_MS = 2_000;
 
 export const MIN_SPEED = 1 / 8;
 export const MAX_SPEED = 1_024;
 
-/** So many records are played in one step. */
+/** Maximum number of records played in one step. */
 const MAX_STEPS = 2_000;
 
-/** Goes to a record; to one that is not read yet as soon as it is. */
+/** Goes to a record. If it has not been read yet, it becomes the goal. */
 export function goTo(player: Player, tape: Tape, goal: Goal): Player {
   const place = "place" in goal ? goal.place : placeAt(tape, goal.at);
   const isRead = place !== undefined && place < tape.entries.length;
@@ -60,12 +60,12 @@ export function goTo(player: Player, tape: Tape, goal: Goal): Player {
   return { ...player, place, goal: undefined, shown_ms: 0, scroll: 0 };
 }
 
-/** More of the log was read. */
+/** Call when more of the log has been read. */
 export function afterRead(player: Player, tape: Tape): Player {
   return player.goal === undefined ? player : goTo(player, tape, player.goal);
 }
 
-/** Time has passed, in ms: what was recorded in it, by the speed, is played. */
+/** Plays the records that are due after the elapsed time, in ms, at the current speed. */
 export function advance(player: Player, tape: Tape, elapsed_ms: number): Player {
   if (!player.playing || player.goal !== undefined) return player;
   let { place } = player;
@@ -94,7 +94,7 @@ function waitBefore({ entries }: Tape, place: number, next: number, speed: numbe
   return Math.min(Math.max(0, gap) / speed, IDLE_MS);
 }
 
-/** The instant that is shown, in ms since 1970: while playing it goes on between two records. */
+/** The shown time, in ms since 1970. During playback it advances between two records. */
 export function instantOf({ place, shown_ms, speed }: Player, { entries }: Tape): number {
   const at = entries[place]?.at ?? 0;
   const next = entries[place + 1]?.at ?? at;

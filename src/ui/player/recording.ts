@@ -11,25 +11,25 @@ import type { Span } from "./moment.ts";
 import { States } from "./states.ts";
 import { type Entry, entryOf, isComplete, type Tape } from "./tape.ts";
 
-/** A record as its file has it. */
+/** A record as read from its file. */
 export interface ReadFile {
-  /** Undefined if it is no record. */
+  /** Undefined if the file holds no record. */
   readonly record: LogRecord | undefined;
-  /** Null if it cannot be read. */
+  /** Null if the file cannot be read. */
   readonly bytes: Buffer | null;
 }
 
-/** What happened last is told from so many records before, and that to a ticket from so many about it. */
+/** Maximum number of records that the latest events, or a ticket's story, are built from. */
 const RECORDS_TOLD = 60;
 
-/** So many records, of so many bytes together, are kept as they were read. */
+/** Maximum number of cached records, and of their bytes in total. */
 const RECORDS_KEPT = 300;
 const BYTES_KEPT = 8 * 1024 * 1024;
 
-/** With these a session stops to write. */
+/** After a record of these types, a session stops writing. */
 const ENDS: ReadonlySet<string> = new Set(["session_closed", "session_stopped"]);
 
-/** A log folder that is played. Only what its records are about is kept of them; each is read again when it is shown. */
+/** A log folder being played. It keeps an `Entry` for each record, and reads the record again to show it. */
 export class Recording {
   readonly #folder: string;
   #files: readonly RecordFile[];
@@ -41,7 +41,7 @@ export class Recording {
   readonly #kept = new Map<number, ReadFile>();
   #keptBytes = 0;
 
-  /** `grows`: a session still writes to the folder. */
+  /** `grows`: whether a session still writes to the folder. */
   constructor(folder: string, listing: Listing, grows: boolean) {
     this.#folder = folder;
     this.#files = listing.files;
@@ -61,7 +61,7 @@ export class Recording {
     return (this.#known ??= this.#files.map(({ sequence }) => sequence));
   }
 
-  /** Looks for records that the session has written since. */
+  /** Checks for new records of the session. */
   lookAgain(): void {
     if (!this.#grows) return;
     const listed = listFolder(this.#folder);
@@ -74,7 +74,7 @@ export class Recording {
     this.#grows = !more.some(({ payload_type }) => ENDS.has(payload_type));
   }
 
-  /** Reads on for so long, in ms. */
+  /** Reads on for at most `ms`. */
   readMore(ms: number): void {
     const until = performance.now() + ms;
     while (!isComplete(this.tape) && performance.now() < until) {
@@ -87,7 +87,7 @@ export class Recording {
     }
   }
 
-  /** The record at a place. Those that were read last are kept: a step shows mostly the same ones. */
+  /** The record at `place`. Recently read records are cached, because a step shows mostly the same ones. */
   read(place: number): ReadFile {
     const kept = this.#kept.get(place);
     if (kept !== undefined) return kept;
@@ -108,9 +108,9 @@ export class Recording {
     return { bytes, record: (bytes === null ? null : parseRecord(bytes.toString("utf8"))) ?? undefined };
   }
 
-  /** Whether a record's file has a text, in upper or lower case. */
+  /** Whether a record's file contains a text, ignoring case. */
   has(place: number, text: string): boolean {
-    // As it stands inside a JSON text.
+    // The text as escaped in JSON.
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
     return this.#readFile(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
   }
@@ -125,18 +125,18 @@ export class Recording {
     return this.#files[place]?.name ?? "";
   }
 
-  /** The session after the record at a place; valid until the next call. */
+  /** The session as of the record at `place`; valid until the next call. */
   modelAt(place: number): SessionModel {
     return this.#states.at(place);
   }
 
-  /** What happened last before and at a place, oldest first. */
+  /** The latest events as of `place`, oldest first. */
   eventsAt(place: number): StoryLine[] {
     const places = Array.from({ length: RECORDS_TOLD }, (_, index) => place - RECORDS_TOLD + 1 + index);
     return this.#told(places.filter((one) => one >= 0));
   }
 
-  /** The same of a ticket. */
+  /** The latest events of a ticket as of `place`, oldest first. */
   storyAt(place: number, ticket_id: string): StoryLine[] {
     const places: number[] = [];
     for (let one = place; one >= 0 && places.length < RECORDS_TOLD; one -= 1)
@@ -155,7 +155,7 @@ export class Recording {
   }
 }
 
-/** The instants of the first and the last record that can be read. */
+/** The times of the first and the last readable record. */
 export function spanOf(folder: string, files: readonly RecordFile[]): Span {
   const instantIn = (some: readonly RecordFile[]) => {
     for (const { bytes } of readFolder(folder, { files: some, foreign: [] })) {

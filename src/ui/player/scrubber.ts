@@ -2,7 +2,7 @@ import { type Line, trusted } from "../tui/line.ts";
 import type { Style } from "../terminal.ts";
 import type { Marker, Tape } from "./tape.ts";
 
-/** How markers are shown: what matters most comes first, and hides the others in its column. */
+/** How markers are shown, the most important first. A column shows only its most important one. */
 export const MARKS: Readonly<Record<Marker, { readonly icon: string; readonly style: Style }>> = {
   error: { icon: "x", style: "red" },
   question: { icon: "?", style: "yellow" },
@@ -12,7 +12,7 @@ export const MARKS: Readonly<Record<Marker, { readonly icon: string; readonly st
 
 const RANKS = Object.keys(MARKS) as readonly Marker[];
 
-/** Where in the log the record at a place is, and how far the log was read. */
+/** Shows where in the log the record at `place` is, and how far the log has been read. */
 export function scrubberLine({ sequences, entries }: Tape, place: number, columns: number): Line {
   const width = columns - 4;
   const at = columnOf(place, sequences.length, width);
@@ -28,7 +28,7 @@ export function scrubberLine({ sequences, entries }: Tape, place: number, column
   ];
 }
 
-/** The markers, below it. */
+/** The markers, shown below the scrubber. */
 export function markerLine({ sequences, entries }: Tape, columns: number): Line {
   const width = columns - 4;
   const shown: (Marker | undefined)[] = Array.from({ length: width });

@@ -3,33 +3,33 @@ import { applyRecord } from "../model/apply.ts";
 import { copyOf } from "../model/copy.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
 
-/** A session after the record at a place; at -1 before all. */
+/** A session as of the record at `place`; -1 is before the first record. */
 interface State {
   place: number;
   readonly model: SessionModel;
 }
 
-/** At first a copy of the session is kept after so many records. */
+/** Initial number of records between copies of the session. */
 const EVERY = 250;
 
-/** All copies have so many tickets together, at most; a copy itself counts like some tickets. */
+/** Maximum number of tickets in all copies together. A copy itself counts as `COPY` tickets. */
 const MAX_TICKETS = 100_000;
 const COPY = 50;
 
-/** So many records before a place that is gone back to, another copy is kept. */
+/** When going back to a record, one more copy is kept this many records before it. */
 const BACK = 50;
 
-/** A record at a place; undefined if it cannot be read. */
+/** Reads the record at `place`; undefined if it cannot be read. */
 export type ReadRecord = (place: number) => LogRecord | undefined;
 
-/** The session as it was after any record: from the copy before it, the records up to there are applied again. */
+/** The session as of any record. Starts at the nearest earlier copy and applies the records after it again. */
 export class States {
   readonly #sequenceAt: (place: number) => number;
   readonly #read: ReadRecord;
   readonly #newest: State = { place: -1, model: emptyModel() };
   #current: State = { place: -1, model: emptyModel() };
   #copies: State[] = [];
-  /** Shortly before the place that was gone back to last. */
+  /** A state shortly before the record that was last gone back to. */
   #near: State | undefined;
   #every = EVERY;
   #weight = 0;
@@ -39,17 +39,17 @@ export class States {
     this.#read = read;
   }
 
-  /** Takes the next record, so that later the session can be shown as it was around it. */
+  /** Applies the next record to the newest state, and copies that state every `#every` records. */
   add(record: LogRecord | undefined): void {
     this.#step(this.#newest, record);
     if ((this.#newest.place + 1) % this.#every === 0) this.#copy();
   }
 
-  /** The session after the record at a place. It is valid until the next call. */
+  /** The session as of the record at `place`. It is valid until the next call. */
   at(place: number): SessionModel {
     const before = this.#before(place);
     if (this.#current.place > place || this.#current.place < before.place) {
-      // Whoever steps back once mostly goes on.
+      // A person who steps back once usually steps back again.
       const near = place - BACK > before.place ? this.#moved(copied(before), place - BACK) : before;
       this.#near = near;
       this.#current = copied(near);
@@ -57,7 +57,7 @@ export class States {
     return this.#moved(this.#current, place).model;
   }
 
-  /** The latest state up to a place that is kept. */
+  /** The latest kept state up to `place`. */
   #before(place: number): State {
     const copy = this.#copies.findLast((one) => one.place <= place) ?? { place: -1, model: emptyModel() };
     const near = this.#near;
@@ -79,7 +79,7 @@ export class States {
     }
   }
 
-  /** A record that cannot be read changes nothing. */
+  /** An unreadable record changes nothing. */
   #step(state: State, record: LogRecord | undefined): void {
     state.place += 1;
     if (record !== undefined) applyRecord(state.model, this.#sequenceAt(state.place), record);

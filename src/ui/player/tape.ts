@@ -6,10 +6,10 @@ import { OWN_LINE } from "../record-lines.ts";
 /** What a person looks for in a log. */
 export type Marker = "error" | "question" | "decision" | "review";
 
-/** What the player keeps of a record. Its payload is read again when it is shown. */
+/** What the player keeps of a record. The payload is read again when it is shown. */
 export interface Entry {
   readonly sequence: number;
-  /** In ms since 1970; that of the record before where this one cannot be read. */
+  /** In ms since 1970; the previous record's time if this one cannot be read. */
   readonly at: number;
   readonly type: string;
   readonly source: string;
@@ -20,13 +20,13 @@ export interface Entry {
   readonly readable: boolean;
 }
 
-/** A log as the player knows it. The place of a record is its index. */
+/** A log as the player knows it. A record's place is its index. */
 export interface Tape {
   /** The sequences of all records, in order. */
   readonly sequences: readonly number[];
-  /** The records that were read so far, from the first on. */
+  /** The records read so far, starting with the first. */
   readonly entries: readonly Entry[];
-  /** Whether the session goes on, and writes more. */
+  /** Whether the session is still writing records. */
   readonly grows: boolean;
 }
 
@@ -52,7 +52,7 @@ function markerOf({ payload_type, payload, record }: LogRecord): Marker | undefi
   if (isFailure || (record.effects ?? []).some(({ to }) => to === "error")) return "error";
   if (payload_type === "clarification" || payload_type === "approval_request") return "question";
   if (payload_type === "review") return "review";
-  // Of a person's messages only the first, the requirement, decides nothing.
+  // Every message from a person is a decision, except the first, the requirement.
   const isOfPerson = record.actor !== undefined && payload_type !== "requirement";
   return isOfPerson || OWN_LINE.has(payload_type) ? "decision" : undefined;
 }
@@ -63,7 +63,7 @@ export function isComplete({ sequences, entries }: Tape): boolean {
   return entries.length === sequences.length;
 }
 
-/** Whether a record has all words of a filter in its ticket, type, source or target. */
+/** Whether each word of a filter occurs in the record's ticket, type, source or target. */
 export function matches({ ticket = "", type, source, target }: Entry, filter: string): boolean {
   const words = filter
     .toLowerCase()
@@ -73,7 +73,7 @@ export function matches({ ticket = "", type, source, target }: Entry, filter: st
   return words.every((word) => texts.some((text) => text.includes(word)));
 }
 
-/** The place of the next such record in a direction. */
+/** The place of the next wanted record in a direction. */
 export function nextPlace(
   { entries }: Tape,
   from: number,
@@ -93,7 +93,7 @@ export function placeOf({ sequences }: Tape, sequence: number): number {
   return Math.max(0, firstAfter(sequences.length, (place) => (sequences[place] ?? 0) > sequence) - 1);
 }
 
-/** The place of the last record up to an instant; undefined if it may be one that was not read yet. */
+/** The place of the last record up to a time; undefined if that record may not have been read yet. */
 export function placeAt(tape: Tape, at: number): number | undefined {
   const { entries } = tape;
   const after = firstAfter(entries.length, (place) => (entries[place]?.at ?? 0) > at);
@@ -101,7 +101,7 @@ export function placeAt(tape: Tape, at: number): number | undefined {
   return Math.max(0, after - 1);
 }
 
-/** The first of so many places at which something is so, as it is at all later ones. */
+/** Binary search for the first of `count` places where `isSo` holds; it must hold at all later ones too. */
 function firstAfter(count: number, isSo: (place: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

@@ -19,39 +19,39 @@ import { outputBefore, outputLine, Stories } from "./stories.ts";
 import { suspendJob } from "./suspend.ts";
 import { type Action, handleKey, handlePaste, INITIAL_VIEW, type Key, type SessionAction, type View } from "./view.ts";
 
-/** How often what has changed is drawn, in ms. Clocks on the screen move once a second. */
+/** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
 const DRAW_MS = 100;
 const TICK_MS = 1_000;
 
-/** So long after its record, at most, what is asked can be answered, in ms. */
+/** Maximum time after its record until an ask can be answered, in ms. */
 const ASK_MS = 2_000;
 
-/** How long the dashboard shows a message of its own, in ms. */
+/** How long a notice is shown, in ms. */
 const NOTICE_MS = 5_000;
 
-/** What the person at the dashboard does to the session. */
+/** Controls the session for the person at the dashboard. */
 export interface Steering {
-  /** Whether anything waits for an answer. The model may still have what no record has settled. */
+  /** Whether anything waits for an answer. The model may still list asks that no record has settled. */
   readonly waits: boolean;
-  /** Asks everything that waits, about this ticket first, on the normal screen. Settles when the screen is free again. */
+  /** Prompts for all open asks on the normal screen, this ticket's first. Settles when the screen is free again. */
   answer(ticket_id: string | undefined): Promise<void>;
-  /** Gives a command. Settles with what to tell the person. */
+  /** Sends a command. Resolves to a message for the person. */
   command(action: SessionAction): Promise<string>;
 }
 
 export interface DashboardParts {
   readonly terminal: Terminal;
-  /** Undefined if this screen only shows. */
+  /** Undefined if this screen is read-only. */
   readonly steering: Steering | undefined;
-  /** What the mode of a session calls its tickets. */
+  /** How a mode presents its tickets. */
   readonly presentationOf: (mode: string) => Promise<Presentation | undefined>;
-  /** Leaves the session, which runs in a process of its own. Undefined if it runs in this one. */
+  /** Detaches from a session that another process runs. Undefined if this process runs it. */
   readonly detach: (() => void) | undefined;
 }
 
-/** The live dashboard. It only looks: it may lag or close, and the session goes on. */
+/** The live dashboard. It only watches: the session goes on even if the dashboard lags or closes. */
 export class Dashboard implements Reporter {
-  /** It is told of every earlier record. */
+  /** The model is built from every earlier record. */
   readonly needsAll = true;
   readonly #parts: DashboardParts;
   readonly #model: SessionModel = emptyModel();
@@ -66,7 +66,7 @@ export class Dashboard implements Reporter {
   #drawn = 0;
   #isChanged = true;
   #isStopping = false;
-  /** Until then the person waits to answer what the screen shows already. */
+  /** Until this time, an ask that becomes answerable is prompted at once, because the person has already pressed the key. */
   #answerUntil = 0;
   #isClosed = false;
   #notice: { readonly text: string; readonly until: number } | undefined;
@@ -84,7 +84,7 @@ export class Dashboard implements Reporter {
     collectEarly();
     for (const turn of this.#model.turns.values())
       for (const line of outputBefore(opening.output, turn)) this.#stories.addTo(line);
-    // Ink takes as long to load as everything else together, and other reporters do without it.
+    // Load Ink only here, because it takes as long to load as everything else together and other reporters do not need it.
     void import("./screen.tsx").then((loaded) => {
       this.#openScreen = loaded.openScreen;
       this.#open();
@@ -112,11 +112,11 @@ export class Dashboard implements Reporter {
       case "turn_ended":
       case "ask":
       case "ended":
-      // The records tell it.
+      // The records cover these.
     }
   }
 
-  /** What is asked is always in sight, with the command that answers it. */
+  /** Nothing to add: an open ask is always visible, with the command that answers it. */
   asked(): void {
     this.#isChanged = true;
   }
@@ -138,7 +138,7 @@ export class Dashboard implements Reporter {
     this.#leave();
   }
 
-  /** To be called when something new can be answered: its record may have been on the screen a moment before. */
+  /** Call when something new can be answered. Its record may already be on the screen. */
   canAnswer(): void {
     if (this.#answerUntil > Date.now()) this.#answer();
   }
@@ -246,7 +246,7 @@ export class Dashboard implements Reporter {
     const { steering, detach } = this.#parts;
     switch (action.do) {
       case "stop":
-        // The second signal ends this process, which can say so only on the normal screen.
+        // The second signal ends this process, which can report that only on the normal screen.
         if (this.#isStopping) this.#leave();
         process.kill(process.pid, "SIGINT");
         return;

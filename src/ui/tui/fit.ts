@@ -1,7 +1,7 @@
 import type { Terminal } from "../terminal.ts";
 import { MIN_SIZE } from "./scene.ts";
 
-/** Why a whole screen is not for this terminal, as a sentence; undefined if it fits. A screen reader is read lines better. */
+/** Why this terminal cannot show a full screen, as a sentence; undefined if it can. Screen readers do better with plain lines. */
 export function unfitFor(
   { out, input, isDumb }: Terminal,
   environment: { readonly [name: string]: string | undefined },

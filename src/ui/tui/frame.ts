@@ -10,13 +10,13 @@ import { COUNTED, shownState } from "./states.ts";
 import { ticketLines } from "./ticket.ts";
 import { selectedOf, type View } from "./view.ts";
 
-/** From so many columns on, the selected ticket is shown beside the list. */
+/** Minimum number of columns to show the selected ticket beside the list. */
 const BESIDE_COLUMNS = 120;
 const PART_OF_LIST = 0.6;
 
 /**
- * The whole screen: `rows` lines, each exactly `columns` wide. Pure, so that the same scene always looks the same; on a terminal that is
- * too small it says so.
+ * Renders the whole screen: `rows` lines, each exactly `columns` wide. Pure, so the same scene always looks the same. A terminal that is too
+ * small gets a message that says so.
  */
 export function dashboardFrame(scene: Scene, view: View, columns: number, rows: number): Line[] {
   if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
@@ -26,7 +26,7 @@ export function dashboardFrame(scene: Scene, view: View, columns: number, rows: 
   return lines.slice(0, rows).map((line) => fitted(line, columns));
 }
 
-/** The rows of the body: one page of scrolling. */
+/** The page size for scrolling: the rows of the body. */
 export function pageRows(rows: number): number {
   return Math.max(1, rows - 6);
 }
@@ -36,7 +36,7 @@ export function selectable(scene: Scene, view: View): string[] {
   return view.page === "graph" ? graphOrder(scene.model) : ticketsOf(scene, view).map(({ id }) => id);
 }
 
-/** What is between head and foot: the list with what happened last, and on a wide screen a ticket beside it, or another page. */
+/** The lines between header and footer: the list with the latest events, and on a wide screen a ticket beside it, or another page. */
 export function bodyLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
   if (view.page === "help") return padded(helpLines(scene), rows);
   if (view.page === "graph") {
@@ -54,7 +54,7 @@ export function bodyLines(scene: Scene, view: View, columns: number, rows: numbe
 
 function listAndEvents(scene: Scene, list: TicketList, columns: number, rows: number): Line[] {
   const tickets = scene.model.tickets.size + 1;
-  // The events take a third, and more where the list is short; the tickets come first where there is little room.
+  // Events take a third of the rows, or more if the list is short. Tickets take priority when rows are few.
   const events = rows < 8 ? 0 : Math.max(3, Math.min(Math.floor(rows / 3), 12), rows - Math.max(tickets, 6) - 1);
   return [...listLines(scene, list, columns, rows - events), ...eventLines(scene, columns, events)];
 }
@@ -72,7 +72,7 @@ function headLines(scene: Scene, columns: number): Line[] {
   return [justified(title, [trusted(`${time}  ${costWords(spend)} `)], columns), progressLine(scene, columns)];
 }
 
-/** How far the tickets are, with the counts of their states. */
+/** The progress bar, with the number of tickets in each state, the session's state and its budget. */
 export function progressLine({ model, presentation }: Pick<Scene, "model" | "presentation">, columns: number): Line {
   const { counts, tickets, turns, budget, spend, roles } = model;
   const progress = presentation?.progress ?? { done: [], begun: [] };
@@ -110,7 +110,7 @@ function budgetWords({ usd, turns }: Scene["model"]["budget"], spend: Scene["mod
   return turns === undefined ? "" : `   turns ${spend.turns} of ${turns}`;
 }
 
-/** What needs a person: always there, so that nobody misses it. */
+/** What needs a person. Always shown, so that nobody misses it. */
 function needLine(scene: Scene): Line {
   const { model, answer, steers } = scene;
   const [ask] = model.asks.values();
@@ -166,7 +166,7 @@ function footLine(scene: Scene, { page, selected, typing, confirm, filter }: Vie
   return [...only, trusted(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
 }
 
-/** The first of these words that fit, none of them cut. */
+/** Joins as many of the first words as fit, without cutting any. */
 export function fitting(words: readonly string[], columns: number): string {
   let text = "";
   for (const word of words) {
@@ -216,7 +216,7 @@ function helpLines(scene: Scene): Line[] {
   ];
 }
 
-/** The screen of a terminal that is too small. */
+/** The screen for a terminal that is too small. */
 export function tooSmall(columns: number, rows: number): Line[] {
   const text = `Needs ${MIN_SIZE.columns}×${MIN_SIZE.rows}, has ${columns}×${rows}. q leaves.`;
   return padded([[trusted(text)]], rows).map((line) => fitted(line, columns));

@@ -5,7 +5,7 @@ import { padded } from "./list.ts";
 import type { Scene } from "./scene.ts";
 import { shownState } from "./states.ts";
 
-/** The dependency graph as a tree: a ticket below the one that it depends on last, and the others named behind it. */
+/** The dependency graph as a tree: each ticket below its deepest dependency, with its other dependencies named after it. */
 export function graphLines({ model }: Scene, selected: string | undefined, rows: number): Line[] {
   const lines = [...treeOf(model)];
   const place = lines.findIndex(({ ticket }) => ticket.id === selected);
@@ -28,20 +28,20 @@ export function graphLines({ model }: Scene, selected: string | undefined, rows:
   );
 }
 
-/** The ids in the order of the graph. */
+/** The ticket ids in the order of the graph. */
 export function graphOrder(model: SessionModel): string[] {
   return Array.from(treeOf(model), ({ ticket }) => ticket.id);
 }
 
 interface Node {
   readonly ticket: TicketModel;
-  /** The branches before it. */
+  /** The tree branches drawn before the ticket. */
   readonly before: string;
-  /** What it depends on besides the ticket above it. */
+  /** Its dependencies other than its parent. */
   readonly others: readonly string[];
 }
 
-/** Each ticket once, in depth first order. A forged plan may have a circle or name unknown tickets. */
+/** Yields each ticket once, depth first. A forged plan may have a cycle or name unknown tickets. */
 function* treeOf({ tickets }: SessionModel): Generator<Node> {
   const depths = new Map<string, number>();
   const parentOf = (ticket: TicketModel) => {
@@ -51,7 +51,7 @@ function* treeOf({ tickets }: SessionModel): Generator<Node> {
   const depthOf = (id: string): number => {
     const known = depths.get(id);
     if (known !== undefined) return known;
-    // A ticket in a circle has no depth of its own.
+    // Ends the recursion in a cycle.
     depths.set(id, 0);
     const depth = Math.max(0, ...(tickets.get(id)?.depends_on ?? []).map((other) => depthOf(other) + 1));
     depths.set(id, depth);

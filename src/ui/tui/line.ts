@@ -11,17 +11,17 @@ export interface Span {
 /** One line of the screen. */
 export type Line = readonly Span[];
 
-/** Foreign text as a span: safe, on one line. */
+/** Sanitizes untrusted text and puts it on one line. */
 export function untrusted(text: string, style?: Span["style"]): Span {
   return { text: safeLine(text), style };
 }
 
-/** Text of the program's own, with its blanks. */
+/** The program's own text; its spaces are kept. */
 export function trusted(text: string, style?: Span["style"]): Span {
   return { text, style };
 }
 
-/** Text in exactly so many columns: padded, or cut with an ellipsis. */
+/** Fits text to exactly `columns`: pads it, or cuts it with an ellipsis. */
 export function cell(text: string, columns: number): string {
   if (columns <= 0) return "";
   const width = widthOf(text);
@@ -30,13 +30,13 @@ export function cell(text: string, columns: number): string {
   return `${kept}…${" ".repeat(Math.max(0, columns - 1 - widthOf(kept)))}`;
 }
 
-/** The same, to the right. */
+/** Like `cell`, but right-aligned. */
 export function cellRight(text: string, columns: number): string {
   const width = widthOf(text);
   return width < columns ? " ".repeat(columns - width) + text : cell(text, columns);
 }
 
-/** A line in exactly so many columns. */
+/** Fits a line to exactly `columns`. */
 export function fitted(line: Line, columns: number): Line {
   const spans: Span[] = [];
   let left = columns;
@@ -53,7 +53,7 @@ export function fitted(line: Line, columns: number): Line {
   return spans;
 }
 
-/** A line with one part at each end; the left one is cut where there is no room for both. */
+/** A line with one part at each end; the left one is cut if there is no room for both. */
 export function justified(left: Line, right: Line, columns: number): Line {
   const width = widthOfLine(right);
   if (width >= columns) return fitted(right, columns);
@@ -64,7 +64,7 @@ export function widthOfLine(line: Line): number {
   return line.reduce((sum, { text }) => sum + widthOf(text), 0);
 }
 
-/** Lines side by side with a bar between them, the left ones in so many columns. */
+/** Puts lines side by side with a bar between them; the left ones are `columns` wide. */
 export function beside(left: readonly Line[], right: readonly Line[], columns: number): Line[] {
   return left.map((line, index) => [...fitted(line, columns), trusted("│ ", "dim"), ...(right[index] ?? [])]);
 }

@@ -8,18 +8,18 @@ import { costWords, elapsed, type Scene } from "./scene.ts";
 import { shownState } from "./states.ts";
 import type { View } from "./view.ts";
 
-/** The widths of the columns; the title takes the rest. */
+/** Column widths; the title takes the rest. */
 const ID_WIDEST = 18;
 const ID_WIDEST_NARROW = 12;
 
-/** Narrower lists have no columns between state and title. */
+/** Narrower lists omit the columns between state and title. */
 const WIDE = 72;
 const ROOMY = 100;
 const ID_LEAST = 4;
 const STATE = 11;
 const OWNER = 8;
 
-/** The tickets in the list, those that need a person first. */
+/** The tickets that match the filter, those that need a person first. */
 export function ticketsOf({ model }: Pick<Scene, "model">, { filter }: Pick<View, "filter">): readonly TicketModel[] {
   const tickets = ticketsByNeed(model);
   const words = filter.trim().toLowerCase();
@@ -29,14 +29,13 @@ export function ticketsOf({ model }: Pick<Scene, "model">, { filter }: Pick<View
   );
 }
 
-/** The list as it is shown. */
 export interface TicketList {
   readonly tickets: readonly TicketModel[];
   readonly selected: string | undefined;
   readonly filter: string;
 }
 
-/** The rows of the list around the selected ticket, below a heading. Done tickets that do not fit are counted. */
+/** The heading and the rows around the selected ticket. Tickets that do not fit are counted on a last line. */
 export function listLines(
   scene: Scene,
   { tickets, selected, filter }: TicketList,
@@ -62,7 +61,7 @@ export function listLines(
   return padded(lines, rows);
 }
 
-/** The last events, below a rule. */
+/** The latest events, below a rule. */
 export function eventLines({ events }: Scene, columns: number, rows: number): Line[] {
   if (rows < 2) return padded([], rows);
   const shown = events.slice(-(rows - 1)).map(({ at, ticket, text, style }): Line => {
@@ -123,7 +122,7 @@ function row(scene: Scene, ticket: TicketModel, isSelected: boolean, id: number,
     : line;
 }
 
-/** How long it has been in its state while it is open, and how long it took once it is over. */
+/** How long an open ticket has been in its state, or how long a finished one took. */
 function timeOf({ now }: Scene, { begun, since, status }: TicketModel): string {
   if (begun === undefined) return "";
   const isOver = status === "done" || status === "error";
@@ -135,7 +134,7 @@ function costOf(spend: TicketModel["spend"]): string {
   return spend.turns === 0 ? "" : costWords(spend).slice(1);
 }
 
-/** The title, after what an open ticket waits for or is about. */
+/** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */
 function what({ model }: Scene, ticket: TicketModel): string {
   const { title, status, reason, progress, failure } = ticket;
   const about = title === "" ? "" : title;

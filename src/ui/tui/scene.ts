@@ -5,30 +5,30 @@ import type { StoryLine } from "./stories.ts";
 /** Everything the dashboard shows at one instant. Plain data: `dashboardFrame` draws it. */
 export interface Scene {
   readonly model: SessionModel;
-  /** What the session's mode calls its tickets and what they state; undefined until it is known. */
+  /** How the session's mode presents its tickets; undefined until it is known. */
   readonly presentation?: Presentation | undefined;
-  /** Now, in ms since 1970. */
+  /** In ms since 1970. */
   readonly now: number;
-  /** What happened last, oldest first. */
+  /** The latest events, oldest first. */
   readonly events: readonly StoryLine[];
-  /** What happened to a ticket and what its agents printed, oldest first. */
+  /** A ticket's events and its agents' output, oldest first. */
   readonly story: (ticket_id: string) => readonly StoryLine[];
-  /** The command that answers what waits longest, as it is typed here. */
+  /** The command that answers the oldest ask, as it is typed here. */
   readonly answer: string | undefined;
-  /** Whether this screen can answer and steer. */
+  /** Whether this screen can answer asks and send commands. */
   readonly steers: boolean;
   /** What Ctrl-C does here. */
   readonly ctrl_c: "stops" | "detaches";
-  /** Whether `q` leaves the session running in a process of its own. */
+  /** Whether `q` detaches from a session that runs in a process of its own. */
   readonly detaches: boolean;
-  /** A message of the dashboard itself: what a command led to, or a warning. */
+  /** A message from the dashboard itself: the outcome of a command, or a warning. */
   readonly notice: string | undefined;
 }
 
 /** The smallest terminal that the dashboard fits. */
 export const MIN_SIZE = { columns: 40, rows: 10 } as const;
 
-/** `$4.33`, `$4.33+` if some turns did not tell their cost, `$?` if none did. */
+/** `$4.33`, `$4.33+` if some turns did not report their cost, `$?` if none did. */
 export function costWords({ cost_usd, unpriced }: SpendModel): string {
   if (unpriced === 0) return `$${cost_usd.toFixed(2)}`;
   return cost_usd > 0 ? `$${cost_usd.toFixed(2)}+` : "$?";
@@ -40,7 +40,7 @@ export function thousands(count: number): string {
   return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** `48s`, `3m18s`, `2h05m`, `3d04h`: always two units once there is more than one. */
+/** `48s`, `3m18s`, `2h05m`, `3d04h`: two units from one minute on. */
 export function elapsed(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   const two = (value: number) => String(value).padStart(2, "0");

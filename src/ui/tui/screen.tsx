@@ -4,30 +4,30 @@ import { memo } from "react";
 import type { Line } from "./line.ts";
 import type { Key } from "./view.ts";
 
-/** The terminal's alternate screen, while it is the dashboard's. */
+/** The terminal's alternate screen while it is open. */
 export interface Screen {
-  /** Draws the frame anew. */
+  /** Redraws the frame. */
   draw(): void;
-  /** Gives the normal screen back, as it was. */
+  /** Restores the normal screen. */
   close(): void;
 }
 
 interface ScreenParts {
   readonly stdout: NodeJS.WriteStream;
   readonly stdin: NodeJS.ReadStream;
-  /** The lines of the whole screen, each exactly as wide. */
+  /** Returns the lines of the whole screen, each exactly `columns` wide. */
   readonly frame: (columns: number, rows: number) => readonly Line[];
   readonly onKey: (key: Key) => void;
-  /** Of what is pasted. */
+  /** Called with pasted text. */
   readonly onText: (text: string) => void;
 }
 
-/** Frames a second, at most. */
+/** Maximum frames per second. */
 const FRAMES = 10;
 
-/** Opens it. The mouse stays the terminal's, so that text can be selected and copied. */
+/** Opens the alternate screen. It does not capture the mouse, so that text can be selected and copied. */
 export function openScreen({ stdout, stdin, frame, onKey, onText }: ScreenParts): Screen {
-  // A prompt that was taken away pauses stdin in the middle of a read. Ink alone would then never read again.
+  // A withdrawn prompt pauses stdin in the middle of a read. Ink alone would then never read again.
   stdin.resume();
   const app = () => <Dashboard frame={frame} onKey={onKey} onText={onText} />;
   const ink = render(app(), {
@@ -47,7 +47,7 @@ export function openScreen({ stdout, stdin, frame, onKey, onText }: ScreenParts)
 function Dashboard({ frame, onKey, onText }: Pick<ScreenParts, "frame" | "onKey" | "onText">) {
   const { columns, rows } = useWindowSize();
   useInput((input, key) => {
-    // What is typed at once comes as one text.
+    // Keys pressed in quick succession arrive as one string.
     const name = nameOf(key);
     if (name !== undefined) onKey({ name, ctrl: key.ctrl });
     else for (const character of input) onKey({ name: character === "\r" ? "return" : character, ctrl: key.ctrl });
@@ -56,14 +56,14 @@ function Dashboard({ frame, onKey, onText }: Pick<ScreenParts, "frame" | "onKey"
   return (
     <Box flexDirection="column">
       {frame(columns, rows).map((line, row) => (
-        // Rows have no identity besides their place.
+        // Rows have no identity besides their index.
         <Row key={row} text={styledLine(line)} />
       ))}
     </Box>
   );
 }
 
-/** One row. Rows that stay the same are neither measured nor laid out again. */
+/** One row. Unchanged rows are neither measured nor laid out again. */
 const Row = memo(function Row({ text }: { readonly text: string }) {
   return (
     <Box flexShrink={0} height={1}>

@@ -1,6 +1,6 @@
 import type { Style } from "../terminal.ts";
 
-/** How a ticket's state is shown: never by its colour alone. */
+/** How a ticket's state is shown; never by colour alone. */
 export interface ShownState {
   readonly icon: string;
   readonly word: string;
@@ -17,7 +17,7 @@ const STATES: Readonly<Record<string, ShownState>> = {
   done: { icon: "+", word: "done", style: "green" },
 };
 
-/** A state of a mode's own has its own word. */
+/** A state that only one mode has is shown by its name. */
 export function shownState(status: string): ShownState {
   return STATES[status] ?? { icon: "-", word: status };
 }

@@ -2,7 +2,7 @@ import { TurnOutput } from "../../runtime/feed/turn-output.ts";
 import type { TurnModel } from "../model/model.ts";
 import type { Style } from "../terminal.ts";
 
-/** One line of what happened, with its instant in ms since 1970. The text may be foreign. */
+/** One line of a story, with its time in ms since 1970. The text is untrusted. */
 export interface StoryLine {
   readonly at: number;
   readonly ticket: string | undefined;
@@ -10,14 +10,14 @@ export interface StoryLine {
   readonly style?: Style | undefined;
 }
 
-/** So many lines of what a running agent printed before a viewer came are shown. */
+/** Maximum number of lines shown that a running agent printed before a viewer attached. */
 const LINES_BEFORE = 200;
 
-/** So many lines are kept of a ticket, and of the session. */
+/** Number of lines kept for each ticket and for the session; up to twice as many until the next trim. */
 const OF_A_TICKET = 400;
 const OF_THE_SESSION = 200;
 
-/** What happened lately, to the session and to each ticket. */
+/** The latest events of the session and of each ticket. */
 export class Stories {
   readonly #events: StoryLine[] = [];
   readonly #tickets = new Map<string, StoryLine[]>();
@@ -30,13 +30,13 @@ export class Stories {
     return this.#tickets.get(ticket_id) ?? [];
   }
 
-  /** An event of the session, kept with its ticket too. */
+  /** Adds an event to the session and to its ticket. */
   add(line: StoryLine): void {
     keep(this.#events, line, OF_THE_SESSION);
     this.addTo(line);
   }
 
-  /** What is kept with its ticket alone, such as what its agent prints. */
+  /** Adds a line to its ticket only, such as output of its agent. */
   addTo(line: StoryLine): void {
     if (line.ticket === undefined) return;
     const story = this.#tickets.get(line.ticket) ?? [];
@@ -45,13 +45,13 @@ export class Stories {
   }
 }
 
-/** Removes in bulk: shifting each time costs as much as the list is long. */
+/** Trims in bulk, because removing the first line each time takes time in proportion to the list's length. */
 function keep(list: StoryLine[], line: StoryLine, most: number): void {
   list.push(line);
   if (list.length >= most * 2) list.splice(0, list.length - most);
 }
 
-/** A line that an agent printed. The embedded worker marks what its commands print in the same way. */
+/** A line that an agent printed. The embedded worker prefixes the output of its commands with `| ` itself. */
 export function outputLine(
   { subject, role_id, text }: { readonly subject?: string; readonly role_id: string; readonly text: string },
   at: number,
@@ -59,7 +59,7 @@ export function outputLine(
   return { at, ticket: subject, text: `${role_id} | ${text.replace(/^\| /, "")}`, style: "dim" };
 }
 
-/** What the agent of an open turn has printed so far, from its files in the folder `output`. */
+/** Reads what the agent of an open turn has printed so far from its files in the folder `output`. */
 export function outputBefore(output: string, { turn_id, run, role_id, ticket_id, since }: TurnModel): StoryLine[] {
   const lines = new TurnOutput(output, { turn_id, run }, false).read(true).slice(-LINES_BEFORE);
   const about = { role_id, ...(ticket_id === undefined ? {} : { subject: ticket_id }) };

@@ -1,4 +1,4 @@
-/** Stops the job, as the terminal itself does outside raw mode: a shell sees only its child stop, which may be npm. */
+/** Suspends the whole job, as the terminal does outside raw mode, because a shell watches only its own child, which may be npm. */
 export function suspendJob(back: () => void): void {
   process.once("SIGCONT", back);
   process.kill(0, "SIGTSTP");

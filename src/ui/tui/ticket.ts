@@ -7,10 +7,10 @@ import { padded } from "./list.ts";
 import { costWords, elapsed, type Scene, thousands } from "./scene.ts";
 import { shownState } from "./states.ts";
 
-/** A ticket's page: its facts, and below them what happened to it and what its agents print. `scroll` lines up from the end. */
+/** A ticket's page: its facts, and below them its events and its agents' output, scrolled up by `scroll` lines. */
 export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
   const facts = factLines(scene, ticket, columns);
-  // The story keeps half of a small screen.
+  // On a small screen the story keeps half of the rows.
   const top = facts.slice(0, Math.max(2, rows - Math.max(4, Math.floor(rows / 2))));
   const space = rows - top.length - 1;
   const story = storyLines(scene, ticket, columns);
@@ -20,7 +20,7 @@ export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, c
   return padded([...top, rule(columns, `what happened · ${follow}`), ...shown], rows);
 }
 
-/** A ticket's facts, one in a line. */
+/** A ticket's facts, one per line. */
 function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
   const { model, now } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, reason, checks } = ticket;
@@ -84,7 +84,7 @@ function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
     .slice(0, Math.max(4, columns));
 }
 
-/** What happened to it, a line for each screen row. */
+/** A ticket's story, wrapped to one line per screen row. */
 function storyLines({ story }: Scene, { id }: TicketModel, columns: number): Line[] {
   const width = columns - 10;
   return story(id).flatMap(({ at, text, style }) => {

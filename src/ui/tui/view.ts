@@ -1,15 +1,15 @@
-/** What the person at the dashboard looks at. */
+/** The state of the dashboard's view. */
 export interface View {
   readonly page: "list" | "ticket" | "graph" | "help";
-  /** The selected ticket; the first of the list if it is undefined or not shown. */
+  /** The selected ticket; the first one listed if this is undefined or not listed. */
   readonly selected: string | undefined;
-  /** How many lines the ticket's page is scrolled up from its end; 0 follows. */
+  /** Number of lines by which the ticket's page is scrolled up from its end; 0 follows new lines. */
   readonly scroll: number;
-  /** Only tickets whose id, title, owner or state has this text. */
+  /** Shows only tickets with this text in their id, title, owner or state. */
   readonly filter: string;
-  /** What is being typed on the last row, if anything. */
+  /** The text being typed on the last row, if any. */
   readonly typing: { readonly what: "filter" | "tell"; readonly text: string } | undefined;
-  /** What waits for a yes. */
+  /** The action that awaits confirmation. */
   readonly confirm: Action | undefined;
 }
 
@@ -22,27 +22,27 @@ export const INITIAL_VIEW: View = {
   confirm: undefined,
 };
 
-/** What a key has the dashboard do to the session, or to itself. */
+/** What a key makes the dashboard do, to the session or to itself. */
 export type Action = SessionAction | { readonly do: "answer" | "leave" | "stop" | "suspend" };
 
-/** A command to the session, or to a ticket of it. */
+/** A command to the session or one of its tickets. */
 export type SessionAction =
   | { readonly do: "pause" | "resume" }
   | { readonly do: "retry" | "cancel"; readonly ticket_id: string }
   | { readonly do: "tell"; readonly ticket_id: string | undefined; readonly text: string };
 
-/** A key, as the terminal sends it: a name such as `up` or `return`, or the character. */
+/** A pressed key: a name such as `up` or `return`, or the character. */
 export interface Key {
   readonly name: string;
   readonly ctrl?: boolean;
 }
 
-/** What keys need to know of what is shown. */
+/** The context that `handleKey` needs. */
 export interface KeyContext {
-  /** The ids of the tickets in the list, in their order. */
+  /** The ids of the listed tickets, in order. */
   readonly listed: readonly string[];
   readonly paused: boolean;
-  /** Rows of the body: a page of scrolling. */
+  /** The page size for scrolling: the rows of the body. */
   readonly rows: number;
   readonly steers: boolean;
   readonly retries: boolean;
@@ -53,7 +53,7 @@ export interface KeyResult {
   readonly action?: Action | undefined;
 }
 
-/** What a key does. Pure: the dashboard carries out the action. */
+/** Handles a key. Pure: the dashboard carries out the action. */
 export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
   if (key.ctrl === true) {
     if (key.name === "c") return { view, action: { do: "stop" } };
@@ -65,7 +65,7 @@ export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
   return moveKey(view, key, shown) ?? steerKey(view, key, shown);
 }
 
-/** Pasted text goes where text is typed, and is no key anywhere else. */
+/** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
 export function handlePaste(view: View, text: string): View {
   const { typing } = view;
   if (typing === undefined) return view;
@@ -74,7 +74,7 @@ export function handlePaste(view: View, text: string): View {
   return { ...view, ...filter, typing: { ...typing, text: after } };
 }
 
-/** The selected ticket, as far as it is listed. */
+/** The selected ticket if it is listed, or the first one listed. */
 export function selectedOf(view: Pick<View, "selected">, listed: readonly string[]): string | undefined {
   return view.selected !== undefined && listed.includes(view.selected) ? view.selected : listed[0];
 }
@@ -98,7 +98,7 @@ function typeKey(view: View, typing: NonNullable<View["typing"]>, { name }: Key)
   return { view: { ...view, ...filter, typing: { what, text: after } } };
 }
 
-/** The text that is being typed after a key. */
+/** The typed text after a key. */
 export function editText(text: string, name: string): string {
   if (name === "backspace") return text.replace(/.$/u, "");
   return NAMED.has(name) ? text : text + name;
@@ -106,7 +106,7 @@ export function editText(text: string, name: string): string {
 
 const NAMED = new Set(["up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab", "delete"]);
 
-/** Moves the person's look; undefined if the key is for something else. */
+/** Navigates. Returns undefined if the key is for something else. */
 function moveKey(view: View, { name }: Key, { listed, rows }: KeyContext): KeyResult | undefined {
   const selected = selectedOf(view, listed);
   const isScrolled = view.page === "ticket";
@@ -141,7 +141,7 @@ function moveKey(view: View, { name }: Key, { listed, rows }: KeyContext): KeyRe
   return undefined;
 }
 
-/** The keys that move by rows, and by how many where a page has so many. */
+/** How many rows each movement key moves by, given the page size. */
 export const STEPS: Readonly<Record<string, (rows: number) => number>> = {
   up: () => -1,
   k: () => -1,

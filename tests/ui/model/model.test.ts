@@ -10,7 +10,7 @@ import { blockersOf, ticketsByNeed } from "../../../src/ui/model/order.ts";
 import { effect, PERSON, record } from "../records.ts";
 import { SESSION } from "./session.ts";
 
-it("shows who did what, what it cost and what waits, from records alone", () => {
+it("shows tickets, roles, costs and open asks from records alone", () => {
   const model = shown(SESSION);
   expect({ ...model, memory: undefined }).toMatchSnapshot();
   expect(stateOf(model)).toBe("running");
@@ -18,7 +18,7 @@ it("shows who did what, what it cost and what waits, from records alone", () => 
   expect([...model.tickets.values()].map((ticket) => blockersOf(model, ticket))).toEqual([[], [], [], ["docs"]]);
 });
 
-it("is the same if a copy of it goes on, which leaves it as it was", () => {
+it("applies further records to a copy as to the original, which stays unchanged", () => {
   for (let split = 0; split <= SESSION.length; split += 1) {
     const model = shown(SESSION.slice(0, split));
     const copy = copyOf(model);
@@ -28,7 +28,7 @@ it("is the same if a copy of it goes on, which leaves it as it was", () => {
   }
 });
 
-it("keeps a question open until all of it is answered", () => {
+it("keeps an ask open until all its questions are answered", () => {
   const asked = {
     questions: [
       { question_id: "one", text: "1?" },
@@ -45,7 +45,7 @@ it("keeps a question open until all of it is answered", () => {
   expect(model.asks.size).toBe(0);
 });
 
-it("takes any record, however strange, without an exception", () => {
+it("applies any record without throwing", () => {
   const meta = fc.record({
     disposition: fc.constantFrom("applied", "refused", "late", "duplicate"),
     ticket_id: fc.constantFrom("build", "other", undefined),

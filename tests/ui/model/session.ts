@@ -17,7 +17,7 @@ const moves = (ticket_id: string, from: string | null, to: string, reason?: stri
   effects: [effect(ticket_id, from, to, reason)],
 });
 
-/** A schedule at work: one ticket done, one asks, one failed its checks and is worked on again, one waits for the others. */
+/** A running schedule: one ticket is done, one asks a question, one is retried after failed checks, one waits for the others. */
 export const SESSION: readonly UnsealedRecord[] = timed([
   record(
     "session_opened",

@@ -8,7 +8,7 @@ import { effect, PERSON, record } from "../records.ts";
 import { HOSTILE, textOf } from "../tui/scenes.ts";
 import { playerSceneOf, recordingOf } from "./scenes.ts";
 
-/** The record in which the checks of a ticket fail. */
+/** The place of the record in which the checks of a ticket fail. */
 const FAILED = 10;
 
 describe("the replay player", () => {
@@ -17,17 +17,17 @@ describe("the replay player", () => {
     ["140x40", 140, 40],
     ["60x15", 60, 15],
     ["40x10", 40, 10],
-  ])("looks like this at %s", (_, columns, rows) => {
+  ])("renders at %s", (_, columns, rows) => {
     const scene = playerSceneOf(recordingOf(SESSION), { place: FAILED, playing: true, speed: 8 });
     expect(textOf(playerFrame(scene, columns, rows))).toMatchSnapshot();
   });
 
-  it.each(["json", "help"] as const)("has a page for %s", (page) => {
+  it.each(["json", "help"] as const)("has a %s page", (page) => {
     const scene = playerSceneOf(recordingOf(SESSION), { place: FAILED, page });
     expect(textOf(playerFrame(scene, 80, 24))).toMatchSnapshot();
   });
 
-  it("shows the session as it was, and what was asked then", () => {
+  it("shows the session and its asks as of the record", () => {
     const recording = recordingOf(SESSION);
     const at = (place: number) => textOf(playerFrame(playerSceneOf(recording, { place }), 100, 30));
     expect(at(1)).toContain("no ticket yet");
@@ -38,7 +38,7 @@ describe("the replay player", () => {
     expect(at(7)).not.toContain("time-out");
   });
 
-  it("shows damaged records and gaps, with what the proof says of them", () => {
+  it("shows damaged records and gaps, with the problems that the proof found", () => {
     const recording = recordingOf([...SESSION.slice(0, 4), "{ no record", ...SESSION.slice(5)]);
     const problems = [{ sequence: 5, what: "It is not a record." }];
     const proof = { state: "failed" as const, problems };
@@ -53,7 +53,7 @@ describe("the replay player", () => {
     expect(textOf(playerFrame(scene, 120, 24))).toContain("records 4 to 5 are missing before it");
   });
 
-  it("fills every size exactly, whatever the records hold", () => {
+  it("fills every screen size exactly, whatever the records contain", () => {
     const recordings = HOSTILE.map((text) => recordingOf([...hostileRecords(text), text]));
     const players = fc.record({
       page: fc.constantFrom("state" as const, "json" as const, "help" as const),
@@ -97,7 +97,7 @@ describe("the replay player", () => {
     );
   });
 
-  it("fills the screen while nothing is read yet", () => {
+  it("fills the screen before any record has been read", () => {
     const recording = recordingOf(SESSION);
     const scene = playerSceneOf(recording, {}, { tape: { ...recording.tape, entries: [] } });
     expect(misfits(scene, 80, 24)).toEqual([]);
@@ -105,7 +105,7 @@ describe("the replay player", () => {
   });
 });
 
-/** The lines that are not as wide as the screen or not safe, and their count if the screen is not as high. */
+/** Returns unsafe lines, lines of the wrong width, and the number of lines if it is wrong. */
 function misfits(scene: PlayerScene, columns: number, rows: number): unknown[] {
   const lines = playerFrame(scene, columns, rows);
   const wrong = lines.map((line) => line.map(({ text }) => text).join("")).filter(isUnsafe);

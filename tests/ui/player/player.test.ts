@@ -13,7 +13,7 @@ import { recordingOf } from "./scenes.ts";
 const SHOWN: PlayerKeyContext = { listed: ["build", "docs", "tests"], selected: "docs", rows: 10 };
 const BEGIN = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** A log with records at these seconds; a marker may stand at some. */
+/** A log with records at these seconds, some with a marker. */
 function tapeOf(seconds: readonly number[], markers: Readonly<Record<number, Marker>> = {}): Tape {
   const entries = seconds.map(
     (at, place): Entry => ({
@@ -31,7 +31,7 @@ function tapeOf(seconds: readonly number[], markers: Readonly<Record<number, Mar
   return { sequences: entries.map(({ sequence }) => sequence), entries, grows: false };
 }
 
-/** Types keys, each a name or a character. */
+/** Presses keys, each a name or a character. */
 function press(player: Player, tape: Tape, ...names: readonly string[]): Player {
   return names.reduce((now, name) => handlePlayerKey(now, { name }, tape, SHOWN).player, player);
 }
@@ -40,27 +40,27 @@ describe("playing", () => {
   const tape = tapeOf([0, 1, 5, 600]);
   const playing: Player = { ...INITIAL_PLAYER, playing: true };
 
-  it("shows each record after the time that was between them, by the speed", () => {
+  it("shows each record after its recorded delay, divided by the speed", () => {
     expect(advance(playing, tape, 999).place).toBe(0);
     expect(advance(playing, tape, 1_000).place).toBe(1);
     expect(advance({ ...playing, speed: 4 }, tape, 1_249)).toMatchObject({ place: 1, shown_ms: 999 });
     expect(advance({ ...playing, speed: 4 }, tape, 1_250).place).toBe(2);
   });
 
-  it("cuts pauses to two seconds, and ends with the last record", () => {
+  it("cuts pauses to two seconds, and stops at the last record", () => {
     expect(advance({ ...playing, place: 2 }, tape, 1_999).place).toBe(2);
     const last = advance({ ...playing, place: 2 }, tape, 2_000);
     expect(last).toMatchObject({ place: 3, playing: false });
     expect(press(last, tape, " ")).toMatchObject({ place: 0, playing: true });
   });
 
-  it("never shows an instant after the next record", () => {
+  it("never shows a time after the next record", () => {
     const now = advance(playing, tape, 500);
     expect(instantOf(now, tape)).toBe(BEGIN + 500);
     expect(instantOf({ ...now, shown_ms: 50_000 }, tape)).toBe(BEGIN + 1_000);
   });
 
-  it("waits for what is not read yet, and goes to its goal once that is", () => {
+  it("waits for unread records, and goes to its goal once they are read", () => {
     const part: Tape = { ...tape, entries: tape.entries.slice(0, 2) };
     expect(advance({ ...playing, place: 1 }, part, 60_000)).toMatchObject({ place: 1, playing: true });
     const waiting = goTo(playing, part, { at: BEGIN + 5_000 });
@@ -76,7 +76,7 @@ describe("playing", () => {
 describe("keys", () => {
   const tape = tapeOf([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], { 3: "question", 7: "error" });
 
-  it("step, and go to markers, tenths, both ends and far", () => {
+  it("step, and jump to markers, tenths, both ends and by pages", () => {
     const at = (...names: readonly string[]) => press(INITIAL_PLAYER, tape, ...names).place;
     expect([at("right"), at("right", "right", "left"), at("left")]).toEqual([1, 1, 0]);
     expect([at("]"), at("]", "]"), at("]", "]", "]"), at("]", "]", "[")]).toEqual([3, 7, 7, 3]);
@@ -84,13 +84,13 @@ describe("keys", () => {
     expect(press({ ...INITIAL_PLAYER, playing: true }, tape, "right").playing).toBe(false);
   });
 
-  it("change the speed within bounds", () => {
+  it("change the speed within its limits", () => {
     expect(press(INITIAL_PLAYER, tape, "+", "+", "-").speed).toBe(2);
     expect(press(INITIAL_PLAYER, tape, ...Array.from({ length: 40 }, () => "+")).speed).toBe(1_024);
     expect(press(INITIAL_PLAYER, tape, ...Array.from({ length: 40 }, () => "-")).speed).toBe(1 / 8);
   });
 
-  it("go to a record, and to a time", () => {
+  it("go to a record or a time", () => {
     const typed = (first: string, text: string) => press(INITIAL_PLAYER, tape, first, ...text.split(""), "return");
     expect([typed("g", "8").place, typed(":", "8").place, typed("g", "999").place]).toEqual([7, 7, 10]);
     expect(typed("g", "eight").notice).toContain("number");
@@ -100,7 +100,7 @@ describe("keys", () => {
     expect(press(INITIAL_PLAYER, tape, "g", "8", "9", "backspace", "return").place).toBe(7);
   });
 
-  it("step only through the records of a filter", () => {
+  it("step only through records that match the filter", () => {
     const filtered = press(INITIAL_PLAYER, tape, "f", ..."t-1 review".split(""), "return");
     expect([
       filtered.place,
@@ -111,7 +111,7 @@ describe("keys", () => {
     expect(press(INITIAL_PLAYER, tape, "f", ..."nothing".split(""), "return").notice).toBeDefined();
   });
 
-  it("search for a text, on and back", () => {
+  it("search for a text, forwards and backwards", () => {
     const typed = press({ ...INITIAL_PLAYER, place: 4 }, tape, "/", ..."boom".split(""));
     expect(handlePlayerKey(typed, { name: "return" }, tape, SHOWN).action).toEqual({
       do: "find",
@@ -124,7 +124,7 @@ describe("keys", () => {
     expect(handlePlayerKey(INITIAL_PLAYER, { name: "n" }, tape, SHOWN).action).toBeUndefined();
   });
 
-  it("select tickets, and open and leave pages one after the other", () => {
+  it("select tickets, and open and close pages one at a time", () => {
     expect(press(INITIAL_PLAYER, tape, "down").selected).toBe("tests");
     const deep = press(INITIAL_PLAYER, tape, "up", "v");
     expect(deep).toMatchObject({ selected: "build", page: "json" });
@@ -134,7 +134,7 @@ describe("keys", () => {
     expect(handlePlayerKey(back, { name: "escape" }, tape, SHOWN).action).toEqual({ do: "leave" });
   });
 
-  it("leave with q and Ctrl-C, and suspend with Ctrl-Z, also while something is typed", () => {
+  it("leave on q and Ctrl-C, and suspend on Ctrl-Z; Ctrl keys work while typing too", () => {
     expect(handlePlayerKey(INITIAL_PLAYER, { name: "q" }, tape, SHOWN).action).toEqual({ do: "leave" });
     const typing = press(INITIAL_PLAYER, tape, "/");
     expect(handlePlayerKey(typing, { name: "c", ctrl: true }, tape, SHOWN).action).toEqual({ do: "leave" });
@@ -142,10 +142,10 @@ describe("keys", () => {
   });
 });
 
-describe("a time", () => {
+describe("a typed time", () => {
   const span = { from: new Date(2026, 0, 2, 22, 0).getTime(), to: new Date(2026, 0, 3, 2, 0).getTime() };
 
-  it("of day is one within the log, over midnight too", () => {
+  it("of day is within the log, also past midnight", () => {
     const at = (text: string) => new Date(momentOf(text, span) ?? 0).toString();
     expect(at("23:30")).toBe(new Date(2026, 0, 2, 23, 30).toString());
     expect(at("01:30:15")).toBe(new Date(2026, 0, 3, 1, 30, 15).toString());
@@ -156,7 +156,7 @@ describe("a time", () => {
 });
 
 describe("the state at a record", () => {
-  it("is the one that all records up to it lead to, in whatever order the records are looked at", () => {
+  it("results from all records up to it, in whatever order records are shown", () => {
     const records = recordingOf(Array.from({ length: 40 }, () => SESSION).flat());
     const count = records.tape.sequences.length;
     const wholes = Array.from({ length: count }, (_, place) => records.read(place).record);
@@ -176,7 +176,7 @@ describe("the state at a record", () => {
     );
   });
 
-  it("is read again from the nearest copy only", () => {
+  it("is rebuilt from the nearest copy", () => {
     let reads = 0;
     const records = recordingOf(SESSION);
     const count = 20_000;

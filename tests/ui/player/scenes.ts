@@ -9,7 +9,7 @@ import type { PlayerScene } from "../../../src/ui/player/frame.ts";
 import { INITIAL_PLAYER, type Player } from "../../../src/ui/player/player.ts";
 import { Recording } from "../../../src/ui/player/recording.ts";
 
-/** Writes records as a log folder, whose chain is not right; a text stands for the bytes of a file. */
+/** Writes records as a log folder without a valid hash chain. A string is the content of a file. */
 function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string; listing: Listing } {
   const folder = mkdtempSync(join(tmpdir(), "bosun-player-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -25,7 +25,7 @@ function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string;
   return { folder, listing: listing.value };
 }
 
-/** A log folder of these records, read to its end. */
+/** A recording of these records, read to its end. */
 export function recordingOf(records: readonly (UnsealedRecord | string)[]): Recording {
   const { folder, listing } = logOf(records);
   const recording = new Recording(folder, listing, false);
@@ -33,7 +33,7 @@ export function recordingOf(records: readonly (UnsealedRecord | string)[]): Reco
   return recording;
 }
 
-/** What the player shows of it. */
+/** The player's scene for a recording. */
 export function playerSceneOf(
   recording: Recording,
   player: Partial<Player> = {},

@@ -18,11 +18,11 @@ describe("the dashboard", () => {
     ["140x40", 140, 40],
     ["60x15", 60, 15],
     ["40x10", 40, 10],
-  ])("looks like this at %s", (_, columns, rows) => {
+  ])("renders at %s", (_, columns, rows) => {
     expect(textOf(dashboardFrame(sceneOf(SESSION), INITIAL_VIEW, columns, rows))).toMatchSnapshot();
   });
 
-  it.each(["ticket", "graph", "help"] as const)("has a page for the %s", (page) => {
+  it.each(["ticket", "graph", "help"] as const)("has a %s page", (page) => {
     const view: View = { ...INITIAL_VIEW, page, selected: "tests" };
     expect(textOf(dashboardFrame(sceneOf(SESSION), view, 80, 24))).toMatchSnapshot();
   });
@@ -43,7 +43,7 @@ describe("the dashboard", () => {
     expect(rest.join("\n")).not.toContain("r retry");
   });
 
-  it("fills every size exactly, whatever the agents write", () => {
+  it("fills every screen size exactly, whatever the agents write", () => {
     const scenes = HOSTILE.map((text) => hostileScene(text));
     const views = fc.record({
       page: fc.constantFrom(...PAGES),
@@ -67,7 +67,7 @@ describe("the dashboard", () => {
     );
   });
 
-  it("shows ten thousand tickets in one screen", () => {
+  it("shows ten thousand tickets on one screen", () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `T-${index}`);
     const tasks = ids.map((task_id) => ({ task_id, description: `Do ${task_id}` }));
     const planned = record("plan", { tasks }, { effects: ids.map((id) => effect(id, null, "pending")) }, "boss");
@@ -76,11 +76,11 @@ describe("the dashboard", () => {
     expect(lines).toContain("more");
   });
 
-  it("says what it needs where it does not fit", () => {
+  it("shows its minimum size where it does not fit", () => {
     expect(textOf(dashboardFrame(sceneOf(SESSION), INITIAL_VIEW, 39, 9))).toContain("40×10");
   });
 
-  it("keeps what needs a person in sight on every page and size that fits", () => {
+  it("keeps open asks visible on every page and screen size", () => {
     for (const page of PAGES)
       for (const rows of [10, 15, 24]) {
         const lines = textOf(dashboardFrame(sceneOf(SESSION), { ...INITIAL_VIEW, page }, 80, rows));
@@ -104,38 +104,38 @@ describe("keys", () => {
     expect(press(INITIAL_VIEW, "up", "up").view.selected).toBe("docs");
   });
 
-  it("cancel a ticket only after a yes", () => {
+  it("cancel a ticket only after confirmation", () => {
     expect(press(INITIAL_VIEW, "x").action).toBeUndefined();
     expect(press(INITIAL_VIEW, "x", "n").action).toBeUndefined();
     expect(press(INITIAL_VIEW, "x", "y").action).toEqual({ do: "cancel", ticket_id: "docs" });
   });
 
-  it("filter the list, and Escape shows all again", () => {
+  it("filter the list; Escape clears the filter", () => {
     expect(selectable(scene, press(INITIAL_VIEW, "/", "s", "h", "i", "p").view)).toEqual(["ship"]);
     expect(selectable(scene, press(INITIAL_VIEW, "/", "s", "h", "i", "p", "return", "escape").view)).toHaveLength(4);
   });
 
-  it("tell the open ticket's agents what is typed", () => {
+  it("send typed text to the open ticket's agents", () => {
     const typed = press(INITIAL_VIEW, "return", "m", "h", "i", "backspace", "o", "return");
     expect(typed.action).toEqual({ do: "tell", ticket_id: "docs", text: "ho" });
     expect(press(INITIAL_VIEW, "m", "h", "escape").action).toBeUndefined();
   });
 
-  it("steer nothing where the screen only shows", () => {
+  it("do nothing to the session on a read-only screen", () => {
     const view = { ...INITIAL_VIEW };
     for (const name of ["a", "p", "r", "x", "m"]) {
       expect(handleKey(view, { name }, { ...shown(scene, view), steers: false })).toEqual({ view });
     }
   });
 
-  it("retry a failed ticket, but nothing in a mode without retries", () => {
+  it("retry a ticket, except in a mode without retries", () => {
     expect(press(INITIAL_VIEW, "r").action).toEqual({ do: "retry", ticket_id: "docs" });
     expect(
       handleKey(INITIAL_VIEW, { name: "r" }, { ...shown(scene, INITIAL_VIEW), retries: false }).action,
     ).toBeUndefined();
   });
 
-  it("leave with q, stop with Ctrl-C and suspend with Ctrl-Z, also while something is typed", () => {
+  it("leave on q, stop on Ctrl-C and suspend on Ctrl-Z; Ctrl keys work while typing too", () => {
     expect(press(INITIAL_VIEW, "q").action).toEqual({ do: "leave" });
     const typing: View = { ...INITIAL_VIEW, typing: { what: "filter", text: "" } };
     expect(handleKey(typing, { name: "c", ctrl: true }, shown(scene, typing)).action).toEqual({ do: "stop" });

@@ -7,7 +7,7 @@ import type { Line } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { Stories } from "../../../src/ui/tui/stories.ts";
 
-/** The dashboard of these records, five seconds after the last of them. */
+/** The dashboard's scene five seconds after the last of these records. */
 export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene> = {}): Scene {
   const model = emptyModel();
   const stories = new Stories();
@@ -31,7 +31,7 @@ export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene>
   };
 }
 
-/** Texts that would harm a screen. */
+/** Texts that would corrupt a screen. */
 export const HOSTILE = [
   "\u001B]52;c;cm0gLXJm\u0007\u001B[2J\u001B[31mred",
   "a\rb\bc\u202Etxt.exe\u200B\u0000",
@@ -42,7 +42,7 @@ export const HOSTILE = [
   "",
 ];
 
-/** The text of a screen. Times of day depend on the zone. */
+/** The text of a screen. Times of day are masked, because they depend on the time zone. */
 export function textOf(lines: readonly Line[]): string {
   const texts = lines.map((line) =>
     line
