@@ -19,7 +19,7 @@ import { openViewer, type Viewer } from "./driver/viewer.ts";
 import { openHomeOf, readHomeOf } from "./lookup/homes.ts";
 import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
 
-/** How many of the latest records a person is shown of the past. */
+/** Maximum number of earlier records shown to a person. */
 const PAST_SHOWN = 30;
 
 /** `bosun attach`: shows a session that another process runs, and asks its questions, as `run` does. */
@@ -39,7 +39,7 @@ async function attach(
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const { reporter, ask } = runOptions.value;
-  // Answers are written to the inbox; without them the home is only read.
+  // Answers are written to the inbox; without them, the home is opened for reading only.
   if (ask && isForPeople(reporter)) {
     return withHome(await openHomeOf(context, named), (home) => show(context, home, home.store, named, reporter));
   }
@@ -76,7 +76,7 @@ async function show(
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, context.leave, ["SIGINT"]);
   let viewer: Viewer | undefined;
   try {
-    // The dashboard shows what all earlier records led to.
+    // The dashboard shows the state that all earlier records led to.
     const first = reporter === "json" ? 1 : firstShown(row, live && reporter !== "tui");
     const asking = live ? inbox : undefined;
     viewer = await openViewer({
@@ -116,7 +116,7 @@ async function show(
   }
 }
 
-/** A person is shown the latest records of a running session (`past`), and none of another: only how it was left. */
+/** A person sees the latest records of a running session (`past`), but none of any other: only how it was left. */
 function firstShown({ last_sequence }: SessionRow, past: boolean): number {
   return past ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
 }

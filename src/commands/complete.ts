@@ -6,19 +6,19 @@ import { type Candidates, candidatesAt } from "./completion/candidates.ts";
 import { readTyped, type Typed } from "./completion/typed.ts";
 import type { CommandContext } from "./context/command.ts";
 
-/** The last line says with these numbers, added, what the shell does besides. */
+/** Completion directives for the shell. The last line holds their sum. */
 const NO_FILES = 4;
 const FOLDERS = 16;
 const KEEP_ORDER = 32;
 
-/** A shell may expand `$`, quotes and the like in a word that it inserts, and an agent or a repository may have named what it stands for. */
+/** Words that no shell expands when it inserts them: an agent or a repository may have chosen the name. */
 const INERT = /^[\p{L}\p{N}_-][\p{L}\p{N}_.@+,-]*$/u;
 
 const WIDEST_ABOUT = 60;
 
 /**
- * `bosun complete -- WORDS`, which the script of `bosun completion` runs: what the last of the words may become. Each line has a word and,
- * after a tab, what it stands for. Any failure completes nothing: the person is still typing.
+ * `bosun complete -- WORDS`, called by the script of `bosun completion`: lists completions of the last word. Each line has a word and, after
+ * a tab, its description. Any failure completes nothing, because the person is still typing.
  */
 export async function complete(
   program: Command,
@@ -40,7 +40,7 @@ export async function complete(
 }
 
 function linesOf({ found, files }: Candidates, { prefix, place }: Typed): string[] {
-  // An id that looks like an option would be taken for one.
+  // An id that looks like an option would be parsed as one.
   const mayBeOption = place === undefined || prefix.startsWith("-");
   const fitting = found.filter(
     ({ value }) => value.startsWith(prefix) && isInert(value) && (mayBeOption || !value.startsWith("-")),

@@ -8,7 +8,7 @@ import { invocationName } from "./context/invocation.ts";
 
 const SHELLS = ["bash", "zsh", "fish"];
 
-/** `bosun completion`: the script that a shell reads to complete what is typed. */
+/** `bosun completion`: prints the script that makes a shell complete commands. */
 export function register(command: Command, run: Run): void {
   command.addArgument(new Argument("<shell>", "your shell").choices(SHELLS));
   command.action((shell: string) =>

@@ -24,7 +24,7 @@ interface ConfigOptions extends RegistryOptions, SettingOptions {
   readonly json?: boolean;
 }
 
-/** A setting with its source. A value that may be a secret is absent. */
+/** A setting with its source. The value is absent if it may be a secret. */
 interface Shown {
   readonly key: string;
   readonly value?: Json;
@@ -33,7 +33,7 @@ interface Shown {
   readonly where?: string;
 }
 
-/** `bosun config`: the settings of a run with these flags, and where each comes from. */
+/** `bosun config`: shows the settings of a run with these flags, and the source of each. */
 export function register(command: Command, run: Run): void {
   addSettingOptions(command);
   addRegistryOptions(command);
@@ -73,7 +73,7 @@ async function config(context: CommandContext, given: ConfigOptions): Promise<Re
   return ok(EXIT_DONE);
 }
 
-/** The crew that a run takes at this terminal where nothing names one: it decides some defaults. */
+/** The crew that a run would choose at this terminal if none is named, because some defaults depend on it. */
 async function withCrew(
   context: CommandContext,
   options: ConfigOptions,
@@ -86,7 +86,7 @@ async function withCrew(
 }
 
 function shownOf({ values, auth_profiles, origins }: Settings): Shown[] {
-  // The templates are no setting of a file: `bosun roles --prompts` shows them.
+  // The templates are not settings of a file: `bosun roles --prompts` shows them.
   const settings = { ...values, prompts: undefined, ...(Object.keys(auth_profiles).length > 0 && { auth_profiles }) };
   return leaves(settings as unknown as JsonObject, "").map(([key, value]): Shown => {
     const origin = origins.get(key);
@@ -95,7 +95,7 @@ function shownOf({ values, auth_profiles, origins }: Settings): Shown[] {
   });
 }
 
-/** Variables may hold secrets, so a mapping of them becomes the list of their names. */
+/** Replaces a mapping of variables with the list of their names, because the values may be secrets. */
 function withoutValues(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutValues);
   if (!isJsonObject(value)) return value;
@@ -106,7 +106,7 @@ function withoutValues(value: Json): Json {
   return Object.fromEntries(entries) as Json;
 }
 
-/** A file below the current directory by the way to it, one below the user's home by `~`. */
+/** Shortens a path: relative if it is below the current directory, with `~` if it is below the user's home. */
 function shortPath({ directory, environment: { HOME } }: CommandContext, where: string): string {
   const below = (folder: string) => where.startsWith(`${folder}/`);
   if (below(directory)) return relative(directory, where);

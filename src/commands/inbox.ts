@@ -20,7 +20,7 @@ interface InboxOptions extends PagerOption {
   readonly json?: boolean;
 }
 
-/** What one session needs a person for, and the messages that wait until it is resumed; all read while its home was open. */
+/** What a session needs a person for, and the messages that wait until it is resumed. All are read while its home is open. */
 interface Waits {
   readonly home: string;
   readonly row: SessionRow;
@@ -36,7 +36,7 @@ interface Waits {
   readonly isHeld: boolean;
 }
 
-/** `bosun inbox`: everything in all homes of this user that needs a person. */
+/** `bosun inbox`: lists everything in all homes of this user that needs a person. */
 export function register(command: Command, run: Run): void {
   command.option("--json", "one JSON value on stdout");
   addPagerOption(command);
@@ -65,7 +65,7 @@ interface LookedAt {
   readonly trouble?: Failure;
 }
 
-/** All homes of this user, that of the current directory first. Fails if that one exists and cannot be read. */
+/** All homes of this user, that of the current directory first. Fails if that one exists but cannot be read. */
 async function allHomes(context: CommandContext, here: string): Promise<Result<LookedAt[], Failure>> {
   const first = await lookInto(context, here, (store) => waitsIn(here, store));
   const isMissing = !first.ok && isUnused(context, here, first.error);
@@ -100,7 +100,7 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
   return all;
 }
 
-/** The output for what a session waits for. From here, a session of another home is found by its id only if Bosun generated that. */
+/** The output for what a session waits for. From here, a session of another home is found by its id only if Bosun generated that id. */
 function outputs(context: CommandContext, here: string): (waits: Waits) => Output {
   const { out } = context.terminal;
   return ({ home }) =>
@@ -126,7 +126,7 @@ function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting,
   ];
 }
 
-/** Grouped by workspace, in the order of the homes. */
+/** Shows the sessions grouped by workspace, in the order of the homes. */
 function show(out: Output, all: readonly Waits[], outputFor: (waits: Waits) => Output): void {
   if (all.length === 0) {
     out.line("Nothing waits for you.");

@@ -30,13 +30,13 @@ interface LogOptions extends PagerOption {
   readonly follow?: boolean;
 }
 
-/** Longer lines of an agent are cut, in columns. */
+/** Maximum width of a line that an agent printed, in columns. */
 const WIDEST_LINE = 1_000;
 
-/** How often a followed session is checked for changes, in ms; a check costs one pragma. */
+/** How often a followed session is polled for changes, in ms; a poll costs one pragma. */
 const LOOK_EVERY_MS = 100;
 
-/** `bosun log`: what happened in a session; for a ticket also what its agents printed. */
+/** `bosun log`: shows what happened in a session, and for a ticket also what its agents printed. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...ANY_SESSION)
@@ -101,30 +101,30 @@ interface FollowedTurn extends AgentTurn {
   readonly run: number;
 }
 
-/** A log while it is shown. */
+/** The state of a log while it is shown. */
 interface Story {
   readonly out: Output;
   readonly store: StoreReader;
   readonly target: Target;
-  /** The folder with what agents print. */
+  /** The folder with the output of agents. */
   readonly output: string;
   readonly formatter: RecordFormatter;
-  /** The turns about the named ticket; without one, those about no ticket (the manager's). */
+  /** The turns about the named ticket; without one, the turns about no ticket (the manager's). */
   readonly turns: Map<string, FollowedTurn>;
-  /** The tickets that were shown. */
+  /** The tickets of the records so far. */
   readonly tickets: Set<string>;
   /** The ticket of each turn. */
   readonly subjects: Map<string, string>;
-  /** The latest progress of such a turn and how often there was some, until it is shown: there may be thousands. */
+  /** The latest progress that was not shown yet, and how many such reports there were: there may be thousands. */
   progress: { readonly record: LogRecord; readonly words: string; readonly times: number } | undefined;
-  /** Whether what the named ticket's agent prints is shown as it comes. */
+  /** Whether the output of the named ticket's agent is shown as it comes. */
   followsOutput: boolean;
   printing: { readonly role_id: string; readonly output: TurnOutput } | undefined;
   /** Whether anything was shown. */
   hasLines: boolean;
 }
 
-/** Shows the records after `from`; returns the last one's sequence. */
+/** Shows the records after `from`; returns the sequence of the last one. */
 function show(story: Story, from: number): number {
   const { store, output, formatter, turns, tickets, subjects } = story;
   const { row, ticket_id } = story.target;
@@ -146,7 +146,7 @@ function show(story: Story, from: number): number {
     for (const line of formatter.format(record, { ...WHOLE, output })) {
       const ticket = line.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
-      // What led to the record was printed before it.
+      // Output that led to the record was printed before it.
       showPrinted(story);
       showProgress(story);
       showLine(story, received_at, { ...line, ticket });
@@ -160,14 +160,14 @@ function showLine(story: Story, at: string, shown: RecordLine): void {
   for (const line of timelineLines(story.out, new Date(at), shown)) story.out.line(line);
 }
 
-/** Shows what the ticket's agent prints from now on, or in all; it works on one turn at a time. */
+/** Follows the output of the ticket's agent in a turn, from now on or from the beginning. An agent works on one turn at a time. */
 function followOutput(story: Story, turn: FollowedTurn, fromNow: boolean): void {
   showPrinted(story, true);
   const output = new TurnOutput(story.output, turn, fromNow, Number.POSITIVE_INFINITY);
   story.printing = { role_id: turn.role_id, output };
 }
 
-/** Shows what the ticket's agent has printed since the last call; with `toEnd` all of it. */
+/** Shows what the ticket's agent printed since the last call; with `toEnd`, all of it. */
 function showPrinted(story: Story, toEnd = false): void {
   const { printing, target } = story;
   for (const { text } of printing?.output.read(toEnd) ?? []) {
@@ -184,7 +184,7 @@ function showProgress(story: Story): void {
   showLine(story, record.record.received_at, progressLine(record, words, times));
 }
 
-/** The ticket of a person's answers: that of their question set, or of the turn the question is about. */
+/** The ticket of a person's answers: that of the question set, or of the turn that the question is about. */
 function ticketAnswered({ store, target, subjects }: Story, { payload_type, payload }: LogRecord): string | undefined {
   if (payload_type !== "clarification_response") return undefined;
   const question_id = wordsOf(objectOf(listOf(payload.answers)[0]).question_id);
@@ -193,7 +193,7 @@ function ticketAnswered({ store, target, subjects }: Story, { payload_type, payl
   return set ? set.subject : subjects.get(turnAsked(question_id));
 }
 
-/** Follows the session until it stops or the output is closed: `log --follow | grep -m 1 done` ends with that line. */
+/** Follows the session until it stops or the output is closed, so that `log --follow | grep -m 1 done` ends with that line. */
 async function followOn(story: Story, from: number): Promise<number> {
   const { out, store, target } = story;
   let shown = from;
@@ -217,7 +217,7 @@ async function followOn(story: Story, from: number): Promise<number> {
   }
 }
 
-/** Shows the end of what the ticket's latest agent has printed, and follows it from there. */
+/** Shows the end of the output of the ticket's latest agent, and follows it from there. */
 function beginOutput(story: Story): void {
   story.followsOutput = true;
   const latest = [...story.turns.values()].at(-1);

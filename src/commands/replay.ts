@@ -25,7 +25,7 @@ interface ReplayOptions extends FilterOptions, PagerOption {
   readonly step?: boolean;
 }
 
-/** `bosun replay`: a session from its files, played at a terminal or listed; with `--verify` their proof. */
+/** `bosun replay`: plays a session from its files at a terminal, or lists it; with `--verify`, proves it. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
@@ -102,12 +102,15 @@ function contradiction(options: ReplayOptions): Failure | undefined {
   return undefined;
 }
 
-/** Whether the player is asked for. */
+/** Whether an option asks for the player. */
 function isAsked({ play, at, speed, step }: ReplayOptions): boolean {
   return [play, at, speed, step].some((one) => one !== undefined);
 }
 
-/** The player is for a person who asks for nothing else, at a terminal that it fits. It says why it is not there if it was asked for. */
+/**
+ * The player is the default for a person at a terminal that it fits, unless another option asks for something else. If it was asked for and
+ * does not fit, says why.
+ */
 function isPlayed({ terminal, environment }: CommandContext, options: ReplayOptions): boolean {
   const { ticket, type, from, to, json, follow, list } = options;
   const unfit = unfitFor(terminal, environment, "The replay player");

@@ -23,14 +23,14 @@ import { mayWrite, writeWhole } from "./presenters/report-file.ts";
 import { NO_RECORDS, proofOf } from "./presenters/verify.ts";
 
 interface ReportOptions extends PagerOption {
-  /** True without a file: on stdout. */
+  /** True without a file name, for stdout. */
   readonly md?: string | true;
   readonly html?: string;
   readonly json?: boolean;
   readonly force?: boolean;
 }
 
-/** `bosun report`: what a session did, as text, Markdown, JSON, or one HTML page. */
+/** `bosun report`: shows what a session did, as text, Markdown, JSON, or one HTML page. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
@@ -63,13 +63,13 @@ async function report(
   return ok(isDamaged(made.value.proof) ? EXIT_VERIFICATION : EXIT_DONE);
 }
 
-/** A file to be written. */
+/** A file to write. */
 interface ReportFile {
   readonly path: string;
   readonly parts: (report: SessionReport) => Iterable<string>;
 }
 
-/** The files that are asked for, none of which would replace something else. */
+/** The requested files, none of which would replace something else. */
 function filesOf(
   { directory }: CommandContext,
   { html, md, json = false, force = false }: ReportOptions,
@@ -84,7 +84,7 @@ function filesOf(
     { flag: "--md", file: md === true ? undefined : md, ending: /\.(?:md|markdown)$/i, parts: markdownReport },
   ]) {
     if (file === undefined) continue;
-    // A session's name after the flag would be taken for a file.
+    // Otherwise a session's name after the flag would be taken for a file.
     if (!ending.test(file)) {
       const example = flag === "--html" ? "report.html" : "report.md";
       const hint = `Name a file such as ${example} after ${flag}, and the session before it.`;
@@ -105,7 +105,7 @@ function htmlParts(report: SessionReport): Iterable<string> {
   return htmlReport(report, { script: readFileSync(script, "utf8"), style: readFileSync(style, "utf8") });
 }
 
-/** The report of a log folder. A damaged one has a report, too, as far as its records can be read. */
+/** Builds the report of a log folder. A damaged log has a report, too, as far as its records can be read. */
 async function gather(source: LogSource): Promise<Result<SessionReport, Failure>> {
   const { folder, row } = source;
   const listing = listFolder(folder);

@@ -29,7 +29,7 @@ interface StatusOptions {
   readonly watch?: boolean;
 }
 
-/** `bosun status`: the state of one session, or the list of all. */
+/** `bosun status`: shows the state of one session, or the list of all. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[session]", "its id or the beginning of it (default: the running one, else the list of all)")
@@ -70,7 +70,7 @@ async function seenSession(store: StoreReader, home: string, row: SessionRow): P
   return stored.ok ? ok({ ...stored.value, owner }) : stored;
 }
 
-/** Shows what the terminal is told now, and again whenever it changes. */
+/** Shows the status now, and again whenever it changes. */
 function watch(
   context: CommandContext,
   { home, store }: OpenHome<StoreReader>,
@@ -171,24 +171,24 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
   };
 }
 
-/** What the ended turns about a ticket have used; undefined before the first. */
+/** Usage of the ended turns about a ticket; undefined before the first. */
 function usageOfTicket(ledger: Ledger, ticket_id: string): Spent | undefined {
   const spend = spendOf(ledger, ticket_id);
   return spend && spentOf(spend);
 }
 
-/** The results of a ticket as the final report has them, without outputs. */
+/** The results of a ticket as in the final report, without outputs. */
 function asReported({ reviews, checks_passed, summary, artifacts, issues, next_actions }: JsonObject): JsonObject {
   return { reviews, checks_passed, summary, artifacts, issues, next_actions };
 }
 
-/** A session as the list has it. */
+/** A session as an entry of the list. */
 function listed(row: SessionRow, owner: Holder | undefined): object {
   const { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at } = row;
   return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: owner ?? null };
 }
 
-/** What to type first. */
+/** Shows what to type first, if there are no sessions. */
 function showEmpty(context: CommandContext, home: string, { json }: StatusOptions): number {
   const { out } = context.terminal;
   if (json === true) {

@@ -19,7 +19,7 @@ import { oneOf } from "./options/run-options.ts";
 import { buildEnding, storedSnapshot } from "./presenters/ending.ts";
 import { waitingChildren } from "./presenters/waiting-children.ts";
 
-/** What a wait is for: that the session has ended, or that it has ended or needs a person. */
+/** What to wait for: the end of the session, or its end or a need for a person. */
 const AIMS = ["end", "input"] as const;
 
 interface WaitOptions {
@@ -28,10 +28,10 @@ interface WaitOptions {
   readonly json?: boolean;
 }
 
-/** How often the session is checked for changes, in ms; a check costs one pragma. */
+/** How often the session is polled for changes, in ms; a poll costs one pragma. */
 const LOOK_EVERY_MS = 100;
 
-/** `bosun wait`: for scripts. It shows nothing until the session has ended, and exits with the session's code. */
+/** `bosun wait`, for scripts: shows nothing until the session has ended, and exits with the session's code. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...ANY_SESSION)
@@ -60,7 +60,7 @@ async function wait(
   });
 }
 
-/** Waits for the end, or what else was asked for. An owner that is gone has ended the session, or has died. */
+/** Waits for the end, or for what else was asked for. If the owner is gone, the session has ended or its scheduler has died. */
 async function waitFor(
   store: StoreReader,
   session_id: string,
@@ -75,7 +75,7 @@ async function waitFor(
     const now = store.version();
     if (aim === "input" && now !== version) isNeeded = await needsPerson(store, session_id);
     version = now;
-    // What the session was given answers to beforehand is open for a moment only.
+    // A question that was answered beforehand is open only for a moment, so look twice.
     if (wasNeeded && isNeeded) return "input";
     const left = deadline - performance.now();
     if (left <= 0) return "timeout";
@@ -83,7 +83,7 @@ async function waitFor(
   }
 }
 
-/** Whether a person has something to say that the session, or a child of it, was not told yet. Throws a `StorageError`. */
+/** Whether the session or a child of it needs a person, and no message of theirs settles it. Throws a `StorageError`. */
 async function needsPerson(store: StoreReader, session_id: string): Promise<boolean> {
   const needed = await neededOf(store, session_id);
   if (!needed.ok) throw new StorageError(needed.error);
@@ -96,7 +96,7 @@ async function needsPerson(store: StoreReader, session_id: string): Promise<bool
   );
 }
 
-/** Says how the session ended if it did not end well, or what it needs; gives the exit code. */
+/** Says how the session ended if it did not end well, or what it needs. Returns the exit code. */
 async function tellResult(
   { terminal }: CommandContext,
   { home, store }: OpenHome<StoreReader>,
@@ -109,7 +109,7 @@ async function tellResult(
   const end = came === "input" ? err(needed(session_id)) : recorded ? ok(recorded) : err(vanished(home, session_id));
   const ending = buildEnding(home, left.value, { end });
   const reporter = json ? jsonReporter(terminal.out) : silentReporter(terminal);
-  // It runs, so it is not resumed.
+  // The session is running, so attach to it instead of resuming it.
   const next = ending.next.map((command) =>
     command === `bosun resume ${session_id}` ? `bosun attach ${session_id}` : command,
   );

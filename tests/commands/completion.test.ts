@@ -7,7 +7,7 @@ import { typed } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
 import { openTerminal } from "./terminal.ts";
 
-/** What may follow these words; the last one is being typed. */
+/** Returns what may follow these words; the last one is being typed. */
 async function completed(here: Rig, words: readonly string[], env: Record<string, string> = {}): Promise<string[]> {
   const { code, stdout, stderr } = await typed(here, ["complete", "--", ...words], env);
   expect([code, stderr]).toEqual([0, ""]);
@@ -16,7 +16,7 @@ async function completed(here: Rig, words: readonly string[], env: Record<string
   return lines.map((line) => line.split("\t")[0] ?? "");
 }
 
-/** A home with a closed session of the tickets `write` and `check`, and one that waits for an answer. */
+/** A home with a closed session, which has the tickets `write` and `check`, and one that waits for an answer. */
 async function withSessions(): Promise<Rig> {
   const here = rig();
   const tasks = [
@@ -31,7 +31,7 @@ async function withSessions(): Promise<Rig> {
 }
 
 describe("bosun complete", () => {
-  it("gives commands, the hidden ones once a letter is typed", async () => {
+  it("completes commands, and hidden ones once a letter is typed", async () => {
     const here = rig();
     const all = await completed(here, [""]);
     expect(all).toEqual(expect.arrayContaining(["run", "status", "help"]));
@@ -42,7 +42,7 @@ describe("bosun complete", () => {
     expect(await completed(here, ["frobnicate", ""])).toEqual([]);
   });
 
-  it("gives the options of the command and their values", async () => {
+  it("completes the options of the command and their values", async () => {
     const here = rig();
     expect(await completed(here, ["run", "--un"])).toEqual(["--unanswered"]);
     expect(await completed(here, ["status", "--ho"])).toEqual(["--home"]);
@@ -54,7 +54,7 @@ describe("bosun complete", () => {
     expect(await completed(here, ["run", "--", "--un"])).toEqual([]);
   });
 
-  it("gives the crews of the project, too", async () => {
+  it("completes the crews of the project, too", async () => {
     const here = rig();
     here.write("workspace/.bosun/crews/mine.yaml", "roles: []\n");
     const crews = await completed(here, ["run", "--crew", ""]);
@@ -71,7 +71,7 @@ describe("bosun complete", () => {
     expect(Number(stdout.trimEnd().slice(1)) & 20).toBe(files);
   });
 
-  it("gives sessions, tickets and questions of the home", async () => {
+  it("completes sessions, tickets and questions of the home", async () => {
     const here = await withSessions();
     expect(await completed(here, ["status", ""])).toEqual(["asking", "finished"]);
     expect(await completed(here, ["stop", ""])).toEqual(["asking"]);
@@ -85,14 +85,14 @@ describe("bosun complete", () => {
     expect(await completed(here, ["resume", "finished", "--release", "sh"])).toEqual(["shell"]);
   });
 
-  it("finds the sessions of other homes, and of the home that is typed", async () => {
+  it("completes sessions of other homes, and of the home that is typed", async () => {
     const here = await withSessions();
     expect(await completed(here, ["--home", here.home, "status", "f"], { BOSUN_HOME: "" })).toEqual(["finished"]);
     expect(await completed(here, ["status", "f"], { BOSUN_HOME: "" })).toEqual(["finished"]);
     expect(await completed(here, ["--home", join(here.home, "none"), "status", "f"])).toEqual([]);
   });
 
-  it("makes nothing, and says nothing of a home that cannot be read", async () => {
+  it("creates nothing, and ignores a home that cannot be read", async () => {
     const here = rig();
     expect(await completed(here, ["status", ""])).toEqual([]);
     expect(readdirSync(join(here.workspace, ".."))).toEqual(["workspace"]);
@@ -104,7 +104,7 @@ describe("bosun complete", () => {
     expect(existsSync(here.environment.XDG_STATE_HOME ?? "")).toBe(false);
   });
 
-  it("leaves no file in a home that it reads, nor remembers it", async () => {
+  it("leaves no file in a home that it reads, and does not remember it", async () => {
     const here = await withSessions();
     const state = here.environment.XDG_STATE_HOME ?? "";
     rmSync(state, { recursive: true });
@@ -114,7 +114,7 @@ describe("bosun complete", () => {
     expect(files()).toEqual(before);
   });
 
-  it("never gives a word that a shell would expand", async () => {
+  it("never offers a word that a shell would expand", async () => {
     const here = rig();
     for (const name of ["$(touch owned)", "`touch owned`", "a b", "a;b", "x\u202e", "--yes", "fine-1.2"])
       here.write(`workspace/.bosun/crews/${name}.yaml`, "roles: []\n");
@@ -124,7 +124,7 @@ describe("bosun complete", () => {
 });
 
 describe("bosun completion", () => {
-  it("completes in a bash", async () => {
+  it("completes words in a real bash", async () => {
     const here = await withSessions();
     here.write("workspace/a plan.yaml", "");
     mkdirSync(join(here.workspace, "folder"));
@@ -152,12 +152,12 @@ describe("bosun completion", () => {
     expect(stdout).toContain("bosun complete -- ");
   });
 
-  it("refuses another shell", async () => {
+  it("refuses an unknown shell", async () => {
     const { code, stderr } = await typed(rig(), ["completion", "tcsh"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("bash, zsh, fish")]);
   });
 
-  it("prints a bash script without errors in it", async () => {
+  it("prints a valid bash script", async () => {
     const { stdout } = await typed(rig(), ["completion", "bash"]);
     const checked = spawnSync("bash", ["-n"], { input: stdout, encoding: "utf8" });
     expect([checked.status, checked.stderr]).toEqual([0, ""]);

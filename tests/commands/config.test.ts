@@ -15,7 +15,7 @@ async function told(here: Rig, ...args: readonly string[]) {
   return { ...all, setting: (key: string) => all.settings.find((one) => one.key === key) };
 }
 
-/** A project whose settings only lower limits, and a user with settings of their own. */
+/** A project whose settings only lower limits, and a user with their own settings. */
 function configured(): Rig & { readonly project: string; readonly user: string } {
   const here = rig();
   mkdirSync(join(here.workspace, ".git"));
@@ -25,13 +25,13 @@ function configured(): Rig & { readonly project: string; readonly user: string }
   return { ...here, project, user };
 }
 
-it("says where each setting comes from: flag, variable, file with line, or default", async () => {
+it("shows the source of each setting: flag, variable, file with line, or default", async () => {
   const here = configured();
   const { files, setting } = await told(here, "--budget-usd", "2", "--confirm");
   expect(files).toEqual({ config: null, project: here.project, user: here.user });
   const config = here.write("named.json", '{\n  "proposal": "never"\n}\n');
   const named = await told(here, "--config", config);
-  // A file that is named replaces the project's.
+  // A named file replaces the project's.
   expect(named.files).toEqual({ config, project: null, user: here.user });
   const variables = { BOSUN_TIMEOUT_S: "15m" };
   const { stdout } = await typed(here, ["config", "--json"], variables);
@@ -63,7 +63,7 @@ it("shows every setting in a table, with short paths", async () => {
   for (const key of Object.keys(CONFIGURATION_DEFAULTS)) expect(stdout).toMatch(new RegExp(`^${key}\\b`, "m"));
 });
 
-it("never shows the value of a variable", async () => {
+it("never shows the values of variables", async () => {
   const here = configured();
   const metadata = here.write("metadata.json", '{"metadata": {"inner": [{"env": {"TOKEN": "kept-from-view"}}]}}');
   for (const args of [[], ["--json"]]) {
@@ -76,7 +76,7 @@ it("never shows the value of a variable", async () => {
   expect(setting("auth_profiles.mine.env.REGION")).toMatchObject({ hidden: true, from: "file", where });
 });
 
-it("fails as a run would where a file is wrong or not trusted, and creates nothing", async () => {
+it("fails as a run would if a file is wrong or untrusted, and creates nothing", async () => {
   const here = configured();
   const wrong = here.write("wrong.yaml", "max_worker: 3\n");
   const failed = await typed(here, ["config", "--config", wrong, "--json"]);

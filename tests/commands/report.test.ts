@@ -40,8 +40,8 @@ function damage(log: string): void {
   writeFileSync(file, readFileSync(file, "utf8").replace("ok then", "ok thxn"));
 }
 
-describe("the report of a session", () => {
-  it("is shown with what was done, by whom, checks, artifacts and what the log proves", async () => {
+describe("bosun report", () => {
+  it("shows what was done and by whom, checks, artifacts and what the log proves", async () => {
     const here = rig();
     const { session_id } = await done(here);
     const { code, stdout, stderr } = await typed(here, ["report"]);
@@ -50,7 +50,7 @@ describe("the report of a session", () => {
       expect(stdout).toContain(said);
   });
 
-  it("is one JSON object for programs", async () => {
+  it("prints one JSON object for programs", async () => {
     const here = rig();
     const { session_id } = await done(here);
     const report = await typedJson<Reported>(here, ["report", session_id, "--json"]);
@@ -68,7 +68,7 @@ describe("the report of a session", () => {
     expect(report.turns.every(({ to }) => to !== undefined)).toBe(true);
   });
 
-  it("is the same from a copy of its log folder, without a database", async () => {
+  it("reports the same from a copy of the log folder, without a database", async () => {
     const here = rig();
     const { session_id, log } = await done(here);
     const whole = await typedJson<Reported>(here, ["report", session_id, "--json"]);
@@ -80,7 +80,7 @@ describe("the report of a session", () => {
     expect(JSON.parse(stdout)).toEqual(whole);
   });
 
-  it("has the conclusion and the positions of a session without tickets", async () => {
+  it("shows the conclusion and the positions of a session without tickets", async () => {
     const here = rig();
     const seats = ["--roles", "examples/debate-roles.json", "--agents", "python,go", "--judge", "judge"];
     const bosun = (...words: readonly string[]) => typedIn(ROOT, { ...here.environment, BOSUN_HOME: here.home }, words);
@@ -90,7 +90,7 @@ describe("the report of a session", () => {
     for (const said of ["# Python or Go?", "Verdict of judge", "one static binary"]) expect(stdout).toContain(said);
   });
 
-  it("shows a session that waits as not closed, which is no damage", async () => {
+  it("shows a waiting session as not closed, not as damaged", async () => {
     const here = rig();
     const plan = tinyPlan([{ task_id: "write", shell: "true" }], ASKING);
     expect((await typed(here, ["run", "--plan", here.write("plan.json", plan), "--reporter", "silent"])).code).toBe(4);
@@ -100,7 +100,7 @@ describe("the report of a session", () => {
     expect(stdout).toContain("not closed");
   });
 
-  it("says which record is damaged and shows the others, with exit code 6", async () => {
+  it("names the damaged record, shows the others and exits with 6", async () => {
     const here = rig();
     const { session_id, log } = await done(here);
     damage(log);
@@ -114,7 +114,7 @@ describe("the report of a session", () => {
     expect((await typed(here, ["report", session_id])).stdout).toContain("damaged");
   });
 
-  it("comes with what is left of a log whose first record is gone", async () => {
+  it("reports what is left of a log whose first record is missing", async () => {
     const here = rig();
     const { log } = await done(here);
     rmSync(join(log, "000001-session_opened.json"));
@@ -124,8 +124,8 @@ describe("the report of a session", () => {
   });
 });
 
-describe("what has no report", () => {
-  it("is a folder that is no log, a missing one, and an unknown session", async () => {
+describe("bosun report without a log", () => {
+  it("fails for a folder that is not a log, a missing folder and an unknown session", async () => {
     const here = rig();
     await done(here);
     mkdirSync(join(here.workspace, "empty"));
@@ -141,7 +141,7 @@ describe("what has no report", () => {
 });
 
 describe("the file of a report", () => {
-  it("is written, named, and replaced by the next report", async () => {
+  it("is written, named in the output, and replaced by the next report", async () => {
     const here = rig();
     const { session_id } = await done(here);
     for (const words of [
@@ -159,7 +159,7 @@ describe("the file of a report", () => {
     expect(readFileSync(join(here.workspace, "r.md"), "utf8")).toContain(session_id);
   });
 
-  it("does not replace what is no report, unless it is forced", async () => {
+  it("does not replace a file that is not a report, unless forced", async () => {
     const here = rig();
     const { session_id } = await done(here);
     const file = join(here.workspace, "mine.html");
@@ -171,7 +171,7 @@ describe("the file of a report", () => {
     expect(readFileSync(file, "utf8")).toContain("</html>");
   });
 
-  it("is written where a link leads", async () => {
+  it("is written to the target of a symbolic link", async () => {
     const here = rig();
     const { session_id } = await done(here);
     writeFileSync(join(here.workspace, "real.html"), "old");
@@ -180,7 +180,7 @@ describe("the file of a report", () => {
     expect(readFileSync(join(here.workspace, "real.html"), "utf8")).toContain("</html>");
   });
 
-  it("is refused where it would be another than was meant, and nothing is written", async () => {
+  it("is refused if its name is ambiguous or unusable, and nothing is written", async () => {
     const here = rig();
     const { session_id } = await done(here);
     mkdirSync(join(here.workspace, "folder.html"));
@@ -201,7 +201,7 @@ describe("the file of a report", () => {
     }
   });
 
-  it("is Markdown on stdout without a name", async () => {
+  it("is Markdown on stdout if no name is given", async () => {
     const here = rig();
     const { session_id } = await done(here);
     const { stdout } = await typed(here, ["report", session_id, "--md"]);

@@ -4,7 +4,7 @@ import { type Rig, rig, tinyPlan, until, withoutRetries } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { ASK, letGo, sessionCloses, statusOf, taskRuns, WAIT, WAITING_TASK } from "./waiting-task.ts";
 
-/** A session at work in a process of its own. */
+/** A session that runs in its own process. */
 async function detached(here: Rig, plan: string, more: readonly string[] = []): Promise<string> {
   const left = await here.run(["run", "--plan", here.write("plan.json", plan), "--detach", ...more]);
   expect(left.stderr).toBe("");
@@ -18,13 +18,13 @@ interface Result {
 }
 
 describe("bosun wait", () => {
-  it("shows nothing until the session is done, and exits with 0", async () => {
+  it("prints nothing until the session is done, and exits with 0", async () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, WAIT);
     await taskRuns(here);
     const waits = here.start(["wait", session_id]);
     const program = here.start(["wait", "--json"]);
-    // Both of them look at the session when it has a scheduler: it does not end before the task is let go.
+    // Both find the session with a scheduler, because it does not end before the task is released.
     expect((await typed(here, ["wait", session_id, "--timeout", "250ms"])).code).toBe(124);
     letGo(here);
     expect(await waits.done).toMatchObject({ code: 0, stdout: "", stderr: "" });
@@ -33,7 +33,7 @@ describe("bosun wait", () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: "result", session_id, exit_code: 0, outcome: "done" });
   });
 
-  it("exits with the code of a session that is closed, or stopped and needs a person", async () => {
+  it("exits with the code of a session that is closed, or is stopped and needs a person", async () => {
     const here = rig();
     for (const [session, plan, code] of [
       ["won", tinyPlan([{ task_id: "write", shell: "true" }]), 0],
@@ -50,7 +50,7 @@ describe("bosun wait", () => {
     expect((await typed(here, ["wait", "won"])).stderr).toBe("");
   });
 
-  it("ends with 124 when its time is up, and the session continues", async () => {
+  it("exits with 124 on timeout, and the session continues", async () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, WAIT);
     await taskRuns(here);
@@ -64,7 +64,7 @@ describe("bosun wait", () => {
     await sessionCloses(here, session_id);
   });
 
-  it("ends with 4 as soon as a person is needed, if it is to, and goes on otherwise", async () => {
+  it("exits with 4 as soon as a person is needed if asked to, and goes on otherwise", async () => {
     const here = endAfterwards(rig());
     const waiting = { ...WAITING_TASK, more: { review: "user" } };
     const session_id = await detached(
@@ -85,7 +85,7 @@ describe("bosun wait", () => {
     expect((await typed(here, ["wait", "--timeout", "1ms"])).code).toBe(124);
   });
 
-  it("does not end for a question that was answered beforehand", async () => {
+  it("does not exit for a question that was answered beforehand", async () => {
     const here = endAfterwards(rig());
     const plan = { ...JSON.parse(ASK), tasks: [...JSON.parse(WAIT).tasks, ...JSON.parse(ASK).tasks] };
     const session_id = await detached(here, JSON.stringify(plan), ["--answer", "name=Eve"]);
@@ -95,7 +95,7 @@ describe("bosun wait", () => {
     expect(await waits.done).toMatchObject({ code: 0, stdout: "", stderr: "" });
   });
 
-  it("ends with 70 where the scheduler died, and names what continues the session", async () => {
+  it("exits with 70 if the scheduler died, and names the command that continues the session", async () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, WAIT);
     const { owner } = await taskRuns(here);

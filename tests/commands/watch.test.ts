@@ -12,7 +12,7 @@ async function detached(here: Rig, plan: string, session = "mine"): Promise<void
 
 const times = (screen: string, text: string) => screen.split(text).length - 1;
 
-/** The rows that are on the screen now, without those that were moved out of it. */
+/** The rows that are on the screen now, without the scrollback. */
 const visible = (pane: Pane, rows: number) =>
   pane
     .screen()
@@ -20,7 +20,7 @@ const visible = (pane: Pane, rows: number) =>
     .slice(-rows - 1)
     .join("\n");
 
-it("viewers of every kind watch one session at once, each to its end, and one that dies harms none", async () => {
+it("lets viewers of every kind watch one session to its end, even if one of them dies", async () => {
   const here = endAfterwards(rig());
   await detached(here, WAIT);
   await taskRuns(here);
@@ -39,7 +39,7 @@ it("viewers of every kind watch one session at once, each to its end, and one th
 });
 
 describe("bosun status --watch", () => {
-  it("keeps a session on the screen in its place until it is closed", async () => {
+  it("repaints a session in place until it is closed", async () => {
     const here = endAfterwards(rig());
     await detached(here, tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]));
     await taskRuns(here);
@@ -61,7 +61,7 @@ describe("bosun status --watch", () => {
     await closed.shows("mine is done");
   });
 
-  it("lists all sessions where none is meant, and ends on Ctrl-C with 0", async () => {
+  it("lists all sessions if none is named, and exits with 0 on Ctrl-C", async () => {
     const here = endAfterwards(rig());
     await typed(here, ["run", "--plan", here.write("plan.json", tinyPlan([{ task_id: "a", shell: "true" }]))]);
     const first = await onlySession(here);
@@ -81,7 +81,7 @@ describe("bosun status --watch", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("shows what needs a person first where the terminal is low, and all again where it is high", async () => {
+  it("shows what needs a person first on a short terminal, and everything again on a tall one", async () => {
     const here = endAfterwards(rig());
     const more = { review: "user" };
     const late = Array.from({ length: 20 }, (_, index) => ({
@@ -105,7 +105,7 @@ describe("bosun status --watch", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("is refused without a terminal that can be painted, and for programs", async () => {
+  it("is refused without a terminal that can be painted, and with --json", async () => {
     const here = rig();
     for (const more of [[], ["--json"]]) {
       const { code, stdout, stderr } = await here.run(["status", "--watch", ...more]);

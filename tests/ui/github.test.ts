@@ -80,18 +80,18 @@ const ENDING: Ending = {
   next: ["bosun answer s-1 c1.q1 main", "bosun resume s-1"],
 };
 
-describe("what a GitHub job shows of a session that is left", () => {
-  it("is a summary in Markdown", async () => {
+describe("the end of a session in a GitHub job", () => {
+  it("writes a summary in Markdown", async () => {
     await expect(summaryMarkdown(NAMING, ENDING)).toMatchFileSnapshot("__snapshots__/github-summary.txt");
   });
 
-  it("is a note for each ticket in error and for each question that nobody answered", async () => {
+  it("annotates each ticket in error and each unanswered question", async () => {
     const lines = annotationsFor(NAMING, ENDING);
     await expect(lines.join("\n")).toMatchFileSnapshot("__snapshots__/github-annotations.txt");
     expect(commandsIn(lines.join("\n"))).toEqual(lines);
   });
 
-  it("has no more notes of a level than GitHub shows, and no graph that is too large to read", () => {
+  it("writes no more annotations of a level than GitHub shows, and no graph that is too large to read", () => {
     const tickets = Array.from({ length: 300 }, (_, number) => ({
       ...{ ticket_id: `t${number}`, title: "Do it", status: "error", attempt: 1, outputs: [] },
       dependencies: number === 0 ? [] : ["t0"],
@@ -126,7 +126,7 @@ const pieces = [
 ];
 const texts = fc.array(fc.constantFrom(...pieces), { maxLength: 30 }).map((parts) => parts.join(""));
 
-describe("a foreign text", () => {
+describe("untrusted text", () => {
   it.each([
     ["::error::mine", ": :error::mine"],
     ["  ::stop-commands::x", "  : :stop-commands::x"],
@@ -137,7 +137,7 @@ describe("a foreign text", () => {
     expect(inert(text)).toBe(shown);
   });
 
-  it("is never a workflow command, also twice and as JSON, which reads the same", () => {
+  it("never becomes a workflow command, even if escaped twice or as JSON, and reads the same", () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(commandsIn(inert(text))).toEqual([]);
@@ -159,7 +159,7 @@ describe("a foreign text", () => {
     );
   });
 
-  it("is neither markup nor a link nor a mention in Markdown", () => {
+  it("becomes neither markup nor a link nor a mention in Markdown", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const shown = [markdownText(text, 200), markdownCode(text, 200).slice("<code>".length, -"</code>".length)];

@@ -1,6 +1,6 @@
 /**
- * The script for bash, with `program` as the command that completes. That of `@bomb.sh/tab` needs a package of its own (bash-completion),
- * runs what stands in `$(…)` on the line that is typed, and in candidates, and never offers files.
+ * The script for bash, with `program` as the command that completes. The one of `@bomb.sh/tab` needs a package of its own (bash-completion),
+ * runs `$(…)` in the typed line and in candidates, and never offers files.
  */
 export function bashScript(program: string): string {
   return `# bash completion for bosun

@@ -11,13 +11,13 @@ import { POLICIES, REPORTERS } from "../options/run-options.ts";
 import { type Candidate, questionIds, roleIds, sessionIds, ticketIds } from "./known-ids.ts";
 import { optionsOf, type Typed } from "./typed.ts";
 
-/** What may follow, and which files the shell may offer where nothing of it fits. */
+/** The possible completions, and the files that the shell may offer if none of them fits. */
 export interface Candidates {
   readonly found: readonly Candidate[];
   readonly files: "all" | "folders" | "none";
 }
 
-/** The values of options by the option's name; for other options the name of the value says whether it is a file. */
+/** The values of options, by option name. For other options, the name of the value says whether it is a file. */
 const VALUES: Readonly<Record<string, (context: CommandContext, typed: Typed) => Promise<Candidate[]>>> = {
   crew: async (context) => crews(context),
   isolation: async () => words(["none"]),
@@ -33,7 +33,7 @@ const VALUES: Readonly<Record<string, (context: CommandContext, typed: Typed) =>
   worker: async () => words(DIALECT_PROGRAMS),
 };
 
-/** What may stand at the cursor, whatever the word begins with. */
+/** The candidates at the cursor, regardless of the typed prefix. */
 export async function candidatesAt(context: CommandContext, program: Command, typed: Typed): Promise<Candidates> {
   const { place, command } = typed;
   switch (place?.kind) {
@@ -58,7 +58,7 @@ function words(values: readonly string[]): Candidate[] {
   return values.map((value) => ({ value }));
 }
 
-/** The commands of the short help, and once a letter is typed all of them. */
+/** The commands of the short help; all commands once a letter is typed. */
 function commandsOf(program: Command, { operands, prefix }: Typed): Candidate[] {
   const shown = program.createHelp().visibleCommands(program);
   const commands = prefix === "" ? shown : new Set([...shown, ...program.commands]);
@@ -112,7 +112,7 @@ async function argumentsAt(context: CommandContext, argument: Argument, typed: T
   }
 }
 
-/** A ticket or question of the session that is meant by default may be named without it. */
+/** A ticket or question of the default session may be named without the session. */
 async function partsOf(context: CommandContext, next: string | undefined): Promise<Candidate[]> {
   if (next === "ticket") return ticketIds(context, undefined);
   return next === "question" ? questionIds(context, undefined) : [];

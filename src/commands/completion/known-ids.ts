@@ -9,17 +9,17 @@ import { subjectsIn } from "../lookup/modes.ts";
 import { isBegun, resolveSession, SHOW } from "../lookup/resolve.ts";
 import { openedWith } from "../lookup/state.ts";
 
-/** A word that completes what is typed, and what it stands for. */
+/** A completion of the typed word, and its description. */
 export interface Candidate {
   readonly value: string;
   readonly about?: string;
 }
 
-/** The person waits meanwhile, so only the homes used last are looked into, and of each only the newest sessions are offered. */
+/** The person waits meanwhile, so only the most recently used homes are read, and only the newest sessions of each are offered. */
 const MAX_HOMES = 10;
 const MAX_SESSIONS = 50;
 
-/** The sessions of the home that the command uses, then of the others, newest first in each. */
+/** The sessions of the command's home, then of the others, newest first in each. */
 export async function sessionIds(context: CommandContext, which: "open" | "all"): Promise<Candidate[]> {
   const found: Candidate[] = [];
   await inHomes(context, async (store) => {
@@ -32,7 +32,7 @@ export async function sessionIds(context: CommandContext, which: "open" | "all")
   return found;
 }
 
-/** The tickets of a session, or what its mode has in their place; without a name of the session that is shown by default. */
+/** The tickets of a session, or its mode's equivalent; of the default session if none is named. */
 export async function ticketIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
   const found = await inSession(context, named, async (store, { session_id }) => {
     const stored = await store.load(session_id);
@@ -45,7 +45,7 @@ export async function ticketIds(context: CommandContext, named: string | undefin
   return found ?? [];
 }
 
-/** What `bosun answer` takes: the open questions of a session, and the permissions that it waits for. */
+/** The ids that `bosun answer` takes: the open questions of a session, and the permissions that it waits for. */
 export async function questionIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
   const found = await inSession(context, named, async (store, { session_id }) => {
     const waiting = await waitingOf(store, session_id);
@@ -57,7 +57,6 @@ export async function questionIds(context: CommandContext, named: string | undef
   return found ?? [];
 }
 
-/** The roles of a session. */
 export async function roleIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
   const found = await inSession(context, named, async (store, { session_id }) =>
     (openedWith(store, session_id)?.roles ?? []).map(({ role_id, type }) => ({ value: role_id, about: type })),
@@ -65,7 +64,7 @@ export async function roleIds(context: CommandContext, named: string | undefined
   return found ?? [];
 }
 
-/** Looks at the session with this id or unique prefix; without a name at the one that is shown by default, in the first home. */
+/** Reads the session with this id or unique prefix; without a name, the default session of the first home that has one. */
 function inSession<T>(
   context: CommandContext,
   named: string | undefined,
@@ -78,8 +77,8 @@ function inSession<T>(
 }
 
 /**
- * Looks into the homes until something is found. Nothing is made, and no home is remembered: the person has not pressed Enter. A home that
- * cannot be read has nothing to offer.
+ * Reads the homes until something is found. Creates nothing and remembers no home, because the person has not pressed Enter. A home that
+ * cannot be read is skipped.
  */
 async function inHomes<T>(
   context: CommandContext,

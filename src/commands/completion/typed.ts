@@ -9,19 +9,19 @@ export type Place =
 
 /** A command line that is still being typed. */
 export interface Typed {
-  /** The command, or the program itself as long as none is typed. */
+  /** The command, or the program itself until one is typed. */
   readonly command: Command;
   /** The arguments before the cursor. */
   readonly operands: readonly string[];
-  /** The values of the options before it, by their long names. */
+  /** The values of the options before the cursor, by option name. */
   readonly values: ReadonlyMap<string, string>;
   /** Undefined where nothing can follow. */
   readonly place: Place | undefined;
-  /** The beginning of the word, without `--option=`. */
+  /** The typed part of the word, without `--option=`. */
   readonly prefix: string;
 }
 
-/** Reads the words up to the cursor; the last one is being typed, and may be empty. Unknown options are taken for flags without a value. */
+/** Parses the words up to the cursor. The last one is being typed and may be empty. Unknown options count as flags without a value. */
 export function readTyped(program: Command, words: readonly string[]): Typed {
   const before = words.slice(0, -1);
   const last = words.at(-1) ?? "";
@@ -56,7 +56,7 @@ export function readTyped(program: Command, words: readonly string[]): Typed {
   return { ...typed, place: takesValue(option) ? { kind: "value", option } : undefined, prefix: value };
 }
 
-/** The commands of a program, and the options of a command that help shows, with those of the program. */
+/** The options of a command that help shows, and those of the program that take a value. */
 export function optionsOf(command: Command, program: Command): Option[] {
   const own = command.createHelp().visibleOptions(command);
   return command === program ? own : [...own, ...program.options.filter(takesValue)];

@@ -4,7 +4,7 @@ import type { Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
-/** What every command is given. */
+/** The context of a command. */
 export interface CommandContext {
   readonly terminal: Terminal;
   /** The current directory, absolute. */
@@ -25,7 +25,7 @@ export type Run = (work: Work) => Promise<void>;
 /** Adds arguments, options, help and action to a command that has its name and summary. */
 export type Register = (command: Command, run: Run) => void;
 
-/** An option that may be given several times, for commander's `argParser`. */
+/** Collects the values of an option that may be repeated, for commander's `argParser`. */
 export function collect(value: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), value];
 }

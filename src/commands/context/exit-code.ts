@@ -15,7 +15,7 @@ import {
   exitCodeOf,
 } from "../../runtime/exit.ts";
 
-/** The exit code of a failed command. Failures of agents never end a command: those are 70, a bug; but `wait` has a time limit too. */
+/** The exit code of a failed command. Agents' failures never end a command: they map to 70, a bug. `timeout` does not: `wait` has one. */
 export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   usage: EXIT_USAGE,
   not_found: EXIT_USAGE,

@@ -25,7 +25,7 @@ export function homeOf({ home, environment, directory }: CommandContext): Result
   return resolveHome(home, environment, directory);
 }
 
-/** Does the work with an open home, and closes its store. */
+/** Runs work with an open home, then closes its store. */
 export async function withHome<S extends StoreReader>(
   opened: Result<OpenHome<S>, Failure>,
   work: (home: OpenHome<S>) => Promise<Result<number, Failure>>,
@@ -38,7 +38,7 @@ export async function withHome<S extends StoreReader>(
   }
 }
 
-/** Remembers a home that a person named: from now on it can be found. */
+/** Remembers a home that a person named, so that it is found from now on. */
 function opened<S extends StoreReader>(
   context: CommandContext,
   home: string,
@@ -52,7 +52,7 @@ function opened<S extends StoreReader>(
   return ok({ home, store: store.value });
 }
 
-/** A session in a home that is remembered is found by its id, so commands that name it need no `--home`; `BOSUN_HOME` would hide it. */
+/** Lets printed commands omit `--home`, because a session in a remembered home is found by its id. `BOSUN_HOME` would hide that home. */
 function tellAnywhere(
   { environment, directory, home: named, terminal: { out, err: messages } }: CommandContext,
   home: string,
@@ -118,22 +118,22 @@ export function openExistingHome(context: CommandContext): Result<OpenHome<Store
   return missing.ok ? openHome(context) : missing;
 }
 
-/** The other homes of this user, the latest used first; none if one is named, which is then the only one. */
+/** The other homes of this user, most recently used first; none if one is named, which is then the only one. */
 export function otherHomes(context: CommandContext, home: string | undefined): string[] {
   if (isNamed(context)) return [];
   const here = home !== undefined && existsSync(home) ? realpathSync(home) : home;
   return knownHomes(context.environment).filter((other) => other !== here);
 }
 
-/** Whether a home was simply not used yet: it was not typed as `--home`, and no logs are left of it. */
+/** Whether a home was simply never used: `--home` was not given, and the home has no logs. */
 export function isUnused({ home: typed }: CommandContext, home: string, { code }: Failure): boolean {
   return code === "not_found" && typed === undefined && !existsSync(join(home, "logs"));
 }
 
-/** How many other homes are named. */
+/** Maximum number of other homes that are named. */
 const HOMES_NAMED = 3;
 
-/** Where else sessions are: after a repository was moved they are in another home. */
+/** Names other homes, because after a repository was moved its sessions are in another home. */
 export function otherHomesLines(context: CommandContext, home: string): string[] {
   return otherHomes(context, home)
     .slice(0, HOMES_NAMED)

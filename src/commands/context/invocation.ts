@@ -13,8 +13,8 @@ interface Here {
 }
 
 /**
- * What a person types for this program: `bosun` if the shell finds it, else the command that starts it; with `--home` if the home is not
- * found without it. For a reader in another directory all paths are absolute.
+ * How a person calls this program: `bosun` if the shell finds it, else the command that starts it; with `--home` if the home is not found
+ * without it. For a reader in another directory, all paths are absolute.
  */
 export function invocationName(
   { directory, environment, home }: Here & { readonly home: string | undefined },
@@ -30,7 +30,7 @@ export function invocationName(
   return `${program} --home ${shellWord(reader === "here" ? home : named.value)}`;
 }
 
-/** The `node` on the PATH may be another version, or be on the PATH of npm only. */
+/** The `node` on the PATH may be another version, or only be on the PATH of npm. */
 function startCommand({ directory, environment }: Here, reader: "here" | "elsewhere"): string {
   const shown = (path: string) => (reader === "here" ? shortPath(directory, path) : path);
   const found = programFile("node", directory, environment.PATH);
@@ -41,7 +41,7 @@ function startCommand({ directory, environment }: Here, reader: "here" | "elsewh
   return words.map(shellWord).join(" ");
 }
 
-/** A path relative to a directory if it is inside it and that is shorter; else absolute. */
+/** A path relative to a directory if it is inside and that is shorter; else absolute. */
 function shortPath(directory: string, path: string): string {
   const near = relative(directory, path) || ".";
   const isInside = near !== ".." && !near.startsWith("../");

@@ -12,12 +12,11 @@ export interface PagerOption {
   readonly pager?: boolean;
 }
 
-/** Adds it. */
 export function addPagerOption(command: Command): void {
   command.option("--no-pager", "write to the terminal even what is longer than the screen");
 }
 
-/** Does the work, whose output goes through the pager of a person at this terminal if it is `long` and they want it so. */
+/** Runs work. If its output is `long`, it goes through the pager, provided that a person is at this terminal and wants one. */
 export async function paged(
   context: CommandContext,
   { pager: isWanted = true }: PagerOption,
@@ -27,7 +26,7 @@ export async function paged(
   const command = long && isWanted ? pagerOf(context) : undefined;
   if (command === undefined) return work(context);
   const { terminal, environment } = context;
-  // Without LESS, less shows colours as escape sequences and does not end with the last line.
+  // Without LESS, less shows colours as escape sequences and does not exit at the last line.
   const pager = pagerAt(terminal.out, command, { ...environment, LESS: environment.LESS ?? "FIRX" });
   try {
     return await work({ ...context, terminal: { ...terminal, out: pager.out } });
@@ -36,12 +35,12 @@ export async function paged(
   }
 }
 
-/** `$PAGER`, else less; undefined if it is empty, `cat` or missing, and where nobody is to read in it. */
+/** `$PAGER`, else less. Undefined if it is empty, `cat` or missing, or if no person can use it here. */
 function pagerOf({ terminal, environment, directory }: CommandContext): string | undefined {
   if (!terminal.hasPerson || !terminal.out.stream.isTTY || terminal.isDumb) return undefined;
   const { PAGER: command = "less -FIRX", PATH } = environment;
   const words = splitCommand(command);
-  // What a shell would have to expand is left to the shell.
+  // The shell expands what this parser cannot.
   if (!words.ok) return command;
   const [program = "cat"] = words.value;
   return program === "cat" || programFile(program, directory, PATH) === undefined ? undefined : command;

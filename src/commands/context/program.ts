@@ -8,12 +8,12 @@ export function programVersion(): string {
   return (JSON.parse(readFileSync(shipped("package.json"), "utf8")) as { version: string }).version;
 }
 
-/** The user of this process, as the record names who sent a message. */
+/** The user of this process, in the form in which records name the sender of a message. */
 export function actorHere(): Actor {
   return { user: userName(), host: os.hostname(), via: "cli" };
 }
 
-/** In containers a user often has no name. */
+/** Users in containers often have no name. */
 function userName(): string {
   try {
     return os.userInfo().username;

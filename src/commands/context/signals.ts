@@ -5,11 +5,10 @@ import type { CommandContext } from "./command.ts";
 /** What to do at the first signal, and at the second. */
 export interface SignalPlan {
   readonly stop: (signal: StopSignal) => void;
-  /** Must end everything at once: the process exits after it. */
+  /** Must end everything at once, because the process exits after it. */
   readonly kill: () => void;
 }
 
-/** Watched signals. */
 export interface SignalWatch {
   /** The exit code of the first signal; undefined if there was none. */
   readonly exitCode: () => number | undefined;
@@ -17,8 +16,8 @@ export interface SignalWatch {
 }
 
 /**
- * The first signal stops, the second kills and exits, so that no one waits for a worker that does not end. `leave` exits with the given code.
- * Signals other than `names` have their default effect.
+ * The first signal stops. The second kills and exits, so that nobody waits for a worker that does not end. `leave` exits with the given code.
+ * Signals other than `names` keep their default effect.
  */
 export function watchSignals(
   plan: SignalPlan,
@@ -44,7 +43,7 @@ export function watchSignals(
   };
 }
 
-/** Says how to continue a session after the second signal has killed everything. */
+/** Says how to continue a session after the second signal killed everything. */
 export function tellKilled({ terminal: { err } }: CommandContext, session_id: string): void {
   err.line(localize(err, `Killed. What was committed is safe: bosun resume ${session_id}`));
 }

@@ -4,12 +4,12 @@ import { eventLine } from "../../ui/events.ts";
 import type { Output, Terminal } from "../../ui/terminal.ts";
 import { localize } from "../../ui/words.ts";
 
-/** Why a command did not do its work, and its exit code. */
+/** Why a command failed, and its exit code. */
 export interface Failed extends Pick<Failure, "code" | "message" | "hint" | "details"> {
   readonly exit_code: number;
 }
 
-/** Whether a command line asks for JSON, even if the rest of it is wrong. */
+/** Whether a command line asks for JSON, even if the rest of it is invalid. */
 export function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
   const words = end < 0 ? argv : argv.slice(0, end);
@@ -23,13 +23,13 @@ export function asksForJson(argv: readonly string[]): boolean {
 export function tellFailure({ err }: Terminal, { message, hint, code }: Failure): void {
   const [first = "", ...more] = wrappedLines(`Error: ${message}`, err.width, 0);
   for (const line of [first.replace(/^Error:/, err.style("red", "Error:")), ...more]) err.line(line);
-  // An error inside a file shows its place and what was expected, and needs no hint.
+  // An error inside a file shows its location and what was expected, so it needs no hint.
   const next =
     hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");
   if (next !== "") for (const line of next.split("\n").flatMap((text) => hintLines(err, text))) err.line(line);
 }
 
-/** A command at the end of a hint is to be copied, so it is not broken. */
+/** Wraps a hint, but not the command at its end, because people copy it. */
 function hintLines(err: Output, text: string): string[] {
   const [, words = "", command] = /^(.*\S )??(bosun (?:(?!\. )[^`])*)$/.exec(safeText(text)) ?? [];
   if (command === undefined) return wrappedLines(localize(err, text), err.width, INDENT);
@@ -41,7 +41,7 @@ function hintLines(err: Output, text: string): string[] {
 
 const INDENT = 2;
 
-/** The event that stands for a failure under `--json`. */
+/** The event for a failure under `--json`. */
 export function failedEvent({ out }: Terminal, { code, message, hint, details, exit_code }: Failed): void {
   const next = hint === undefined ? undefined : localize(out, hint);
   out.line(eventLine({ type: "error", code, message, hint: next, details, exit_code }));

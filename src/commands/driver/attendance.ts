@@ -36,7 +36,7 @@ function holds(path: string): boolean {
   const locked = guarded(path, () => {
     const held = isLocked(path);
     if (!held && isGone(Number.parseInt(basename(path), 10))) {
-      // A lock that ended with its process leaves a journal.
+      // A lock whose process died leaves a journal.
       for (const left of [`${path}-journal`, path]) rmSync(left, { force: true });
     }
     return ok(held);

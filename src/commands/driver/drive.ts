@@ -11,13 +11,13 @@ import { Driver, type SessionOpening } from "./driver.ts";
 import { type Patience, watchPatience } from "./patience.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 
-/** What the caller knows of the session. */
+/** What the caller knows about the session. */
 type OpeningPart = Pick<SessionOpening, "resumed" | "kill_grace_s" | "bundled_worker">;
 
 /**
- * Runs a session in this process to its end or stop, with its reporter, the people who answer and the signals that stop it. With `patience`
- * it waits for people at other terminals. A closed session is only shown: people who were not notified of its end are notified now. Must be
- * called in the turn of the event loop in which the session was made, so that nothing is missed. Fails as `Session.run` does.
+ * Runs a session in this process until it ends or stops, with its reporter, the people who answer, and the signals that stop it. With
+ * `patience`, waits for people at other terminals. A closed session is only shown; people who were not notified of its end are notified now.
+ * Call it in the same turn of the event loop in which the session was created, so that no event is missed. Fails as `Session.run` does.
  */
 export async function driveSession<S>(
   context: CommandContext,
@@ -56,14 +56,14 @@ export async function driveSession<S>(
   try {
     const end = await session.run({ waitForPeople: !closed && (ask || patience !== undefined) });
     control.end();
-    // After a failed commit memory is ahead of the store.
+    // After a failed commit, memory is ahead of the store.
     const snapshot = async () =>
       end.ok ? ok(await withChildren(store, snapshotOf(store, session))) : storedSnapshot(store, home, session_id);
     return await driver.end(end, snapshot, { isTimed: !closed });
   } finally {
     forget?.();
     driver.close();
-    // A signal that comes while the end is shown finds nothing to stop.
+    // A signal that arrives while the end is shown finds nothing to stop.
     signals.restore();
   }
 }

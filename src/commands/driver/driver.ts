@@ -27,7 +27,7 @@ import type { ReporterName } from "../options/run-options.ts";
 import { ChildrenWatch } from "../presenters/waiting-children.ts";
 import { buildEnding, type SessionSnapshot } from "../presenters/ending.ts";
 
-/** How often the driver looks whether a child session waits for a person, in ms. */
+/** How often to poll whether a child session waits for a person, in ms. */
 const LOOK_EVERY_MS = 500;
 
 export interface DriverParts extends Omit<InteractionParts, "asker"> {
@@ -39,16 +39,16 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
   readonly reporter: ReporterName;
   /** Whether the person at this terminal is asked. */
   readonly ask: boolean;
-  /** Has this process leave the session to the one that runs it; undefined if that is this one. */
+  /** Makes this process leave the session to the one that runs it; undefined if this process runs it. */
   readonly detach?: (() => void) | undefined;
 }
 
-/** What the driver does not know of a session that it shows. */
+/** What the driver does not know about a session that it shows. */
 export type SessionOpening = Omit<Opening, "session_id" | "version" | "output" | "now" | "counts">;
 
 /**
- * Shows a session and brings what it asks to an answer, whichever process runs it: `begin`, then events as the feed tells them, then `end`.
- * `close` comes last in any case.
+ * Shows a session and gets answers to what it asks, whichever process runs it: first `begin`, then events from the feed, then `end`. `close`
+ * comes last in any case.
  */
 export class Driver {
   readonly interaction: Interaction;
@@ -81,7 +81,7 @@ export class Driver {
     this.#children = new ChildrenWatch(store, session_id, this.#reporter);
   }
 
-  /** Shows what the session is about. `skipped` earlier records are not shown, but may explain later ones. */
+  /** Shows what the session is about. The `skipped` earlier records are not shown, but may explain later ones. */
   begin(opening: SessionOpening, skipped: number): void {
     const { home, feed, control, reporter } = this.#parts;
     const { session_id } = feed;
@@ -111,8 +111,8 @@ export class Driver {
   }
 
   /**
-   * Shows how the session was left, and gives the exit code: `exited`, its scheduler's own, where that is known. Fails with what ended the
-   * session, else as `snapshot` does.
+   * Shows how the session was left. Returns the exit code: `exited`, the scheduler's own, if it is known. Fails with what ended the session,
+   * else as `snapshot` does.
    */
   async end(
     end: Result<SessionEnd, Failure>,
@@ -123,7 +123,7 @@ export class Driver {
     await this.interaction.end();
     const elapsed_ms = isTimed ? performance.now() - this.#began : undefined;
     const left = await catchStorage(snapshot);
-    // The first failure is the reason; the other only follows from it.
+    // The first failure is the cause; the other only follows from it.
     if (!left.ok) return end.ok ? left : end;
     const ending = buildEnding(this.#parts.home, left.value, { end, exited, elapsed_ms });
     this.#children.tell(ending.children);

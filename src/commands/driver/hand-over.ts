@@ -18,14 +18,14 @@ import { startScheduler } from "./scheduler-process.ts";
 import { openViewer, type Viewer } from "./viewer.ts";
 
 /**
- * How long a scheduler in a process of its own waits for a person when only a person can move its session, in ms: long enough to notice and
+ * How long a scheduler in its own process waits for a person when only a person can move its session, in ms: long enough to notice and
  * answer, too short to be forgotten.
  */
 const PATIENCE_MS = 15 * 60_000;
 
 /**
- * Has a session run by a process of its own, in a process session of its own, so that it outlives this one and its terminal. Then shows it
- * here to its end, or detaches at once. Failures are the scheduler's own, `environment` if it cannot be started, and `storage` or
+ * Runs a session in its own process, in a new process session, so that it outlives this process and its terminal. Then shows the session here
+ * until it ends, or detaches at once. Failures are the scheduler's own, `environment` if it cannot be started, and `storage` or
  * `storage_full` if its log cannot be written.
  */
 export async function handOver(
@@ -71,7 +71,7 @@ export async function handOver(
     viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left, detach });
     const { driver } = viewer;
     const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
-    // What is known already is shown while the scheduler starts.
+    // Show what is already known while the scheduler starts.
     if (isAttached) begin();
     const answer = await scheduler.answer;
     isBegun = answer?.kind === "begun";
@@ -114,7 +114,7 @@ function openingOf(order: Order, store: StoreReader, before: Result<SessionRow, 
   return { requirement: requirement ?? undefined, workspace, resumed: true, kill_grace_s };
 }
 
-/** The outcome if the scheduler did not begin; undefined if the session exists all the same, and can be shown as it was left. */
+/** The result if the scheduler did not begin; undefined if the session exists all the same and can be shown as it was left. */
 function neverBegan(
   { terminal }: CommandContext,
   { home, store }: RuntimeEnvironment,

@@ -10,15 +10,15 @@ export interface TakeUp extends Omit<ResumeTerms, "roles"> {
   readonly facts?: readonly PersonMessage[];
 }
 
-/** What a scheduler in a process of its own shall do. The process that gives the order has checked everything, so the scheduler asks nothing. */
+/** What a scheduler in its own process has to do. The process that gives the order has checked everything, so the scheduler asks nothing. */
 export type Order = { readonly session_id: string; readonly runOptions: RunOptions } & (
   | { readonly do: "begin"; readonly input: RunInput }
   | { readonly do: "take_up"; readonly change: TakeUp }
 );
 
 /**
- * From the launching process to its scheduler: the order, with how long to wait for a person when only a person can move the session, in
- * ms; and `left`, when the person who launched it leaves a question open.
+ * From the launching process to its scheduler: the order, with how long to wait for a person when only a person can move the session, in ms;
+ * `left` when the person who launched it leaves a question open.
  */
 export type LauncherMessage =
   | { readonly kind: "order"; readonly order: Order; readonly patience_ms: number }

@@ -5,7 +5,7 @@ import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import type { Session } from "../../runtime/session.ts";
 import type { Interaction } from "../interaction/interaction.ts";
 
-/** How a scheduler in a process of its own waits for people at other terminals. */
+/** How a scheduler in its own process waits for people at other terminals. */
 export interface Patience {
   /** Called once, when the session is on record and runs. */
   readonly begun: () => void;
@@ -17,12 +17,12 @@ export interface Patience {
   readonly patience_ms: number;
 }
 
-/** How often to look whether a person has come, in ms. */
+/** How often to poll whether a person has come, in ms. */
 const LOOK_EVERY_MS = 500;
 
 /**
- * Stops the session as `waiting` when only a person could move it, none was there for as long as the patience lasts, and nothing was said
- * beforehand for that case; or when the person who began it leaves its questions open. The returned function ends the watch.
+ * Stops the session as `waiting` when only a person could move it, nobody was there for `patience_ms`, and nothing was said beforehand
+ * for that case; or when the person who began it leaves its questions open. The returned function ends the watch.
  */
 export function watchPatience<S>(
   { begun, attended, onLeft, patience_ms }: Patience,

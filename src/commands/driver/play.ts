@@ -50,7 +50,7 @@ export async function playLog(
   }
 }
 
-/** Proves the log in a process of its own, since proving a long one takes seconds and much memory. */
+/** Proves the log in its own process, because proving a long one takes seconds and much memory. */
 function proveApart(context: CommandContext, { row, folder }: LogSource, signal: AbortSignal): Promise<ProofState> {
   const [, program = ""] = process.argv;
   const named = context.home === undefined ? [] : ["--home", context.home];
@@ -71,7 +71,7 @@ function proveApart(context: CommandContext, { row, folder }: LogSource, signal:
 
 const NO_PROOF: ProofState = { state: "none", problems: [] };
 
-/** What `replay --verify --json` has written. */
+/** Parses the output of `replay --verify --json`. */
 function proofIn(written: string): ProofState {
   try {
     const proof = JSON.parse(written) as Partial<Proof>;

@@ -8,7 +8,7 @@ import { playbookCopy } from "../lookup/plan.ts";
 import { isPlaybook } from "../../config/role-defaults.ts";
 import type { Playbook } from "../options/run-input.ts";
 
-/** The roles; the playbook manager finds the session's copy of the plan file by an environment variable. */
+/** Adds an environment variable to the playbook manager's role that names the session's copy of the plan file. */
 export function withPlaybook(roles: readonly Role[], folder: string, played: Playbook | undefined): readonly Role[] {
   if (played === undefined) return roles;
   const BOSUN_PLAYBOOK = playbookCopy(folder, played.file);

@@ -11,17 +11,17 @@ import { beside, readRunOptions, type RunFlags } from "../options/run-options.ts
 import { runtimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
 
-/** The option of commands that can resume a session for their message, and how it is described. */
+/** The option of commands that can resume a session for their message, with its description. */
 export const RESUME_OPTION = ["--resume", "resume the session if it is stopped, without asking"] as const;
 
-/** The options of a command that may resume a session for its message; it may have those that say how. */
+/** The options of a command that may resume a session for its message. It may also have options for the run. */
 export interface AfterwardsOptions extends Pick<RunFlags, "input"> {
   readonly resume?: boolean;
 }
 
 /**
- * Puts messages to a session and tells what became of the last. A session without a scheduler is resumed here, if `--resume` says so or the
- * person at this terminal does; else the messages wait for it, which is told.
+ * Puts messages to a session and reports what became of the last one. A session without a scheduler is resumed here if `--resume` is given or
+ * the person at this terminal agrees; otherwise the messages wait, and the output says so.
  */
 export async function putAndResume(
   context: CommandContext,

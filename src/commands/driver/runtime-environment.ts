@@ -17,18 +17,18 @@ import { loadMode } from "../lookup/modes.ts";
 import { cliAgentOf } from "../options/cli-agent.ts";
 import { notificationFor } from "../presenters/notification.ts";
 
-/** What the sessions of this process need from the outside, and a way to kill every program they started. */
+/** What the sessions of this process need from outside, and a way to kill every program they started. */
 export interface RuntimeEnvironment extends Surroundings {
   /** Sends SIGKILL to every process group that still exists. */
   readonly killAll: () => void;
 }
 
-/** How long the program of a notification may take, in ms. */
+/** Timeout of a notification program, in ms. */
 const NOTIFICATION_MS = 30_000;
 
 export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: CommandContext): RuntimeEnvironment {
   collectEarly();
-  // A copy: reading `process.env` is a system call for each variable, and every turn reads them all.
+  // A copy, because reading `process.env` is a system call for each variable, and every turn reads them all.
   const environment = { ...context.environment };
   const program = invocationName(context, "elsewhere");
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));

@@ -14,7 +14,7 @@ import { openedWith } from "../lookup/state.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
 
-/** Resumes a session that exists, if it was begun with the same inputs; else `usage`, naming what differs. */
+/** Resumes an existing session if it was begun with the same inputs; else `usage`, naming what differs. */
 export async function resumeSame(
   context: CommandContext,
   runtime: RuntimeEnvironment,
@@ -53,12 +53,12 @@ function planOf(input: unknown): Json {
   return { plan_digest, plan_given };
 }
 
-/** A session that was begun at a terminal continues without one, and the other way round. */
+/** Leaves out settings that depend on the terminal: a session begun at a terminal may continue without one, and vice versa. */
 function without(config: ResolvedConfiguration, keys: RunInput["by_terminal"]): JsonObject {
   return Object.fromEntries(Object.entries(config).filter(([key]) => !(keys as readonly string[]).includes(key)));
 }
 
-/** Secret values are not recorded, so only the names of a role's variables are compared. */
+/** Keeps only the names of a role's variables, because secret values are not recorded. */
 function withoutEnvironment(role: Role): JsonObject {
   const { env = {}, ...rest } = role;
   return { ...rest, env: Object.keys(env).sort() };

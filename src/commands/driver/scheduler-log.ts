@@ -6,13 +6,13 @@ import { attempt } from "../../log/attempt.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 
-/** How much of the file is shown, in characters. */
+/** Maximum length of the part of the file that is shown, in characters. */
 const WORDS_SHOWN = 4_000;
 
-/** The first line of each scheduler. */
+/** Matches the first line of each scheduler. */
 const FIRST_LINE = /^\S+Z process \d+ .*$/gm;
 
-/** The file for the messages of a session's schedulers that run in processes of their own. */
+/** The log file of a session's schedulers that run in their own processes. */
 export function schedulerLog(home: string, session_id: string): string {
   return join(sessionPaths(home, session_id).folder, "scheduler.log");
 }
@@ -27,7 +27,7 @@ export function openSchedulerLog(home: string, session_id: string): Result<numbe
   return attempt(dirname(log), open, "The scheduler's log");
 }
 
-/** Separates the messages of a scheduler from those of an earlier one. */
+/** Separates the messages of a scheduler from those of earlier ones. */
 export function firstLine(at: string, session_id: string): string {
   return `${at} process ${process.pid} runs ${session_id}`;
 }

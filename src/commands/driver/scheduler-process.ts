@@ -8,7 +8,7 @@ import type { CommandContext } from "../context/command.ts";
 import type { LauncherMessage, Order, SchedulerMessage } from "./order.ts";
 import { openSchedulerLog } from "./scheduler-log.ts";
 
-/** A scheduler in a process of its own, as its launcher sees it. */
+/** A scheduler in its own process, as its launcher sees it. */
 interface Scheduler {
   readonly pid: number | undefined;
   /** Its reply to the order; undefined if it exited without one. */
@@ -23,8 +23,8 @@ interface Scheduler {
 }
 
 /**
- * Starts a scheduler in a process session of its own and gives it its order. Fails with `storage` or `storage_full` if its log cannot be
- * opened. If the process cannot be started, the failure is its answer.
+ * Starts a scheduler in a new process session and gives it its order. Fails with `storage` or `storage_full` if its log cannot be opened. If
+ * the process cannot be started, the failure is its answer.
  */
 export function startScheduler(
   context: CommandContext,
@@ -39,11 +39,11 @@ export function startScheduler(
   const [, program = ""] = process.argv;
   const scheduler_arguments = [program, "--home", home, "scheduler", session_id];
   const node_arguments = [...process.execArgv, ...SCHEDULER_NODE_ARGUMENTS];
-  // Not through execa, whose IPC has a protocol of its own and whose promise would keep this process from exiting first.
+  // Not execa, because its IPC has its own protocol and its promise would keep this process from exiting first.
   const child = spawn(process.execPath, [...node_arguments, ...scheduler_arguments], {
     cwd: context.directory,
     env: context.environment,
-    // In its own process session (setsid), so that the hang-up of a terminal does not reach it.
+    // In a new process session (setsid), so that the hang-up of a terminal does not reach it.
     detached: true,
     stdio: ["ignore", log, log, "ipc", ...inheritedReplaced().slice(1)],
   });
@@ -83,7 +83,7 @@ function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<Schedu
         }),
       }),
     );
-    // Its last message may arrive after its exit. The channel disconnects after everything in it was read.
+    // The last message may arrive after the exit. The channel disconnects once everything in it was read.
     void exited.then(() => (child.connected ? child.once("disconnect", () => resolve(undefined)) : resolve(undefined)));
   });
 }

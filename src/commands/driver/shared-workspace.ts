@@ -5,8 +5,8 @@ import { confirmHere, type Declined } from "../interaction/confirm.ts";
 import { runningSessions } from "../lookup/resolve.ts";
 
 /**
- * Warns that other sessions of this home work in the workspace of a new one. Then asks the person at this terminal whether to begin (`ask`):
- * gives the exit code if they decline.
+ * Warns that other sessions of this home work in the workspace of a new one. With `ask`, asks the person at this terminal whether to begin;
+ * returns the exit code if they decline.
  */
 export async function warnOfOthers(
   context: CommandContext,

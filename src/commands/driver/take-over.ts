@@ -5,13 +5,13 @@ import { holderOf, isLocked, lockPath } from "../../store/lock.ts";
 import type { Store } from "../../store/store.ts";
 import type { OpenHome } from "../context/home.ts";
 
-/** How long a scheduler may take to exit, beyond its agents' time to end, in ms. */
+/** How long a scheduler may take to exit, beyond its agents' grace period, in ms. */
 const LEAVING_MS = 5_000;
 
-/** How long the system may take to end a killed process, in ms. A process that hangs in disk access can outlast it. */
+/** How long the system may take to end a killed process, in ms. A process blocked in disk access can outlast it. */
 const AFTER_KILL_MS = 5_000;
 
-/** How often to look whether a session is still held, in ms. */
+/** How often to poll whether a session is still held, in ms. */
 const LOOK_EVERY_MS = 20;
 
 /**
@@ -31,7 +31,7 @@ export async function endHolder(
   const asked = signal(pid, "SIGTERM") && signal(pid, "SIGCONT");
   const isHeld = () => isLocked(lock);
   if (asked && (await released(isHeld, kill_grace_s * 1000 + LEAVING_MS))) return ok(undefined);
-  // Only the process that was asked to stop: the lock may belong to another one by now.
+  // Kill only the process that was asked to stop: the lock may belong to another one by now.
   if (holderOf(lock) === pid && signal(pid, "SIGKILL") && (await released(isHeld, AFTER_KILL_MS))) return ok(undefined);
   if (!isLocked(lock)) return ok(undefined);
   return err(
@@ -55,7 +55,7 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-/** Whether a session is released within so many milliseconds. */
+/** Whether a session is released within this time, in ms. */
 export async function released(isHeld: () => boolean, within_ms: number): Promise<boolean> {
   const deadline = performance.now() + within_ms;
   while (isHeld()) {

@@ -48,7 +48,7 @@ export async function takeUp(
   return driveSession(context, runtime, session, runOptions, known, patience);
 }
 
-/** The session may have begun on another machine. */
+/** Checks the sandboxes again, because the session may have begun on another machine. */
 async function missingSandboxes(
   { environment }: CommandContext,
   { store }: RuntimeEnvironment,

@@ -5,17 +5,17 @@ import { safeLine } from "../../ui/display.ts";
 import { counted } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 
-/** Most files that are named. */
+/** Maximum number of files that are named. */
 const NAMED = 5;
 
-/** The files below a folder with changes that git does not have. Git starts no program that the repository's configuration names. */
+/** The files with uncommitted changes below a folder. Git starts no program that the repository's configuration names. */
 async function uncommittedFiles(
   folder: string,
   environment: CommandContext["environment"],
 ): Promise<readonly string[]> {
   const careful = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
   const { stdout, failed } = await execa("git", [...careful, "status", "--porcelain=v1", "-z", "--no-renames", "."], {
-    // Otherwise execa listens to SIGXFSZ, and a file size limit ends this process from then on.
+    // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
     cleanup: false,
     cwd: folder,
     env: { ...environment, GIT_OPTIONAL_LOCKS: "0" },
@@ -24,12 +24,12 @@ async function uncommittedFiles(
     reject: false,
     timeout: 20_000,
   });
-  // No repository, or no git: nothing to tell.
+  // Without a repository, or without git, there is nothing to report.
   if (failed) return [];
   return stdout.split("\0").flatMap((entry) => (entry === "" ? [] : [entry.slice(3)]));
 }
 
-/** Tells of uncommitted changes in the workspace of a new session, because its agents work in it. The embedded crew runs what its plan says. */
+/** Reports uncommitted changes in the workspace of a new session, because its agents work in it. The embedded crew only runs its plan. */
 export async function tellUncommitted(
   { terminal: { err }, environment }: CommandContext,
   workspace: string,

@@ -22,11 +22,11 @@ export interface ViewerParts {
   readonly reporter: ReporterName;
   /** The sequence of the first record that is shown. */
   readonly first: number;
-  /** Whether the session was at work before (`StoredFeed`). */
+  /** Whether the session was already running (`StoredFeed`). */
   readonly joins?: boolean;
-  /** The person at this terminal leaves a question open. */
+  /** Called when the person at this terminal leaves a question open. */
   readonly left: () => void;
-  /** The person at the dashboard leaves the session running. */
+  /** Called when the person at the dashboard leaves the session running. */
   readonly detach?: (() => void) | undefined;
 }
 
@@ -58,7 +58,7 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
     feed,
     driver,
     async follow(isOver, enough) {
-      // Loaded now: hours later another version may be installed in its place.
+      // Load it now: hours later, another version may be installed in its place.
       const row = store.session(session_id);
       if (row.ok) await loadReading(row.value.mode);
       const ended = AbortSignal.any([over.signal, ...(enough ? [enough] : [])]);

@@ -7,23 +7,23 @@ import { Screen } from "../../ui/screen.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 
-/** What was read. `parts` shows it at this moment: durations grow. */
+/** A status that was read. `parts` renders it for the current moment, because durations grow. */
 export interface Look {
   readonly parts: () => readonly Part[];
-  /** Nothing will change any more. */
+  /** Whether nothing will change any more. */
   readonly isOver: boolean;
 }
 
-/** How often it is checked for changes, and shown again if there are none, in ms. */
+/** How often to poll for changes, and to show the status again if there are none, in ms. */
 const LOOK_EVERY_MS = 100;
 const SHOW_EVERY_MS = 1_000;
 
-/** A look at a very large session takes long: the pause after it is so many times longer. */
+/** Reading a very large session takes long: the pause afterwards is this many times longer. */
 const PAUSE = 6;
 
 /**
- * Keeps a status on the screen: reads it again when `version` changes, and paints it in its place. Ends when it is over, with Ctrl-C, and
- * with the terminal.
+ * Keeps a status on the screen: reads it again when `version` changes, and repaints it in place. Ends when the session is over, on Ctrl-C,
+ * and with the terminal.
  */
 export async function watchStatus(
   { terminal: { out }, leave }: CommandContext,

@@ -24,17 +24,17 @@ export interface Answer {
   readonly text: string;
 }
 
-/** A session that asks, and what was typed after its name. */
+/** A session that asks something, and the words typed after its name. */
 export interface Asked {
   readonly row: SessionRow;
-  /** The questions without an answer; none if every answer is kept until the session is resumed. */
+  /** The questions without an answer; empty if every answer is kept until the session is resumed. */
   readonly questions: readonly OpenQuestion[];
   /** The permissions that its programs wait for. */
   readonly permissions: readonly OpenPermission[];
   readonly typed: readonly string[];
 }
 
-/** The session that the words name, or the one that is meant without a name. Failure `usage` if it has no question for a person. */
+/** The session that the words name, or the default one. Failure `usage` if it asks a person nothing. */
 export async function askedAmong(store: Store, words: readonly string[]): Promise<Result<Asked, Failure>> {
   const chosen = sessionAmong(store, words);
   if (!chosen.ok) return chosen;
@@ -52,13 +52,13 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   );
 }
 
-/** The questions of a session that have no answer, taken or kept. */
+/** The questions of a session that have no answer, neither taken nor kept. */
 export async function unansweredOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
   const waiting = await waitingOf(store, session_id);
   return waiting.ok ? ok(withoutAnswer(store, session_id, questionsAmong(store, session_id, waiting.value))) : waiting;
 }
 
-/** The questions among what a session waits for, without those of a ticket that will be cancelled. */
+/** The questions among what a session waits for, except those of a ticket that will be cancelled. */
 function questionsAmong(store: Store, session_id: string, waiting: readonly Waiting[]): OpenQuestion[] {
   const questions = waiting.filter((one) => one.kind === "question");
   return questions.filter((one) => cancelFor(store, session_id, one) === undefined);
@@ -68,7 +68,7 @@ function withoutAnswer(store: Store, session_id: string, questions: readonly Ope
   return questions.filter((one) => keptFor(store, session_id, one) === undefined);
 }
 
-/** The first word is a session if one has that id; else all words are about the session that is meant without a name. */
+/** The first word is a session if one has that id; else all words are about the default session. */
 function sessionAmong(
   store: Store,
   words: readonly string[],
@@ -82,7 +82,7 @@ function sessionAmong(
   return usual.ok ? ok({ row: usual.value, typed: words }) : usual;
 }
 
-/** Why the question with this id takes no answer, with the one it has. Undefined if it takes one, or there is no such question. */
+/** Why the question with this id takes no answer, with the answer it has. Undefined if it takes one, or if there is no such question. */
 async function whyAnswered(
   store: Store,
   session_id: string,
@@ -105,8 +105,8 @@ async function whyAnswered(
 }
 
 /**
- * The answer in the words after a command: a question's id and the answer; for the only open question the answer alone. Failure `usage` if
- * the question or the answer is unclear.
+ * Parses the words after a command into an answer: a question's id and the answer, or only the answer if one question is open. Failure
+ * `usage` if the question or the answer is unclear.
  */
 export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer[], Failure> {
   const [id = "", ...text] = words;
@@ -127,7 +127,7 @@ export function answerIn(questions: readonly OpenQuestion[], words: readonly str
   return meant.ok ? ok([{ question_id: question.question_id, text: meant.value }]) : meant;
 }
 
-/** The question with this id; else those with this id in their set. */
+/** The question with this id; else those with this id within their set. */
 function calledBy<Q extends Pick<OpenQuestion, "ask_id" | "question_id">>(id: string, questions: readonly Q[]): Q[] {
   const exact = questions.filter(({ question_id }) => question_id === id);
   return exact.length > 0 ? exact : questions.filter((one) => bareId(one) === id);
@@ -139,7 +139,7 @@ function openIds(questions: readonly OpenQuestion[]): string {
 }
 
 /**
- * Passes the outcome of a run on. Once the session waits for a person or is closed, tells which answers given beforehand were not used:
+ * Passes the outcome of a run on. Once the session waits for a person or is closed, reports which answers given beforehand were not used:
  * most of them have a misspelt id. Fails if the store cannot be read.
  */
 export async function withUnusedAnswers(
@@ -164,7 +164,7 @@ export async function withUnusedAnswers(
   });
 }
 
-/** Tells which answers fit none of the questions, or name an option that their question does not have. */
+/** Reports answers that match no question, or that name an option their question does not have. */
 export function showUnused(out: Output, answers: readonly GivenAnswer[], questions: readonly OpenQuestion[]): void {
   const warn = (text: string) => out.line(out.style("yellow", safeLine(text)));
   for (const answer of answers) {

@@ -4,9 +4,9 @@ import type { GivenMessage } from "../options/run-options.ts";
 import type { PersonMessage } from "./person-message.ts";
 
 /**
- * The message about one ask that follows from what a person said beforehand; undefined if a person must be found. `unanswered` counts only
- * where nobody can be asked (`alone`). It does not count if a given answer names an option that its question does not have: then the person
- * must say what they meant, also for the questions asked together with it.
+ * The message for one ask that follows from what a person said beforehand; undefined if a person must be asked. `unanswered` applies only if
+ * nobody can be asked (`alone`), and not if a given answer names an option that its question does not have: then the person must say what
+ * they meant, also for the questions asked together with it.
  */
 export function messageFor(
   waiting: readonly Waiting[],

@@ -6,7 +6,7 @@ import { watchSignals } from "../context/signals.ts";
 /** The exit code of a command that a person at its terminal did not confirm. */
 export type Declined = typeof EXIT_FAILED | typeof EXIT_INTERRUPTED;
 
-/** Asks the person at this terminal yes or no; Enter is `usual`. Gives the exit code if they decline; undefined if they confirm. */
+/** Asks the person at this terminal yes or no; Enter means `usual`. Returns the exit code if they decline, undefined if they confirm. */
 export async function confirmHere(
   { terminal, leave }: CommandContext,
   question: string,

@@ -6,18 +6,15 @@ import { lateRefusal, putMessage, untaken } from "./put.ts";
 
 /** How people reach a session, whichever process runs it. */
 export interface SessionControl {
-  /**
-   * Says a person's message. Settles when what became of it is on record, with the reason if it was refused. `late` is called if that takes
-   * long.
-   */
+  /** Sends a person's message. Settles when its outcome is on record, with the reason if it was refused. `late` is called if that takes long. */
   say(message: PersonMessage, late: (why: Refusal) => void): Promise<Refusal | undefined>;
-  /** The person at this terminal leaves, and what is asked stays open. */
+  /** The person at this terminal leaves; what is asked stays open. */
   leave(why: string): void;
-  /** Something threw while the session was shown or a person was asked. */
+  /** Reports an error that was thrown while the session was shown or a person was asked. */
   broken(error: unknown): void;
 }
 
-/** Says messages to a session of this process, and settles when they are committed: only then does the store know them. */
+/** Sends messages to a session of this process. Settles when they are committed, because only then does the store know them. */
 export class LiveControl<S> implements SessionControl {
   readonly #session: Session<S>;
   #told = 0;
@@ -53,7 +50,7 @@ export class LiveControl<S> implements SessionControl {
     this.#session.broken(error);
   }
 
-  /** The session has ended, so nothing more is committed. */
+  /** Call when the session has ended: nothing more is committed. */
   end(): void {
     this.#isOver = true;
     this.#settle();
@@ -76,7 +73,7 @@ export class InboxControl implements SessionControl {
     this.#parts = parts;
   }
 
-  /** Rejects with what threw. */
+  /** Rejects with the error that was thrown. */
   get trouble(): Promise<never> {
     return this.#trouble.promise;
   }
@@ -107,6 +104,6 @@ export interface InboxControlParts {
   readonly inbox: Store | undefined;
   readonly session_id: string;
   readonly left: () => void;
-  /** Ends the wait for a message that its owner does not take. */
+  /** Ends the wait for a message that the owner does not take. */
   readonly over: AbortSignal;
 }

@@ -8,7 +8,7 @@ import type { SessionControl } from "./control.ts";
 import { commandMessage, type Refusal } from "./person-message.ts";
 import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";
 
-/** How the person at the dashboard is asked: what waits is in sight there, and is asked on the normal screen when they want to. */
+/** Asks the person at the dashboard. The dashboard shows what waits; the questions are asked on the normal screen, on request. */
 export class DashboardAsker implements Asker, Steering {
   readonly #parts: Omit<PromptAskerParts, "left">;
   readonly #control: SessionControl;
@@ -51,7 +51,7 @@ export class DashboardAsker implements Asker, Steering {
     await this.#prompts?.end();
   }
 
-  /** Asks everything that is open; a question that the person leaves open (Ctrl-D) waits at the dashboard. */
+  /** Asks everything that is open. A question that the person leaves open (Ctrl-D) waits at the dashboard. */
   async answer(ticket_id: string | undefined): Promise<void> {
     const { err } = this.#parts.context.terminal;
     err.line(
@@ -68,7 +68,7 @@ export class DashboardAsker implements Asker, Steering {
   }
 
   async command({ do: command, ...about }: SessionAction): Promise<string> {
-    // Without what is undefined.
+    // Drops undefined values.
     const payload = JSON.parse(JSON.stringify({ command, ...about })) as JsonObject;
     const late: string[] = [];
     try {

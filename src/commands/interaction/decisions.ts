@@ -30,12 +30,12 @@ interface DecisionParts {
   readonly store: StoreReader;
 }
 
-/** What asking for a decision on a plan needs besides. */
+/** What else is needed to ask for a decision on a plan. */
 interface PlanParts extends DecisionParts {
   readonly complain: (why: Refusal) => void;
 }
 
-/** Asks whether a plan is to be carried out; false if the person left without an answer. */
+/** Asks whether to carry out a plan; false if the person left without an answer. */
 export async function askPlan(parts: PlanParts, ask: OpenAsk, signal: AbortSignal): Promise<boolean> {
   const { context, session_id, store, home, complain } = parts;
   const { ask_id } = ask;
@@ -121,7 +121,7 @@ export async function askReview(
     for (const text of wrappedLines(localize(err, line), err.width, 2)) err.line(err.style("dim", text));
   for (const line of [...safeText(summary).split("\n"), ...workLines(review)]) err.line(`  ${line}`);
   for (const failed of failed_checks ?? []) err.line(`  ${err.style("red", "failed")} ${safeLine(failed)}`);
-  // Work cannot be approved against failed checks.
+  // Work with failed checks cannot be approved.
   const choices = failed_checks === undefined ? REVIEW_CHOICES : REVIEW_CHOICES.slice(1);
   const heading = `Review of ${ticket_id}`;
   const decided = await promptDecision(terminal, heading, choices, "What should be different? ", signal);
@@ -144,7 +144,7 @@ export async function askPermission(
   return true;
 }
 
-/** The decision on a permission that the person at the terminal makes; undefined if they left. */
+/** Asks the person at the terminal for a decision on a permission; undefined if they left. */
 export async function promptPermission(
   terminal: Terminal,
   permission: OpenPermission,
@@ -159,7 +159,7 @@ export async function promptPermission(
   return choice && permissionMessage(permission.ask_id, choice);
 }
 
-/** Asks for a decision, with words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
+/** Asks for a decision, and for words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
 async function promptDecision<K extends string>(
   terminal: Terminal,
   heading: string,

@@ -9,7 +9,7 @@ import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { OpenQuestion } from "../../ui/waiting.ts";
 
-/** What a person has answered at a terminal and not sent yet, by question id. It outlives the command that asked. */
+/** The answers that a person has typed at a terminal but not sent yet, by question id. They outlive the command that asked. */
 export class Drafts {
   readonly #folder: string;
   readonly #file: string;
@@ -19,7 +19,7 @@ export class Drafts {
     this.#file = join(this.#folder, "answers-to-send.json");
   }
 
-  /** The kept answers to these questions, but those that would not be taken. */
+  /** The kept answers to these questions, except those that would be refused. */
   of(questions: readonly OpenQuestion[]): Map<string, string> {
     const all = this.#read();
     return new Map(
@@ -37,18 +37,18 @@ export class Drafts {
     return this.#write({ ...this.#read(), [question_id]: text });
   }
 
-  /** To be called once these were sent. */
+  /** Call once these were sent. */
   forget(question_ids: Iterable<string>): void {
     const sent = new Set(question_ids);
     const all = this.#read();
     const left = Object.entries(all).filter(([question_id]) => !sent.has(question_id));
     if (left.length === Object.keys(all).length) return;
-    // What cannot be removed is offered again at worst.
+    // At worst, an answer that cannot be removed is offered again.
     if (left.length > 0) this.#write(Object.fromEntries(left));
     else attempt(this.#folder, () => ok(rmSync(this.#file, { force: true })));
   }
 
-  /** Anyone may have written the file, so what is no draft counts as none. */
+  /** Anyone may have written the file, so invalid content counts as no drafts. */
   #read(): JsonObject {
     try {
       const read: unknown = JSON.parse(readFileSync(this.#file, "utf8"));

@@ -21,10 +21,10 @@ export interface InteractionParts {
   readonly attended: () => boolean;
 }
 
-/** Brings every ask of a session to an answer: from what was said beforehand, else by having a person asked. */
+/** Gets every ask of a session answered: from what was said beforehand, else by asking a person. */
 export class Interaction {
   readonly #parts: InteractionParts;
-  /** Asks whose answer from here is not known to be taken. They are not asked again meanwhile. */
+  /** The asks whose answer from here is not known to be taken. They are not asked again meanwhile. */
   readonly #late = new Set<string>();
   #isOver = false;
 
@@ -39,13 +39,13 @@ export class Interaction {
       this.#consider(event.ask).catch((error: unknown) => this.#parts.control.broken(error));
   }
 
-  /** Nobody is asked any more. Settles when the terminal is free again. */
+  /** Stops asking. Settles when the terminal is free again. */
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#parts.asker.end();
   }
 
-  /** Says what `--unanswered` gives for the open asks; false if that settles none of them. */
+  /** Answers the open asks as `--unanswered` says; false if that settles none of them. */
   async answerAlone(): Promise<boolean> {
     const { feed, given } = this.#parts;
     let isSettled = false;
@@ -89,14 +89,14 @@ export class Interaction {
     });
     const outcome = said.then((refused) => {
       if (refused) asker.complain(refused);
-      // What a late message left open is asked once more.
+      // Ask again for anything that a late message left open.
       if (this.#late.delete(ask.ask_id) && !this.#isOver) this.#ask(ask);
       return refused;
     });
     return Promise.race([outcome, late.promise]);
   }
 
-  /** As far as the store knows: what became of anything else could not be told yet. */
+  /** What an ask waits for, according to the store: the outcome of an ask that is not stored yet could not be shown. */
   #waiting(ask: LedgerAsk): ReturnType<typeof waitingFor> {
     const { store, feed } = this.#parts;
     const stored = this.#late.has(ask.ask_id) ? undefined : this.#stored(ask.ask_id);

@@ -8,7 +8,7 @@ import type { StoreReader } from "../../store/store.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 
-/** A message in the inbox of a session: in a person's words, and for a command its name and ticket. */
+/** A message in the inbox of a session: in a person's words; for a command, also its name and ticket. */
 export interface KeptMessage {
   readonly said: string;
   readonly command: string | undefined;
@@ -16,8 +16,8 @@ export interface KeptMessage {
 }
 
 /**
- * The answer to something a session asks that is kept in its inbox until it runs again, in words; undefined if there is none. A running
- * session takes its messages at once, so nothing is kept.
+ * The answer to an ask, in words, that is kept in the session's inbox until it runs again; undefined if there is none. A running session
+ * takes its messages at once, so nothing is kept.
  */
 export function keptFor(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
   if (reader.holder(session_id) !== undefined) return undefined;
@@ -27,10 +27,10 @@ export function keptFor(reader: StoreReader, session_id: string, waiting: Waitin
   return kept;
 }
 
-/** The messages that answer what a session asks. */
+/** The types of messages that answer an ask. */
 const ANSWERS: ReadonlySet<string> = new Set<PayloadType>(["clarification_response", "approval", "review"]);
 
-/** The answer that a session took to something it asked with record `asked_with`, in words; undefined if there is none. */
+/** The answer, in words, that a session took to an ask of the record `asked_with`; undefined if there is none. */
 export function takenFor(
   reader: StoreReader,
   session_id: string,
@@ -48,14 +48,14 @@ export function takenFor(
   return taken;
 }
 
-/** The kept cancel of the ticket that something is asked about: then no answer is needed. */
+/** The kept cancel of the ticket that an ask is about. The ask then needs no answer. */
 export function cancelFor(reader: StoreReader, session_id: string, waiting: Waiting): KeptMessage | undefined {
   const ticket_id = "ticket_id" in waiting ? waiting.ticket_id : undefined;
   if (ticket_id === undefined) return undefined;
   return keptCommands(reader, session_id).find((word) => word.command === "cancel" && word.ticket_id === ticket_id);
 }
 
-/** The kept message that settles something a session asks: an answer, or a cancel of its ticket. */
+/** The kept message that settles an ask: an answer, or a cancel of its ticket. */
 export function settledBy(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
   return cancelFor(reader, session_id, waiting)?.said ?? keptFor(reader, session_id, waiting);
 }
@@ -67,10 +67,7 @@ export function keptCommands(reader: StoreReader, session_id: string): KeptMessa
     : [];
 }
 
-/**
- * The messages that a session has not taken; for a closed one, those that came too late. A stop or a pause is void once its scheduler is
- * gone.
- */
+/** The messages that a session has not taken; for a closed one, those that came too late. A stop or a pause is void once its scheduler is gone. */
 export function unheard(reader: StoreReader, session_id: string): KeptMessage[] {
   return messagesIn(reader, session_id).flatMap(({ payload_type, payload }) => {
     const { command, ticket_id } = payload_type === "user_command" ? payload : {};
@@ -84,7 +81,7 @@ function textIn(value: Json | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Any process may have written the rows, so nothing in them is relied on. */
+/** Any process may have written the rows, so nothing in them is trusted. */
 function messagesIn(
   reader: StoreReader,
   session_id: string,
@@ -95,14 +92,14 @@ function messagesIn(
   });
 }
 
-/** Why a second decision is refused: the kept one ends the wait, so the session would refuse another. */
+/** Why a second decision is refused: the kept one will end the wait, so the session would refuse another. */
 export function saidAlready(session_id: string, what: string, kept: string): Failure {
   return failure("usage", `${what} of ${session_id} has a decision already: ${JSON.stringify(kept)}.`, {
     hint: `It takes effect with bosun resume ${session_id}.`,
   });
 }
 
-/** What a message says to something that is asked, in words; undefined if it is about something else. */
+/** The answer in a message to an ask, in words; undefined if the message is about something else. */
 function saidTo(waiting: Waiting, payload_type: Json | undefined, payload: JsonObject): string | undefined {
   switch (waiting.kind) {
     case "question":
@@ -120,7 +117,7 @@ function saidTo(waiting: Waiting, payload_type: Json | undefined, payload: JsonO
   }
 }
 
-/** A decision on a permission as it is typed. */
+/** A decision on a permission, as a person types it. */
 function permissionWord({ decision, scope }: JsonObject): string {
   if (decision !== "approved") return "deny";
   return scope === "ticket" || scope === "session" ? `allow-${scope}` : "allow";

@@ -7,7 +7,7 @@ import type { Waiting } from "../../ui/waiting.ts";
 import { cancelFor, keptFor, saidAlready } from "./kept.ts";
 import { permissionMessage, type PersonMessage } from "./person-message.ts";
 
-/** The permissions among what a session waits for, without those of a ticket that will be cancelled. */
+/** The permissions among what a session waits for, except those of a ticket that will be cancelled. */
 export function permissionsAmong(
   reader: StoreReader,
   session_id: string,
@@ -19,8 +19,9 @@ export function permissionsAmong(
 }
 
 /**
- * The decision on a permission in the words after a command: its id, the decision, and words for the program; the id may be left out if nothing
- * else is asked (`alone`). Undefined if the words are about something else. Failure `usage` for an unknown decision, or a second one.
+ * Parses the words after a command into a decision on a permission: its id, the decision, and words for the program. The id may be left out
+ * if nothing else is asked (`alone`). Undefined if the words are about something else. Failure `usage` for an unknown decision, or a second
+ * one.
  */
 export function permissionDecision(
   reader: StoreReader,

@@ -4,13 +4,13 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PermissionChoice } from "../../ui/permission-lines.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 
-/** What a person says to a session: an answer, a decision, a command. */
+/** What a person sends to a session: an answer, a decision or a command. */
 export interface PersonMessage {
   readonly payload_type: PayloadType;
   readonly payload: JsonObject;
 }
 
-/** A command to a session or a ticket of it. */
+/** A command to a session or to one of its tickets. */
 export function commandMessage(payload: JsonObject): PersonMessage {
   return { payload_type: "user_command", payload };
 }
@@ -28,7 +28,7 @@ export const GO_ON = commandMessage({ command: "resume" });
 /** Why a message was refused, and what to do. */
 export type Refusal = Pick<Failure, "message" | "hint">;
 
-/** Why a message is malformed, so that no session takes it; undefined if it is not. */
+/** Why a message is malformed, so that no session takes it; undefined if it is valid. */
 export function validateMessage({ payload_type, payload }: PersonMessage): Failure | undefined {
   const checked = validateWord(payload_type, payload);
   if (checked.ok) return undefined;

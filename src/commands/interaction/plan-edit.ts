@@ -15,10 +15,9 @@ import { planFileText } from "../lookup/plan.ts";
 import { graphProblem } from "../options/plan-file.ts";
 
 /**
- * Has the person edit the plan of a gate in their editor. After an earlier attempt the file has what they wrote then. Gives the edited
- * plan, checked against its schema and graph; undefined if nothing was changed. The file is kept until `settleEdit`. Failures:
- * `environment` if there is no editor, `configuration` and `invalid_plan` for what they wrote, `storage` and `storage_full` if the file
- * cannot be written.
+ * Opens the plan of a gate in the person's editor. After an earlier attempt, the file has what they wrote then. Returns the edited plan,
+ * checked against its schema and graph; undefined if nothing was changed. The file is kept until `settleEdit`. Failures: `environment` if
+ * there is no editor, `configuration` and `invalid_plan` for what they wrote, `storage` and `storage_full` if the file cannot be written.
  */
 export async function editPlan(
   context: CommandContext,
@@ -59,7 +58,7 @@ export interface DecidedGate {
   readonly ask_id: string;
 }
 
-/** Removes the file after a decision that was not refused. An edit that is not taken yet is kept, since it may still be refused. */
+/** Removes the file after a decision that was not refused. An edit that was not taken yet is kept, since it may still be refused. */
 export function settleEdit({ store, home, session_id, ask_id }: DecidedGate, isEdited: boolean): void {
   const isDecided = !isEdited || store.value(session_id, "ask", ask_id) === undefined;
   if (isDecided) forgetEdit(sessionPaths(home, session_id).folder, ask_id);
@@ -76,7 +75,7 @@ function fileFor(folder: string, ask_id: string): string {
 
 async function readEdited(file: string): Promise<Result<PayloadByType["plan"], Failure>> {
   const loaded = await loadPlanFile(file);
-  // A file that the editor removed is not one that the command line names.
+  // A file that the editor removed was not named on the command line.
   if (!loaded.ok) return err({ ...loaded.error, code: "configuration" });
   if (loaded.value.plan.questions !== undefined) {
     return err(
@@ -113,7 +112,7 @@ async function openEditor({ environment, terminal }: CommandContext, file: strin
   return err(noEditor(named, cause instanceof Error ? cause.message : `it exited with ${exitCode}`));
 }
 
-/** An editor draws itself: it only takes the place of what is kept below. */
+/** An editor draws itself, so it only takes the place of what is kept below. */
 const EDITOR = { erase() {}, draw() {} };
 
 function noEditor(named: string, why: string): Failure {

@@ -22,24 +22,24 @@ export interface PromptAskerParts {
   readonly home: string;
   readonly store: StoreReader;
   readonly session_id: string;
-  /** The person leaves a question open (Ctrl-D). */
+  /** Called when the person leaves a question open (Ctrl-D). */
   readonly left: () => void;
-  /** Something threw while a person was asked. */
+  /** Called with an error that was thrown while a person was asked. */
   readonly broken: (error: unknown) => void;
 }
 
 /**
- * Asks the person at this terminal, one thing at a time. A prompt whose question is answered from elsewhere is taken away, and a line that
- * was begun for it answers nothing else.
+ * Asks the person at this terminal, one thing at a time. A prompt is removed when its question is answered elsewhere, and a line begun for it
+ * answers nothing else.
  */
 export class PromptAsker implements Asker {
   readonly #parts: PromptAskerParts;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #queue: OpenAsk[] = [];
   readonly #over = new AbortController();
-  /** What is asked now, and what takes its prompt away. */
+  /** What is asked now, and what removes its prompt. */
   #asked: { readonly ask: OpenAsk; readonly about: readonly Waiting[]; readonly settled: AbortController } | undefined;
-  /** A prompt was taken away, so the person may have begun a line that they have not ended yet. */
+  /** A prompt was removed, so the person may have begun a line that they have not ended yet. */
   #isLineBegun = false;
   #isAsking = false;
   #done: Promise<void> = Promise.resolve();
@@ -72,7 +72,7 @@ export class PromptAsker implements Asker {
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
-  /** Settles when nothing is asked any more, because all is answered or the person has left. */
+  /** Settles when nothing is asked any more, because everything is answered or the person has left. */
   settled(): Promise<void> {
     return this.#done;
   }
@@ -139,7 +139,7 @@ export class PromptAsker implements Asker {
     return true;
   }
 
-  /** Puts something to the person, or tells what of it was settled elsewhere. */
+  /** Prompts the person, or reports what was settled elsewhere. */
   async #put(
     ask: OpenAsk,
     about: readonly Waiting[],
@@ -157,7 +157,7 @@ export class PromptAsker implements Asker {
     return SETTLED;
   }
 
-  /** Tells what of this was settled elsewhere; false if nothing was. */
+  /** Reports what was settled elsewhere; false if nothing was. */
   #tellSettled(ask: OpenAsk, about: readonly Waiting[]): boolean {
     const { store, session_id, context } = this.#parts;
     const { err } = context.terminal;
@@ -169,7 +169,7 @@ export class PromptAsker implements Asker {
     return settled.length > 0;
   }
 
-  /** Has the person end a line they may have begun for something else; false if they leave. */
+  /** Makes the person end a line that they may have begun for another prompt; false if they leave. */
   async #endLine(signal: AbortSignal): Promise<boolean> {
     if (!this.#isLineBegun) return true;
     const label = "Press Enter to continue (pending input is discarded). ";

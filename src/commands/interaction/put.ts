@@ -16,22 +16,22 @@ import { whyClosed } from "../lookup/resolve.ts";
 import { recordAt } from "../lookup/state.ts";
 import { validateMessage, type PersonMessage } from "./person-message.ts";
 
-/** How long the owner has to take a message before the command stops waiting, in ms. It looks at its inbox many times a second. */
+/** How long the command waits for the owner to take a message, in ms. The owner polls its inbox many times a second. */
 const TAKEN_WITHIN_MS = 5_000;
 
-/** How often the store is asked whether anything has changed, in ms. */
+/** How often the store is polled for changes, in ms. */
 const LOOK_EVERY_MS = 20;
 
-/** What became of a message in the inbox. */
+/** The outcome of a message in the inbox. */
 export type Put =
   | { readonly took: "taken"; readonly record: LogRecord | undefined }
   /** The session has no owner. */
   | { readonly took: "waits"; readonly inbox_id: number }
-  /** The owner has not taken it yet, or the store could not be read to see it (`trouble`). */
+  /** The owner has not taken it yet, or the store could not be read to find out (`trouble`). */
   | { readonly took: "late"; readonly inbox_id: number; readonly trouble?: Failure };
 
 /**
- * Puts a person's message into a session's inbox and waits until the owner, if there is one, took it. Failures: `usage` for a malformed
+ * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Failures: `usage` for a malformed
  * message, `stale` or the session's own reason if the owner refuses it.
  */
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
@@ -52,7 +52,7 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
   return !outcome.ok && isOfStorage(outcome.error) ? ok({ took: "late", inbox_id, trouble: outcome.error }) : outcome;
 }
 
-/** Waits until the owner took a message that was late, or `over`. Gives the reason if it was refused. Throws a `StorageError`. */
+/** Waits until the owner takes a late message, or until `over`. Returns the reason if it was refused. Throws a `StorageError`. */
 export async function lateRefusal(
   store: Store,
   row: SessionRow,
@@ -65,7 +65,7 @@ export async function lateRefusal(
   return refusalOf(store, recordOf(store, row, message));
 }
 
-/** Puts a message and tells what became of it: what it changed and what `holds` from now on; or that it waits, and what to type next. */
+/** Puts a message and reports its outcome: what it changed and what `holds` from now on; or that it waits, and what to type next. */
 export async function putToOwner(
   context: CommandContext,
   store: Store,
@@ -77,7 +77,7 @@ export async function putToOwner(
   return put.ok ? tellPut(context, store, row, message, put.value, holds) : put;
 }
 
-/** The second half of `putToOwner`. `usage` if the session closed before it could take the message. */
+/** Reports the outcome of a message. `usage` if the session closed before it could take it. */
 export async function tellPut(
   { terminal: { out, err: messages } }: CommandContext,
   store: Store,
@@ -112,7 +112,7 @@ export async function tellPut(
   return ok(EXIT_DONE);
 }
 
-/** Tells that an owner is there and is not known to have taken a message. */
+/** Says that there is an owner, but that it is not known to have taken a message. */
 export function untaken(session_id: string, { trouble }: Extract<Put, { took: "late" }>): string {
   const why = trouble === undefined ? "its scheduler has not taken it yet" : "its outcome cannot be read";
   return `Kept for ${session_id}; ${why}.`;
@@ -142,7 +142,7 @@ function doneSentence({ payload_type, payload }: PersonMessage): string {
   }
 }
 
-/** The process that takes a session's messages: its owner, or its parent's, which continues a waiting child for a message. */
+/** The process that takes a session's messages: its owner, or its parent's, which continues a waiting child when a message arrives. */
 export function ownerOf(reader: StoreReader, { session_id, parent }: SessionRow): Holder | undefined {
   return reader.holder(session_id) ?? (parent === null ? undefined : reader.holder(parent));
 }
@@ -166,7 +166,7 @@ function isPending(store: Store, { session_id }: SessionRow, inbox_id: number): 
   return store.inbox.pending(session_id).some(({ id }) => id === inbox_id);
 }
 
-/** The record that the message became: the newest with its content, from a person, after those of `row`. */
+/** The record that the message became: the newest one with its content, from a person, after the records of `row`. */
 function recordOf(reader: StoreReader, row: SessionRow, message: PersonMessage): LogRecord | undefined {
   let found: LogRecord | undefined;
   const content = canonicalJson(message.payload);
@@ -177,7 +177,7 @@ function recordOf(reader: StoreReader, row: SessionRow, message: PersonMessage):
   return found;
 }
 
-/** Why the rules refused it, which is in the next record; undefined if they did not. */
+/** Why the rules refused a message, from the next record; undefined if they did not. */
 function refusalOf(reader: StoreReader, refused: LogRecord | undefined): Failure | undefined {
   if (refused?.record.disposition !== "refused") return undefined;
   const { session_id, integrity } = refused;

@@ -13,7 +13,7 @@ export interface Asking {
   readonly drafts: Drafts;
   readonly questions: readonly OpenQuestion[];
   readonly isOpen: (question: OpenQuestion) => Promise<boolean>;
-  /** Shows a prompt about some of them; it tells those that were settled elsewhere before or meanwhile, and then nothing was typed. */
+  /** Shows a prompt about some of them. If any were settled elsewhere before or meanwhile, reports those, and nothing counts as typed. */
   readonly put: (
     about: readonly OpenQuestion[],
     prompt: (signal: AbortSignal) => Promise<Typed>,
@@ -21,8 +21,8 @@ export interface Asking {
 }
 
 /**
- * Asks questions one at a time and gives the answers to those that are still open; undefined if the person left. Several are shown once more,
- * to be sent or changed. What was answered until a person leaves is kept and offered the next time.
+ * Asks questions one at a time and returns the answers to those that are still open; undefined if the person left. Several answers are shown
+ * once more, to be sent or changed. Answers given before a person leaves are kept and offered the next time.
  */
 export async function askQuestions(asking: Asking): Promise<Answer[] | undefined> {
   const { terminal, drafts, questions } = asking;
@@ -52,7 +52,7 @@ async function askOne(asking: Asking, question: OpenQuestion, answers: Map<strin
   const typed = await asking.put([question], (signal) => promptQuestion(terminal, question, place, signal));
   if (typed.kind !== "text") return typed.kind === "settled";
   answers.set(question.question_id, typed.text);
-  // The only answer is sent at once.
+  // A single answer is sent at once, so it is not kept.
   const written = questions.length > 1 ? drafts.keep(question.question_id, typed.text) : undefined;
   if (written?.ok === false) terminal.err.line(safeLine(written.error.message));
   return true;

@@ -28,7 +28,7 @@ export async function neededOf(
   return ok({ waiting, holds: valuesOf(stored.value, "hold").filter(({ until }) => until === undefined) });
 }
 
-/** The same from a ledger, of this process or as read. */
+/** The same from a ledger, of this process or from the store. */
 export function openAsks(reader: StoreReader, session_id: string, { asks }: Ledger): Waiting[] {
   return [...asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask));
 }

@@ -22,7 +22,7 @@ import { isBegun } from "./resolve.ts";
 // A session is looked up in the home of the current directory first, then in all other homes of this user, so that a printed command
 // works from anywhere. A home that is named (`--home`, `BOSUN_HOME`) is the only one.
 
-/** Opens for reading the home that has the session with this id or unique prefix; without a name the current one. */
+/** Opens for reading the home that has the session with this id or unique prefix; without a name, the current home. */
 export function readHomeOf(
   context: CommandContext,
   named: string | undefined,
@@ -59,7 +59,7 @@ async function isKnownIn(store: StoreReader, word: string): Promise<boolean> {
   return (await currentSessionsWith(store, word)).length > 0;
 }
 
-/** The open sessions and the newest one that have a ticket or an open question of this name. */
+/** The open sessions, and the newest session, that have a ticket or an open question with this name. */
 async function currentSessionsWith(store: StoreReader, word: string): Promise<SessionRow[]> {
   const begun = store.sessions({ parent: null }).filter(isBegun);
   const found: SessionRow[] = [];
@@ -78,15 +78,15 @@ async function asks(store: StoreReader, { session_id }: SessionRow, word: string
   );
 }
 
-/** A session that another home has. */
+/** A session in another home. */
 interface Elsewhere {
   readonly home: string;
   readonly session_id: string;
 }
 
 /**
- * The other home that has the session: the latest used one with exactly this id, else the only one with the prefix. Undefined if there is
- * none. A ticket or question of another home is refused with its session: what is meant there is not guessed.
+ * The other home that has the session: the most recently used one with exactly this id, else the only one with the prefix. Undefined if there
+ * is none. Never guesses a ticket or question of another home: the failure names its session.
  */
 async function findElsewhere(context: CommandContext, word: string): Promise<Result<string | undefined, Failure>> {
   const current = homeOf(context);
@@ -112,7 +112,7 @@ async function findElsewhere(context: CommandContext, word: string): Promise<Res
   return unread.length > 0 && isGeneratedId(word) ? err(notFoundAmong(word, unread)) : ok(undefined);
 }
 
-/** Looks into a home without the current directory's. Its failures are values: one broken home must not hide the others. */
+/** Reads a home. Failures are values, because one broken home must not hide the others. */
 export async function lookInto<T>(
   context: CommandContext,
   home: string,
@@ -128,7 +128,7 @@ export async function lookInto<T>(
   }
 }
 
-/** The ids that a prefix means. */
+/** The ids that match a prefix. */
 function idsIn(row: Result<SessionRow, Failure>): string[] {
   if (row.ok) return [row.value.session_id];
   return (row.error.details?.candidates ?? []) as string[];

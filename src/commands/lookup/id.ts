@@ -6,15 +6,15 @@ const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 
 const LENGTH = 6;
 
-/** Earlier versions made ids of up to eight characters. */
+/** Earlier versions generated ids of up to eight characters. */
 const GENERATED = new RegExp(`^[${LETTERS}]-[a-z0-9]{1,8}(?:\\.\\d+)*$`);
 
-/** An id for a session without a given one: `s-k3m9pa`, with the letter of its mode. */
+/** A new session id: `s-k3m9pa`, with the letter of its mode. */
 export function newSessionId(mode: ModeName): string {
   return `${letterOf(mode)}-${Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("")}`;
 }
 
-/** Whether a word looks like such an id, a prefix of one, or the id of a child session. */
+/** Whether a word looks like a generated id, a prefix of one, or the id of a child session. */
 export function isGeneratedId(word: string): boolean {
   return GENERATED.test(word);
 }

@@ -19,13 +19,13 @@ export interface LogSource {
   readonly folder: string;
   readonly home: string | undefined;
   readonly row: SessionRow | undefined;
-  /** Whether a process runs that session. */
+  /** Whether a process runs the session. */
   readonly isHeld: boolean;
-  /** The current number of its last record; undefined if unknown. */
+  /** The current sequence of its last record; undefined if unknown. */
   readonly last: () => number | undefined;
 }
 
-/** A log as a person types it. */
+/** The name of a log as a person types it. */
 export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): string {
   return row?.session_id ?? shellWord(safeLine(folder));
 }
@@ -67,7 +67,7 @@ function folderAlone(folder: string): LogSource {
   return { folder, home: undefined, row: undefined, isHeld: false, last: () => undefined };
 }
 
-/** The number of a session's last record now. Throws a `StorageError`. */
+/** The current sequence of a session's last record. Throws a `StorageError`. */
 function lastOf(context: CommandContext, home: string, session_id: string): number {
   const opened = readHomeAt(context, home);
   if (!opened.ok) throw new StorageError(opened.error);

@@ -33,7 +33,7 @@ const MODES = {
 /** The modes of this version. */
 export type ModeName = keyof typeof MODES;
 
-/** By any name, since a session may have a mode of another version. */
+/** Keyed by any string, because a session may have a mode of another version. */
 const ENTRIES = new Map<string, Entry>(Object.entries(MODES));
 
 /** The letters of generated session ids, of one mode and of all. */
@@ -45,7 +45,7 @@ export async function loadMode(name: string): Promise<Mode<unknown> | undefined>
   return ENTRIES.get(name)?.rules();
 }
 
-/** What reads the sessions of a mode; undefined if this version does not have it. */
+/** The reader for sessions of a mode; undefined if this version does not have it. */
 export async function loadReading(name: string): Promise<ModeReader<unknown> | undefined> {
   return ENTRIES.get(name)?.reading();
 }
@@ -65,7 +65,7 @@ export function subjectsIn(stored: StoredSession): Iterable<StateRow> {
   return subject === undefined ? [] : stored.rows(subject);
 }
 
-/** What a session calls its subjects. */
+/** The word for the subjects of a session. */
 export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
   return ENTRIES.get(mode)?.subject ?? "subject";
 }

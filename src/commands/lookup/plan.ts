@@ -44,8 +44,8 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
 }
 
 /**
- * The same with everything that will be run: the playbook manager takes instructions that its plan leaves out from the plan file. Failures
- * as `loadPlanFile`.
+ * Adds everything that will be run: the playbook manager takes instructions that its plan leaves out from the plan file. Failures as
+ * `loadPlanFile`.
  */
 export async function withInstructions(
   home: string,
@@ -67,8 +67,8 @@ export async function withInstructions(
 }
 
 /**
- * The plan as a plan file that can be run again. If the playbook manager played a file and the plan is unchanged, it is that file; else the
- * recorded plan with the instructions that its tickets were given. Failures as `loadPlanFile`.
+ * The plan as a plan file that can be run again: the played file if the playbook manager's plan is unchanged, else the recorded plan with the
+ * instructions that its tickets were given. Failures as `loadPlanFile`.
  */
 export async function exportablePlan(
   reader: StoreReader,
@@ -84,7 +84,7 @@ export async function exportablePlan(
   const anew = new Set([...(plan.added ?? []), ...(plan.changed ?? [])]);
   const tasks = plan.tasks.map((task): Task => {
     const ticket = ticketValue(reader, row.session_id, task.task_id);
-    // The instruction of a ticket is out of date where a revision changes the task or brings it back.
+    // A ticket's instruction is out of date if a revision changes the task or brings it back.
     const place = anew.has(task.task_id) ? undefined : ticket?.instruction;
     const record = place && recordAt(reader, row.session_id, place[0]);
     const given = record?.payload_type === "instruction" ? planned(record.payload) : task.instruction;
@@ -95,7 +95,7 @@ export async function exportablePlan(
   return ok(literally(recorded as unknown as Json) as unknown as PlanFile);
 }
 
-/** Escapes `${…}`, which the playbook manager replaces in a plan file, in text of the record. */
+/** Escapes `${…}` in recorded text, because the playbook manager replaces it in a plan file. */
 function literally(value: Json): Json {
   if (typeof value === "string") return value.replaceAll("${", () => "$${");
   if (typeof value !== "object" || value === null) return value;
@@ -105,12 +105,12 @@ function literally(value: Json): Json {
   );
 }
 
-/** Leaves out the fields of the turn. */
+/** Removes the fields of the turn. */
 function planned({ turn_id: _turn, ticket_id: _ticket, usage: _usage, ...instruction }: JsonObject): Instruction {
   return instruction as unknown as Instruction;
 }
 
-/** The playbook manager refuses a step with a `command` and a `shell`; a worker ran the command. */
+/** Drops `shell` where a worker ran the `command`: the playbook manager refuses a step with both. */
 function playableSteps({ steps }: Instruction): Pick<Instruction, "steps"> {
   if (steps === undefined) return {};
   return {
@@ -126,7 +126,7 @@ function requirementOf({ requirement }: SessionRow): Pick<PlanFile, "requirement
   return requirement === null ? {} : { requirement };
 }
 
-/** The text of a plan file, YAML or JSON by the file's name; safe for a terminal. */
+/** The text of a plan file, as YAML or JSON by the file's name; safe for a terminal. */
 export async function planFileText(file: string, { tasks, ...about }: PlanFile): Promise<string> {
   const plan: PlanFile = { ...about, tasks: tasks.map(readable) };
   if (isJsonFile(file)) return `${safeQuoted(JSON.stringify(plan, null, 2))}\n`;
@@ -137,11 +137,11 @@ export async function planFileText(file: string, { tasks, ...about }: PlanFile):
       if (typeof scalar.value === "string" && isUnsafe(scalar.value)) scalar.type = "QUOTE_DOUBLE";
     },
   });
-  // Not folded: the library breaks quoted lines inside surrogate pairs.
+  // Not folded, because the library breaks quoted lines inside surrogate pairs.
   return safeQuoted(document.toString({ lineWidth: 0 }));
 }
 
-/** A record has its keys in alphabetical order; people read a task's id and an instruction's summary first. */
+/** Puts a task's id and an instruction's summary first, because records have their keys in alphabetical order. */
 function readable({ task_id, description, ...rest }: Task): Task {
   const { instruction } = rest;
   return { task_id, description, ...rest, ...(instruction && { instruction: summaryFirst(instruction) }) };
@@ -151,7 +151,7 @@ function summaryFirst({ summary, ...rest }: Instruction): Instruction {
   return { summary, ...rest };
 }
 
-/** Where a session keeps its copy of the plan file that the playbook manager plays. */
+/** The path of a session's copy of the plan file that the playbook manager plays. */
 export function playbookCopy(folder: string, file: string): string {
   return join(folder, isJsonFile(file) ? "plan.json" : "plan.yaml");
 }

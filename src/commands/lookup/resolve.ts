@@ -10,16 +10,16 @@ import { recordsOf } from "../../store/kept-record.ts";
 import { ticketsIn } from "./state.ts";
 import { finalReport } from "./tickets.ts";
 
-/** What a command looks a session up for. A session that is named is always found; the policy says what is meant otherwise. */
+/** How a command looks up a session. A named session is always found; the policy decides what is meant otherwise. */
 export interface Policy {
-  /** What cannot be undone is not guessed: refused where several sessions run, and where a word names a session and a ticket. */
+  /** Nothing that cannot be undone is guessed: refused if several sessions run, or if a word names a session and a ticket. */
   readonly changes?: true;
   /**
-   * Closed sessions: `refused`, also by name; only found by name (the default); also the newest closed one, if none is open (`last`);
-   * or the newest session of all, open or not (`newest`), even where an older one runs (`latest`).
+   * Closed sessions: `refused`, even by name; only found by name (the default); also the newest closed one, if none is open (`last`); the
+   * only running session, else the newest of all, open or not (`newest`); the newest of all, even if an older one runs (`latest`).
    */
   readonly closed?: "refused" | "last" | "newest" | "latest";
-  /** A ticket is needed, so a word that is a ticket's id is the ticket. */
+  /** A ticket is required, so a word that is a ticket's id names the ticket. */
   readonly ticket?: true;
 }
 
@@ -33,16 +33,16 @@ export const RESUME: Policy = { closed: "last" };
 export const CHANGE: Policy = { changes: true };
 export const CHANGE_LAST: Policy = { changes: true, closed: "last" };
 export const CHANGE_OPEN: Policy = { changes: true, closed: "refused" };
-/** To try tickets again: never those of a session that is older than the latest. */
+/** To retry tickets: never those of a session that is older than the latest. */
 export const RETRY: Policy = { changes: true, closed: "latest", ticket: true };
 
-/** `[session]` in the help of a command, by what it takes without one. */
+/** Help texts for `[session]`, by the default. */
 const NAMED = "its id or the beginning of it (default: the";
 export const ANY_SESSION = ["[session]", `${NAMED} running one, else the newest)`] as const;
 export const OPEN_SESSION = ["[session]", `${NAMED} running one, else the newest that is not closed)`] as const;
 export const CHANGED_SESSION = ["[session]", `${NAMED} only running one, else the newest that is not closed)`] as const;
 
-/** How a session is named where a ticket has the same name. */
+/** How to name a session if a ticket has the same name. */
 export const BY_SESSION = ["--session <session>", "the session, where a ticket has the same name"] as const;
 
 /** A session, and a ticket of it if one was named. */
@@ -51,7 +51,7 @@ export interface Target {
   readonly ticket_id?: string;
 }
 
-/** `[session] [ticket]` as typed, of which either may be missing; or with `--session`, at most the ticket. */
+/** `[session] [ticket]` as typed, either of which may be missing; with `--session`, at most the ticket. */
 export interface TargetWords {
   readonly words: readonly string[];
   readonly session?: string | undefined;
@@ -60,7 +60,7 @@ export interface TargetWords {
 }
 
 /**
- * The session with this id or unique prefix; without a name the only running one, else the newest that the policy allows. Failures:
+ * The session with this id or unique prefix; without a name, the only running one, else the newest that the policy allows. Failures:
  * `not_found`; `usage` for an ambiguous prefix, several running sessions (`details.candidates`) or a closed one that is refused.
  */
 export function resolveSession(
@@ -74,9 +74,9 @@ export function resolveSession(
 }
 
 /**
- * The session and ticket that the words mean: two words are both; one word is a ticket of the session that is meant without a name, else a
- * session, else a ticket of the newest session. To show something, a word that is a session's whole id is that session. Failures as
- * `resolveSession`; `not_found` with the nearest for an unknown ticket; `usage` for a word that names a session and a ticket.
+ * Resolves words to a session and a ticket. Two words name both. One word is a ticket of the default session, else a session, else a ticket
+ * of the newest session; unless a ticket is required, a session's whole id is that session. Failures as `resolveSession`; `not_found` with
+ * the nearest for an unknown ticket; `usage` for a word that names a session and a ticket.
  */
 export function resolveTarget(reader: StoreReader, typed: TargetWords, policy: Policy): Result<Target, Failure> {
   const target = targetOf(reader, typed, policy);
@@ -118,7 +118,7 @@ function oneWord(reader: StoreReader, word: string, command: string, policy: Pol
   const usual = unnamedSession(reader, policy);
   if (usual.ok && hasSubject(reader, usual.value, word)) return ok({ row: usual.value, ticket_id: word });
   const named = reader.session(word);
-  // Where nothing is guessed, a session's prefix does not count if a running session has a ticket of that name.
+  // If nothing may be guessed, a session's prefix does not count if a running session has a ticket of that name.
   const mayBeTicket = !usual.ok && runningSessions(reader).some((row) => hasSubject(reader, row, word));
   if (mayBeTicket && named.ok && named.value.session_id !== word) return usual;
   if (named.ok) return whole(requireStarted(reader, named.value));
@@ -189,7 +189,7 @@ export function sessionCalled(reader: StoreReader, name: string | undefined): Re
   return ok(row.value.session_id === name && isBegun(row.value) ? row.value : undefined);
 }
 
-/** A session without records can only be meant while its owner, or its open parent, may still begin it. */
+/** A session without records counts only while its owner, or its open parent, may still begin it. */
 function requireStarted(reader: StoreReader, row: SessionRow): Result<SessionRow, Failure> {
   if (isBegun(row) || reader.holder(row.session_id) !== undefined) return ok(row);
   if (row.parent === null) return err(neverBegun(row));
@@ -204,7 +204,7 @@ export function runningSessions(reader: StoreReader): SessionRow[] {
   return open.filter((row) => reader.holder(row.session_id) !== undefined);
 }
 
-/** Whether anything is recorded of a session: one whose beginning failed is only a name. */
+/** Whether a session has records: one that failed to begin is only a name. */
 export function isBegun({ last_sequence }: SessionRow): boolean {
   return last_sequence > 0;
 }
@@ -235,7 +235,7 @@ function whole(row: Result<SessionRow, Failure>): Result<Target, Failure> {
   return row.ok ? ok({ row: row.value }) : row;
 }
 
-/** Why a session's id is not clear: it is also a ticket of a session that may be meant without a name. */
+/** Why a session's id is ambiguous: it is also a ticket of a session that may be meant without a name. */
 function whyAmbiguous(reader: StoreReader, command: string, word: string): Failure | undefined {
   const usual = unnamedSession(reader, SHOW_OPEN);
   if (!usual.ok) return undefined;

@@ -14,14 +14,14 @@ import type { StoredSession, StoreReader } from "../../store/store.ts";
 import { resultsOf } from "../../ui/failure-lines.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
-// Single values of a schedule's stored state. Sessions of other modes have none of them: no other mode may have these collections.
+// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values.
 
 /** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {
   return reader.value(session_id, "session", "session") as unknown as SessionValue | undefined;
 }
 
-/** Whether it is a schedule, whose tickets can be retried. */
+/** Whether the session is a schedule, whose tickets can be retried. */
 export function hasTickets(reader: StoreReader, session_id: string): boolean {
   return sessionValue(reader, session_id) !== undefined;
 }
@@ -30,7 +30,7 @@ export function ticketValue(reader: StoreReader, session_id: string, ticket_id: 
   return reader.value(session_id, "ticket", ticket_id) as unknown as Ticket | undefined;
 }
 
-/** The place of a revised plan that needs approval, and what it would change: done tickets stay. */
+/** The place of a revised plan that needs approval, and what it would change. Done tickets stay. */
 export function waitingRevision(
   reader: StoreReader,
   session_id: string,
@@ -69,9 +69,7 @@ export function errorBefore(reader: StoreReader, session_id: string, { depends_o
   return found;
 }
 
-/**
- * The tickets that a person may have tried again all at once, each after those it depends on: not those that a revised plan left out.
- */
+/** The tickets that a person may retry all at once, each after its dependencies; without those that a revised plan left out. */
 export function retriableTickets(stored: StoredSession): string[] {
   const tickets = new Map(
     Array.from(stored.rows("ticket"), ({ value }) => value as unknown as Ticket).map((ticket) => [ticket.id, ticket]),
@@ -107,7 +105,7 @@ export function questionSets(stored: StoredSession): QuestionSet[] {
   return Array.from(stored.rows("question"), ({ value }) => value as unknown as QuestionSet);
 }
 
-/** What a person judges work by, besides its report: the task, its checks and its kept files. */
+/** What a person needs to judge work, besides its report: the task, its checks and its kept files. */
 export function workLinesOf(reader: StoreReader, session_id: string, ticket_id: string): string[] {
   const ticket = ticketValue(reader, session_id, ticket_id);
   if (ticket === undefined) return [];

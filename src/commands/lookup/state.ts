@@ -7,7 +7,7 @@ import type { StoredSession, StoreReader } from "../../store/store.ts";
 
 // Records and single values of a session of any mode.
 
-/** The collections of every session. */
+/** The collections that every session has. */
 interface StoredValues extends LedgerValues {
   readonly [NOTIFIED]: SentNotification;
 }
@@ -32,7 +32,7 @@ export function recordAt(reader: StoreReader, session_id: string, sequence: numb
   return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
 }
 
-/** The tickets that a record is about, or moved: a plan makes them before anything is about one. */
+/** The tickets that a record is about, or moves: a plan creates tickets before any record is about one. */
 export function ticketsIn({ record: { ticket_id, effects = [] } }: LogRecord): string[] {
   return [...(ticket_id === undefined ? [] : [ticket_id]), ...effects.map((effect) => effect.ticket_id)];
 }
@@ -42,7 +42,7 @@ export function openedWith(reader: StoreReader, session_id: string): PayloadByTy
   return recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
 }
 
-/** How long agents get to end when the session is stopped, in seconds. */
+/** Grace period for agents when the session is stopped, in seconds. */
 export function killGraceOf(reader: StoreReader, session_id: string): number {
   return (openedWith(reader, session_id)?.config ?? CONFIGURATION_DEFAULTS).kill_grace_s;
 }

@@ -8,18 +8,18 @@ import type { TicketLine } from "../../ui/reporter.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
 import { recordAt } from "./state.ts";
 
-/** The turns that were cut off when a session's scheduler left. */
+/** Number of turns that were cut off when a session's scheduler left. */
 export function interruptedTurns({ turns }: Ledger): number {
   return runningTurns(turns.values()).length;
 }
 
-/** The same tickets, once the session's scheduler has left: those whose turn or checks were cut off are marked. */
+/** Marks the tickets whose turn or checks were cut off when the session's scheduler left. */
 export function markInterrupted(tickets: readonly TicketLine[], { turns, checks }: Ledger): TicketLine[] {
   const cut = new Set([...runningTurns(turns.values()), ...checks.values()].map(({ subject }) => subject));
   return tickets.map((ticket) => (cut.has(ticket.ticket_id) ? { ...ticket, interrupted: true } : ticket));
 }
 
-/** The same tickets; those whose review no reviewer has begun say so. */
+/** Marks the tickets whose review no reviewer has begun. */
 export function markUnreviewed(tickets: readonly TicketLine[], { turns }: Ledger): TicketLine[] {
   const offered = [...turns.values()].filter(({ status, seat }) => status === "offered" && seat.type === "participant");
   const waiting = new Set(offered.map(({ subject }) => subject));
@@ -42,7 +42,7 @@ export function reportedTickets(report: JsonObject | undefined): ReadonlyMap<str
   return new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]));
 }
 
-/** The tickets of a view for tables; `resolved` reads references. Only a report says what blocks them. */
+/** The tickets of a view for tables; `resolved` reads references. Only a report says what blocks a ticket. */
 export function ticketLines(
   view: SessionView,
   resolved: (reference: Json) => Json,
@@ -72,7 +72,7 @@ export function ticketLines(
   });
 }
 
-/** What a report says was wrong, if it does not report the work as completed. */
+/** What a report says went wrong, unless it reports the work as completed. */
 function troubleIn(report: number, resolved: (reference: Json) => Json): string | undefined {
   const of = (field: string) => wordsOf(resolved({ ...from(report, field) }));
   return of("/status") === "completed" ? undefined : of("/summary");

@@ -16,17 +16,17 @@ import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
 import { finalReport, reportedTickets, markUnreviewed, ticketLines } from "./tickets.ts";
 
-/** A session as stored, all read at one moment. */
+/** A stored session, all read at one moment. */
 export interface StoredView {
   readonly row: SessionRow;
   readonly presentation: Presentation;
   readonly view: SessionView;
   readonly ledger: Ledger;
   readonly tickets: readonly TicketLine[];
-  /** The final report, once it is closed. */
+  /** The final report, if the session is closed. */
   readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
-  /** The results of a ticket so far, as the final report has them. Read on demand: there may be very many. */
+  /** The results of a ticket so far, as in the final report. Read on demand, because there may be very many. */
   readonly resultsOf: (ticket_id: string) => JsonObject;
 }
 

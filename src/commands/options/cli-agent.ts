@@ -28,7 +28,7 @@ export function cliAgentOf(
   });
 }
 
-/** The prompts of a session that replaces built-in templates; they were checked before. */
+/** The prompts of a session that replace built-in templates; they were checked before. */
 function promptsOf({ prompts = {} }: ResolvedConfiguration): { readonly prompts?: Prompts } {
   const files = Object.entries(prompts).map(([name, text]) => ({ name, file: `prompts/${name}.md`, text }));
   if (files.length === 0) return {};

@@ -8,7 +8,7 @@ import type { InstalledProgram } from "./programs.ts";
 import { roleProblem } from "./reach.ts";
 import { crewFolders, type Found, type RegistryOptions } from "./registry.ts";
 
-/** The first crew of agent programs that are all installed; undefined if there is none. */
+/** The first crew whose agent programs are all installed; undefined if there is none. */
 export async function crewHere(
   { directory, environment }: CommandContext,
   found: Found,
@@ -21,13 +21,13 @@ export async function crewHere(
   return ok(undefined);
 }
 
-/** Whether nothing says who is to plan and to work: no flag and no registry that was found. */
+/** Whether no flag and no registry that was found says who plans and who works. */
 export function namesNobody(options: RegistryOptions, { user, project }: Found): boolean {
   const named = [options.crew, options.roles, options.manager, options.worker, user?.roles, project?.roles];
   return named.every((one) => one === undefined);
 }
 
-/** The failure of a run that finds no agent program. */
+/** The failure for a run that finds no agent program. */
 export function nobodyInstalled(): Failure {
   const installs = DIALECT_PROGRAMS.map((name) => `  ${AGENT_PROGRAMS[name].install}`);
   const names = DIALECT_PROGRAMS.join(", ");

@@ -6,8 +6,8 @@ import type { RunFlags } from "./run-options.ts";
 type GivenOptions = RunFlags & LimitOptions & { readonly release?: readonly string[] };
 
 /**
- * Warns that options which change a session have no effect on a closed one; undefined if none was given. It is no failure: a command that a
- * crash cut short must work when it is repeated.
+ * Warns that options which change a session have no effect on a closed one; undefined if none was given. Not a failure, because a command
+ * that a crash cut short must work when it is repeated.
  */
 export function ignoredWhenClosed({ session_id, state }: SessionRow, options: GivenOptions): string | undefined {
   const { budgetTurns, budgetTokens, budgetUsd, deadline, release } = options;
@@ -22,7 +22,7 @@ export function ignoredWhenClosed({ session_id, state }: SessionRow, options: Gi
   return `${session_id} is closed: ${flags} had no effect.`;
 }
 
-/** Refuses options that only the process which resumes a session can apply, where a message is put to it instead; `usage`. */
+/** Refuses options that only the process that resumes a session can apply, if a message is put to the session instead; `usage`. */
 export function onlyOnResume(
   reader: StoreReader,
   { session_id, parent }: SessionRow,

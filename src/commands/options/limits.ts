@@ -46,7 +46,7 @@ export function readLimits({
   return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
 }
 
-/** Refuses a budget of money that cannot be kept, since a role's program tells no cost and the role has no price. */
+/** Refuses a budget of money that cannot be kept, because a role's program reports no cost and the role has no price. */
 export function unpriced(usd: number | undefined, roles: readonly Role[]): Failure | undefined {
   const role = usd === undefined ? undefined : roles.find((one) => tellsNoCost(one) && one.price === undefined);
   if (!role) return undefined;

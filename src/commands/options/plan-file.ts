@@ -24,7 +24,10 @@ export function unplayable({ plan, source }: LoadedPlan): Failure | undefined {
   return findings.length === 0 ? undefined : findingsFailure(source, findings);
 }
 
-/** Why the bundled worker would fail at a task: no other worker takes it, and none of its steps is a command. Every attempt would fail alike. */
+/**
+ * Why the bundled worker would fail at a task: no other worker takes it, and none of its steps is a command. Every attempt would fail the
+ * same way.
+ */
 export function nothingToRun({ plan, source }: LoadedPlan, roles: readonly Role[]): Failure | undefined {
   const findings = plan.tasks.flatMap((task, index) => {
     const takers = roles.filter((role) => suits(role, workerFor(task)));
@@ -45,10 +48,10 @@ function hasCommand({ instruction, metadata }: Task): boolean {
   );
 }
 
-/** A refusal of a plan by the schedule's rules, as `invalid_plan` that shows the place in the file. */
+/** A refusal of a plan by the schedule's rules, as `invalid_plan` with the location in the file. */
 export function located(refused: Failure, { plan, source }: LoadedPlan): Failure {
   const pointer = typeof refused.details?.pointer === "string" ? refused.details.pointer : "";
-  // The rules refuse a circle for the whole list of tasks; in the file it begins at a task.
+  // The rules refuse a cycle for the whole list of tasks; in the file, point to a task where it begins.
   const circle = pointer === "/tasks" ? circleIn(nodesOf(plan)) : [];
   const first = plan.tasks.findIndex(({ task_id }) => task_id === circle[0]);
   const lines = explain(source.problem({ pointer: first === -1 ? pointer : `/tasks/${first}`, what: refused.message }));

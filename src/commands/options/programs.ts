@@ -14,15 +14,15 @@ import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
 import { programOf } from "./reach.ts";
 
-/** The agent program of a role, as it is on this machine. */
+/** A role's agent program, as installed on this machine. */
 export interface InstalledProgram {
   readonly name: AgentProgramName;
-  /** Undefined if it did not tell its version. */
+  /** Undefined if it did not report its version. */
   readonly version: string | undefined;
   readonly login: Login;
 }
 
-/** How long a program may take to tell its version or its login, in ms. */
+/** Timeout for a program to report its version or its login, in ms. */
 const PATIENCE_MS = 20_000;
 
 /**
@@ -47,7 +47,7 @@ export function programEnvironment(role: Role, environment: CommandContext["envi
   return roleEnvironment(environment, { ...role, pass_env: [...(variablesOf(role) ?? [])] });
 }
 
-/** The agent programs of these roles, by role id. The failure of the first that cannot take a turn. */
+/** The agent programs of these roles, by role id. Fails for the first that cannot take a turn. */
 export async function readyPrograms(
   roles: readonly Role[],
   directory: string,
@@ -83,7 +83,7 @@ export function programProblem(role: Role, { name, version, login }: InstalledPr
   });
 }
 
-/** Whether a version comes before another; both are numbers with dots between them. */
+/** Whether a version is older than another; both are numbers separated by dots. */
 export function isOlder(version: string, other: string): boolean {
   return version.localeCompare(other, "en", { numeric: true }) < 0;
 }
@@ -111,7 +111,7 @@ async function loginOf(
 
 async function ask(file: string, parameters: readonly string[], env: Record<string, string>) {
   const { stdout, exitCode } = await execa(file, parameters, {
-    // Otherwise execa listens to SIGXFSZ, and a file size limit ends this process from then on.
+    // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
     cleanup: false,
     env,
     extendEnv: false,

@@ -4,7 +4,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { SessionRow } from "../../store/store.ts";
 
-/** The file that a role's program is started from, found on the `PATH` of the role's own environment. */
+/** The executable of a role's program, found on the `PATH` of the role's own environment. */
 export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {
   const program = role.cli_command?.[0];
   return program === undefined ? undefined : programFile(program, directory, role.env?.["PATH"] ?? path);

@@ -25,7 +25,7 @@ export interface SettingOptions extends LimitOptions {
   readonly isolation?: string;
 }
 
-/** Adds them, without those that only `run` has. */
+/** Adds the options for settings, without those that only `run` has. */
 export function addSettingOptions(command: Command): void {
   command
     .option("--cwd <directory>", "the workspace (default: the current directory)")
@@ -76,7 +76,7 @@ export async function readyToBegin(
   return ok({ roles: sandboxed.value, settings: settings.value, programs: programs.value });
 }
 
-/** The roles with their defaults and their auth profiles. Failure `configuration` for a profile that is not there. */
+/** Adds defaults and auth profiles to the roles. Failure `configuration` for a missing profile. */
 function completeRoles(roles: readonly Role[], { values, auth_profiles }: Settings): Result<CompleteRole[], Failure> {
   const complete: CompleteRole[] = [];
   for (const given of roles) {
@@ -87,7 +87,7 @@ function completeRoles(roles: readonly Role[], { values, auth_profiles }: Settin
   return ok(complete);
 }
 
-/** The settings that flags give. */
+/** The settings given by flags. */
 export function settingFlags(options: SettingOptions): GivenText[] {
   const given: [name: string, key: GivenText["key"], text: string | undefined][] = [
     ["--cwd", "workspace", options.cwd],

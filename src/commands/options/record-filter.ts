@@ -4,7 +4,7 @@ import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
 import { momentOf, type Span } from "../../ui/player/moment.ts";
 import { oneOf } from "./run-options.ts";
 
-/** The options that say which records are meant. */
+/** The options that select records. */
 export interface FilterOptions {
   readonly ticket?: string;
   readonly type?: string;
@@ -12,10 +12,10 @@ export interface FilterOptions {
   readonly to?: string;
 }
 
-/** A record's number, or a time as it was typed, which depends on the log. */
+/** A record's sequence, or a time as typed, whose meaning depends on the log. */
 export type Bound = number | string;
 
-/** Which records are meant. */
+/** Which records are selected. */
 export interface RecordFilter {
   readonly from: Bound | undefined;
   readonly to: Bound | undefined;
@@ -23,7 +23,7 @@ export interface RecordFilter {
   readonly type: string | undefined;
 }
 
-/** The same for one log: sequences, and instants in ms since 1970. */
+/** The same for one log, as sequences and instants in ms since 1970. */
 export interface Range {
   readonly first: number;
   readonly last: number;
@@ -31,7 +31,7 @@ export interface Range {
   readonly to_ms: number;
 }
 
-/** Reads them. A failure is `usage`. */
+/** Parses the options. A failure is `usage`. */
 export function readFilter({ from, to, ticket, type }: FilterOptions): Result<RecordFilter, Failure> {
   const begin = readBound("--from", from);
   if (!begin.ok) return begin;
@@ -44,7 +44,7 @@ export function readFilter({ from, to, ticket, type }: FilterOptions): Result<Re
   return ok({ from: begin.value, to: end.value, ticket, type });
 }
 
-/** Reads a record's number or a time. */
+/** Parses a record's sequence or a time. */
 export function readBound(flag: string, text: string | undefined): Result<Bound | undefined, Failure> {
   if (text === undefined) return ok(undefined);
   if (/^[1-9]\d{0,14}$/.test(text)) return ok(Number(text));
@@ -56,7 +56,7 @@ export function readBound(flag: string, text: string | undefined): Result<Bound 
   );
 }
 
-/** What the filter's bounds mean in a log. */
+/** Resolves the filter's bounds for a log. */
 export function rangeOf({ from, to }: Pick<RecordFilter, "from" | "to">, span: Span): Range {
   const instant = (bound: Bound | undefined) => (typeof bound === "string" ? momentOf(bound, span) : undefined);
   return {

@@ -33,7 +33,6 @@ export interface RegistryOptions {
   readonly promptsFrom?: string;
 }
 
-/** Adds the options for roles and settings. */
 export function addRegistryOptions(command: Command): void {
   command
     .option(
@@ -51,7 +50,7 @@ export function addRegistryOptions(command: Command): void {
     .option("--prompts-from <folder>", "prompt templates that replace built-in ones");
 }
 
-/** Configuration that was found, not named, and may be used. */
+/** Configuration that was found rather than named, and may be used. */
 export interface Found {
   readonly user: FoundConfiguration | undefined;
   readonly project: FoundConfiguration | undefined;
@@ -61,8 +60,8 @@ export interface Found {
 const EMBEDDED_CREW = "embedded";
 
 /**
- * The configuration of the user and of the project. A project's configuration that can run commands fails with `trust`, unless its files are
- * named with flags, which trusts them. What flags replace is left out.
+ * Finds the configuration of the user and of the project. A project's configuration that can run commands fails with `trust`, unless flags
+ * name its files, which trusts them. What flags replace is left out.
  */
 export function findConfiguration(
   context: CommandContext,
@@ -129,7 +128,7 @@ export function promptFiles({ promptsFrom }: RegistryOptions, { user, project }:
   return made.ok ? files : err(problemsFailure(made.error));
 }
 
-/** The flags that name the files of a configuration folder which other flags do not replace. */
+/** The flags that name the files of a configuration folder, without files that other flags replace. */
 function flagsFor({ settings, roles, crews, prompts }: FoundConfiguration, options: RegistryOptions): string[] {
   const isReplaced = options.roles !== undefined || options.crew !== undefined;
   const registry = roles ?? (isDirectory(crews) ? join(crews, "FILE") : undefined);
@@ -173,7 +172,7 @@ export function crewFolders({ user, project }: Found): string[] {
   return [user?.crews, project?.crews].filter((folder) => folder !== undefined);
 }
 
-/** What `--pass-env` adds to the roles of `--manager` and `--worker`. Failure `usage`. */
+/** The variables that `--pass-env` adds to the roles of `--manager` and `--worker`. Failure `usage`. */
 function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pick<Role, "pass_env">, Failure> {
   if (passEnv === undefined) return ok({});
   const wrong = passEnv.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
@@ -190,7 +189,7 @@ function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pi
   return ok({ pass_env: [...new Set(passEnv)] });
 }
 
-/** When a manager that is not the first gets a turn; undefined for other roles. */
+/** When a manager other than the first gets a turn; undefined for other roles. */
 export function whenAsked({ role_id, type }: Role, roles: readonly Role[]): string | undefined {
   const managers = roles.filter((role) => role.type === "manager").map((role) => role.role_id);
   const before = managers.slice(0, managers.indexOf(role_id));

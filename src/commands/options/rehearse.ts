@@ -8,7 +8,7 @@ import type { Role } from "../../protocol/roles.ts";
 import { instant } from "../../protocol/timestamp.ts";
 import { DISCUSSIONS, loadMode } from "../lookup/modes.ts";
 
-/** Why a mode's rules would refuse the first facts of a session, which are decided in memory; undefined if they accept them. */
+/** Why a mode's rules would refuse the first facts of a session, decided in memory; undefined if they accept them. */
 export function rehearse(
   mode: Mode<unknown>,
   opened: JsonObject,
@@ -27,14 +27,14 @@ export function rehearse(
   return undefined;
 }
 
-/** Why no session could discuss proposals with these settings: `configuration`; undefined if one could, or none is to. */
+/** Why no session could discuss proposals with these settings: `configuration`; undefined if one could, or if none is wanted. */
 export async function discussionProblem(
   { values: { discussion, ...config }, origins }: Settings,
   roles: readonly Role[],
 ): Promise<Failure | undefined> {
   if (!discussion) return undefined;
   const { mode, input = {}, budget } = discussion;
-  // An object has the origin of its first value; a missing key has that of the mode, which is required.
+  // An object has the origin of its first value; a missing key has that of the required key `mode`.
   const at = (key: string) => {
     const found = [...origins].find(([one]) => `${one}.`.startsWith(`discussion.${key}.`));
     return (found?.[1] ?? origins.get("discussion.mode"))?.where;

@@ -3,7 +3,7 @@ import { err, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
-/** The requirement of a new session, from the command line or `--file`; either may be `-`, standard input. Failures as `readRequirement`. */
+/** The requirement of a new session, from the command line or `--file`; either may be `-`, stdin. Failures as `readRequirement`. */
 export async function typedRequirement(
   terminal: Terminal,
   { words, file }: { readonly words: string | undefined; readonly file: string | undefined },
@@ -21,7 +21,7 @@ export async function typedRequirement(
   return readRequirement(file === undefined ? { words: words ?? "" } : { file }, asked);
 }
 
-/** Standard input up to its end, or a little more than `most` bytes of it; prompts for it at a terminal. */
+/** Stdin up to its end, or a little more than `most` bytes of it; prompts for it at a terminal. */
 export async function standardInput(
   { input, err: messages }: Terminal,
   noun: string,

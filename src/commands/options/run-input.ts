@@ -35,12 +35,12 @@ export interface Playbook {
   readonly text: string;
 }
 
-/** Everything of a new session but its id, checked; nothing has been created for it yet. */
+/** Everything about a new session except its id, checked; nothing has been created for it yet. */
 export interface RunInput {
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** Copied into the session's folder. */
   readonly playbook: Playbook | undefined;
-  /** The bundled worker does all the work, although its crew was not named. */
+  /** Whether the bundled worker does all the work although its crew was not named. */
   readonly bundled_worker: boolean;
   /** The settings that nobody gave and that depend on the terminal. */
   readonly by_terminal: readonly (typeof BY_TERMINAL)[number][];
@@ -48,7 +48,7 @@ export interface RunInput {
 
 const BY_TERMINAL = ["plan_approval", "confirm"] as const;
 
-/** Reads and checks all that a run is given. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
+/** Reads and checks the input of a run. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
 export async function readRunInput(
   context: CommandContext,
   words: string | undefined,
@@ -77,13 +77,13 @@ export async function readRunInput(
   const { crew: name } = chosen.value;
   if (name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
   const input = inputOf(requirement.value, settings, crew, plan.value, options);
-  // Any other agent may ask questions of its own.
+  // Other agents may ask questions of their own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
   const unfit = input.ok && questions ? unfitAnswers(answers, questions) : undefined;
   return unfit ? err(unfit) : input;
 }
 
-/** The crew of a run that names nobody to plan, for the user at this terminal: the first whose programs are installed. */
+/** The crew of a run that names no planner, for the person at this terminal: the first whose programs are installed. */
 async function crewFor(
   context: CommandContext,
   options: RunInputOptions,

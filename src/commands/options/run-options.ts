@@ -8,14 +8,14 @@ import { unfitFor } from "../../ui/tui/fit.ts";
 import type { CommandContext } from "../context/command.ts";
 import { collect } from "../context/command.ts";
 
-/** What becomes of a question when no person is there: it waits, its default is taken, or the manager decides. */
+/** What happens to a question when nobody is there: it waits, its default is taken, or the manager decides. */
 type Unanswered = "stop" | "default" | "manager";
 
-/** What a person said before the session asks. */
+/** What a person says before the session asks. */
 export interface GivenMessage {
   readonly answers: readonly GivenAnswer[];
   readonly unanswered: Unanswered;
-  /** Every plan is approved. */
+  /** Whether every plan is approved. */
   readonly approve_plans: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface RunOptions extends GivenMessage {
   readonly reporter: ReporterName;
   /** Whether the person at this terminal is asked. */
   readonly ask: boolean;
-  /** Stop as soon as there is a plan. */
+  /** Whether to stop as soon as there is a plan. */
   readonly plan_only: boolean;
   /** Where its scheduler runs. */
   readonly scheduler: SchedulerPlace;
@@ -37,7 +37,7 @@ export function isForPeople(reporter: ReporterName): boolean {
   return reporter !== "json" && reporter !== "silent";
 }
 
-/** In this process; or in its own process, which outlives this one, with this terminal `attached` or `detached` at once. */
+/** In this process; or in its own process, which outlives this one, with this terminal `attached`, or `detached` at once. */
 export type SchedulerPlace = "here" | "attached" | "detached";
 
 /** The options of every command that shows a running session. */
@@ -61,7 +61,7 @@ export interface RunFlags extends ReporterOptions {
 export const REPORTERS = ["tui", "plain", "github", "json", "silent"] as const satisfies readonly ReporterName[];
 export const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
-/** Adds them; `no_input` says what `--no-input` means to the command. */
+/** Adds the reporter options; `no_input` says what `--no-input` means for the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
   command
     .option(
@@ -85,7 +85,7 @@ export function addRunOptions(command: Command): void {
     .option("--foreground", "run it in this process, which ends with the terminal");
 }
 
-/** Reads them. Failures: `usage`, and `configuration` for a wrong answers file. */
+/** Parses the run options. Failures: `usage`, and `configuration` for an invalid answers file. */
 export async function readRunOptions(
   { terminal, environment }: CommandContext,
   options: RunFlags,
@@ -121,7 +121,7 @@ export async function readRunOptions(
   });
 }
 
-/** The reporter that the command line names, else the one of `BOSUN_REPORTER`; undefined for the usual one. */
+/** The reporter that the command line names, else `BOSUN_REPORTER`; undefined for the default one. */
 function namedReporter(
   { reporter, json }: ReporterOptions,
   { BOSUN_REPORTER = "" }: CommandContext["environment"],
@@ -131,7 +131,7 @@ function namedReporter(
   return BOSUN_REPORTER === "" ? ok(undefined) : oneOf("BOSUN_REPORTER", BOSUN_REPORTER, REPORTERS);
 }
 
-/** The reporter that this terminal can show. The dashboard is the usual one for a person, and says why it is not there if it was named. */
+/** The reporter that this terminal can show. The dashboard is the default for a person. If it was named but cannot be shown, says why. */
 function shownBy(
   terminal: Terminal,
   environment: CommandContext["environment"],

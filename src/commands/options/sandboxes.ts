@@ -19,7 +19,7 @@ export async function withSandboxes<R extends Role>(
   return ok(sandboxed);
 }
 
-/** A role's sandbox: the one its registry requires, else the default, or what this machine supports of it. */
+/** The sandbox of a role: the one its registry requires, else the default as far as this machine supports it. */
 export async function sandboxOf(role: Role, path: string | undefined): Promise<Sandbox> {
   const level = role.sandbox ?? defaultSandbox(role);
   if (level === "none" || role.sandbox !== undefined) return level;

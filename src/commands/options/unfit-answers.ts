@@ -5,12 +5,12 @@ import { didYouMean, nearest } from "../../lib/nearest.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
 
-/** The playbook manager asks its questions as `c1`, and once more those whose answer it cannot use. */
+/** The playbook manager asks its questions as `c1`, and asks those again whose answer it cannot use. */
 const SCOPE = /^c\d+\./;
 
 /**
- * Why answers given beforehand answer none of these questions, which are all that will be asked: `usage` for `--answer`, `configuration` with
- * the place for `--answers`. Undefined if each fits one.
+ * Why answers given beforehand match none of these questions, which are all that will be asked: `usage` for `--answer`, `configuration` with
+ * the location for `--answers`. Undefined if each matches one.
  */
 export function unfitAnswers(answers: readonly GivenAnswer[], questions: readonly Question[]): Failure | undefined {
   const unfit = answers.flatMap((answer) => {

@@ -11,17 +11,17 @@ export interface AgentTurn {
   readonly attempt: number | undefined;
 }
 
-/** How much is shown: the last lines (within so many bytes) of the newest files. */
+/** Maximum of what is shown: the last lines, within this many bytes, of the newest files. */
 const LINES_SHOWN = 20;
 const BYTES_READ = 64 * 1024;
 const FILES_SHOWN = 10;
 
-/** Longer lines are cut, in columns. */
+/** Maximum width of a line, in columns. */
 const WIDEST_LINE = 1_000;
 
 const NAME = /^(.+)\.(\d+)\.(stdout|stderr)\.log$/;
 
-/** Shows what the agents of these turns printed, the newest last: the files and, with `ends`, their last lines. */
+/** Shows what the agents of these turns printed, newest last: the files and, with `ends`, their last lines. */
 export function showAgentOutput(out: Output, folder: string, turns: Iterable<AgentTurn>, ends: boolean): void {
   const files = filesOf(folder, turns);
   if (files.length === 0) return;
@@ -64,7 +64,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The last lines of a file, safe for a terminal. A file that cannot be read is no failure. */
+/** The last lines of a file, safe for a terminal. An unreadable file is not a failure. */
 function endOf(path: string): string[] {
   try {
     const file = openSync(path, "r");

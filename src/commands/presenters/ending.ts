@@ -34,7 +34,7 @@ export interface SessionSnapshot {
   readonly tickets: readonly TicketLine[];
   readonly ledger: Ledger;
   readonly waiting: readonly Waiting[];
-  /** Messages that came too late before it closed. */
+  /** Messages that came too late to be taken before it closed. */
   readonly unheard: readonly KeptMessage[];
   /** What its open child sessions wait for. */
   readonly children: readonly ChildWaiting[];
@@ -45,13 +45,13 @@ export interface SessionSnapshot {
 /** How the command ends. */
 export interface End {
   readonly end: Result<SessionEnd, Failure>;
-  /** The exit code of the process that ran it, if that is another one and known. */
+  /** The exit code of the process that ran the session, if that is another process and the code is known. */
   readonly exited?: number | undefined;
-  /** How long this command ran it. */
+  /** How long this command ran it, in ms. */
   readonly elapsed_ms?: number | undefined;
 }
 
-/** The current state of a session of this process, without its children. */
+/** The current state of a session in this process, without its children. */
 export function snapshotOf(store: StoreReader, session: ReadableSession): SessionSnapshot {
   const { session_id, presentation, ledger } = session;
   const view = session.view();
@@ -75,7 +75,7 @@ export function snapshotOf(store: StoreReader, session: ReadableSession): Sessio
   };
 }
 
-/** The same with what its children wait for. Throws a `StorageError`. */
+/** Adds what the session's children wait for. Throws a `StorageError`. */
 export async function withChildren(store: StoreReader, snapshot: SessionSnapshot): Promise<SessionSnapshot> {
   if (snapshot.ledger.figures.closed) return snapshot;
   return { ...snapshot, children: await waitingChildren(store, snapshot.session_id) };
@@ -100,7 +100,7 @@ export async function storedSnapshot(
   return ok(await withChildren(store, snapshot));
 }
 
-/** How a command leaves a session, for the reporter. */
+/** Builds the ending that the reporter shows. */
 export function buildEnding(
   home: string,
   { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children, report }: SessionSnapshot,
@@ -127,7 +127,7 @@ export function buildEnding(
     waiting,
     unheard: lateMessages(session_id, late, tickets),
     children,
-    // The report of an earlier end is out of date in a reopened session.
+    // In a reopened session, the report of an earlier end is out of date.
     report: report !== undefined && existsSync(file) ? file : undefined,
     kept: keptFiles(report, home),
     log: paths.log,

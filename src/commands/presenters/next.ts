@@ -6,7 +6,7 @@ import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting }
 import type { TicketLine } from "../../ui/reporter.ts";
 import type { KeptMessage } from "../interaction/kept.ts";
 
-/** What the next commands of a session depend on. */
+/** What determines the next commands of a session. */
 export interface Left {
   readonly presentation: Presentation;
   readonly exit_code: number;
@@ -17,7 +17,7 @@ export interface Left {
   readonly report: JsonObject | undefined;
 }
 
-/** How many answers are listed; `bosun inbox` has the rest. */
+/** Maximum number of answers listed; `bosun inbox` has the rest. */
 const ANSWERS_SHOWN = 5;
 
 /** The commands to type next, the most useful first. */
@@ -50,7 +50,7 @@ export function nextSteps(
   return [...answersTo(session_id, waiting), ...ofChildren, ...(released.length > 0 ? released : [resume]), ...why];
 }
 
-/** The same for a session that is only shown, beside its questions. `held`: a process runs it. */
+/** The same for a session that is only shown, beside its questions. `held` says whether a process runs it. */
 export function nextFor(
   session_id: string,
   held: boolean,
@@ -70,7 +70,7 @@ export function nextFor(
   });
 }
 
-/** Messages that came too late, with the command that does now what was meant: only a retry reopens a session. */
+/** Messages that came too late, with the command that now has the intended effect: only a retry reopens a session. */
 export function lateMessages(
   session_id: string,
   words: readonly KeptMessage[],

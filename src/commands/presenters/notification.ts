@@ -11,7 +11,7 @@ import { buildEnding, snapshotOf } from "./ending.ts";
 import { answersTo } from "./next.ts";
 
 /**
- * The input of the `notify` program, one line of JSON: what the reporters would show, and the next commands, as `program` is called. Undefined
+ * The input of the `notify` program, one line of JSON: what the reporters would show, and the next commands, which call `program`. Undefined
  * if the questions are answered by now.
  */
 export function notificationFor(
@@ -41,7 +41,7 @@ function aboutQuestions(program: string, store: StoreReader, session_id: string,
   return { message, questions, next: answersTo(session_id, questions) };
 }
 
-/** What is needed, and the command that gives it: a notification may be all that a person sees. */
+/** What is needed, and the command that provides it, because a notification may be all that a person sees. */
 function needLines(program: string, session_id: string, waiting: Waiting): string[] {
   const [sentence, ...details] = linesFor(waiting, { program });
   const command = localize({ program }, commandFor(session_id, waiting));

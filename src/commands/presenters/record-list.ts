@@ -19,17 +19,17 @@ import { ticketsIn } from "../lookup/state.ts";
 import { rangeOf, type Range, type RecordFilter } from "../options/record-filter.ts";
 import { NO_RECORDS } from "./verify.ts";
 
-/** How often a followed session is checked for new records, in ms; a check costs one pragma. */
+/** How often a followed session is polled for new records, in ms; a poll costs one pragma. */
 const LOOK_EVERY_MS = 100;
 
 /** How the records are listed. */
 export interface ListOptions {
   readonly json: boolean;
-  /** Go on with new records until the session stops. */
+  /** Whether to continue with new records until the session stops. */
   readonly follow: boolean;
 }
 
-/** Lists the records of a log that the filter lets through. */
+/** Lists the records of a log that match the filter. */
 export async function listRecords(
   context: CommandContext,
   source: LogSource,
@@ -65,7 +65,7 @@ class RecordList {
   readonly #filter: RecordFilter;
   readonly #range: Range;
   readonly #json: boolean;
-  /** The instant of the last record that could be read, in ms since 1970. */
+  /** When the last readable record was received, in ms since 1970. */
   #at = Number.NEGATIVE_INFINITY;
   read = 0;
   shown = 0;
@@ -79,12 +79,12 @@ class RecordList {
     this.#json = json;
   }
 
-  /** Whether no later record can be meant. */
+  /** Whether no later record can match. */
   isOver(sequence: number): boolean {
     return sequence >= this.#range.last || this.#at > this.#range.to_ms;
   }
 
-  /** Shows these records of the log, as far as they are meant. */
+  /** Shows those of these records that match. */
   show(files: readonly RecordFile[], all: Listing): void {
     const { first, last } = this.#range;
     const { type } = this.#filter;
@@ -148,7 +148,7 @@ async function followOn(
   }
 }
 
-/** The files of a session's later records. Its owner commits a record before it publishes it. */
+/** The files of a session's later records. The owner commits a record before it publishes it. */
 function publishedAfter(
   store: StoreReader,
   session_id: string,
@@ -173,7 +173,7 @@ function recordIn(bytes: Buffer | null): LogRecord | null {
   return bytes === null ? null : parseRecord(bytes.toString("utf8"));
 }
 
-/** Why a ticket is unknown: every record can be read, and none is about it. */
+/** The failure for an unknown ticket: every record can be read, and none is about it. */
 function unknownTicket(source: LogSource, listing: Listing, ticket: string): Failure | undefined {
   const known = new Set<string>();
   for (const { bytes } of readFolder(source.folder, listing)) {
@@ -206,7 +206,7 @@ function lineOf(sequence: number, { source, target, payload_type, record }: LogR
     .trimEnd();
 }
 
-/** Made safe, with the spaces that align columns. */
+/** Sanitises text, but keeps the padding that aligns columns. */
 function safePadded(text: string): string {
   const safe = safeLine(text);
   return safe + " ".repeat(Math.max(0, text.length - safe.length));

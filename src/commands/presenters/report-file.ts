@@ -12,10 +12,10 @@ import {
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 
-/** The first bytes of a file, in which a report has its mark. */
+/** Length of the beginning of a file in which a report has its mark, in bytes. */
 const BEGINNING = 1_024;
 
-/** Whether a report may be written to a path: nothing is there, or an earlier report, or the user insists. */
+/** Whether a report may be written to a path: nothing or an earlier report is there, or the user forces it. */
 export function mayWrite(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
   return attempt(path, () => checked(path, marks, force));
 }
@@ -34,10 +34,10 @@ function checked(path: string, marks: readonly string[], force: boolean): Result
   );
 }
 
-/** Writes a file whole or not at all. Fails with `storage`, `storage_full`. */
+/** Writes a file completely or not at all. Fails with `storage`, `storage_full`. */
 export function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure> {
   return attempt(path, () => {
-    // A link stays, and what it leads to is replaced.
+    // A symbolic link stays, and its target is replaced.
     const target = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
     const partial = `${target}.${process.pid}.tmp`;
     const file = openSync(partial, "wx");
@@ -53,7 +53,7 @@ export function writeWhole(path: string, parts: Iterable<string>): Result<void, 
   });
 }
 
-/** Does work on a report's file. A system error becomes a failure. */
+/** Runs work on a report's file. A system error becomes a failure. */
 function attempt(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
   try {
     return work();

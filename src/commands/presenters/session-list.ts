@@ -11,20 +11,20 @@ import { tellNext } from "../../ui/words.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { standing } from "./session.ts";
 
-/** A session of the list, and its owner or why it cannot be read: one broken lock must not hide all sessions. */
+/** A session in the list, and its owner or why it cannot be read: one broken lock must not hide all sessions. */
 export interface ListedSession {
   readonly row: SessionRow;
   readonly owner?: Holder | undefined;
   readonly trouble?: Failure;
 }
 
-/** All sessions, newest first. The owner of a closed one takes time to read, and is left out unless `all` are needed. */
+/** All sessions, newest first. Reading the owner of a closed one takes time, so it is left out unless `all` is set. */
 export function sessionList(store: StoreReader, all: boolean): ListedSession[] {
   const begun = store.sessions({ parent: null }).filter(isBegun);
   return begun.map((row) => (all || row.state !== "closed" ? withHolder(store, row) : { row }));
 }
 
-/** The owner is read first: what it wrote before it left is in the row. */
+/** Reads the owner first, so that what it wrote before it left is in the row. */
 function withHolder(store: StoreReader, row: SessionRow): ListedSession {
   const found = holderOf(store, row);
   const now = store.session(row.session_id);

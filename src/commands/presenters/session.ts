@@ -24,7 +24,7 @@ export interface SeenSession extends StoredView {
   readonly owner: Holder | undefined;
 }
 
-/** The parts of its status, the most important first. */
+/** The parts of the status, most important first. */
 const IMPORTANCE = [
   "headline",
   "needs",
@@ -51,7 +51,7 @@ export function showSession(
   for (const line of wholeScreen(sessionParts(out, store, seen, now))) out.line(line);
 }
 
-/** The same as parts, for a terminal that may be too low for all of them. */
+/** The same as parts, for a terminal that may be too short for all of them. */
 export function sessionParts(
   out: Output,
   store: StoreReader,
@@ -109,7 +109,7 @@ function showAbout(out: Output, { requirement, workspace }: SessionRow): void {
   out.line(out.style("dim", `in ${safeLine(workspace)}`));
 }
 
-/** What the agents of the first running turns said last. */
+/** Shows the latest progress of the first running turns. */
 function showProgress(out: Output, turns: readonly RunningTurn[]): void {
   for (const { subject, role_id, progress } of turns.slice(0, MAX_NAMED))
     if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));
@@ -152,7 +152,7 @@ function writeAll(out: Output, lines: readonly string[]): void {
   for (const line of lines) out.line(line);
 }
 
-/** A line, broken between words where the terminal is narrow. */
+/** Writes a line, wrapped between words if the terminal is narrow. */
 function say(out: Output, text: string, style?: Style): void {
   for (const line of hanging(text, out.width, 2)) out.line(style === undefined ? line : out.style(style, line));
 }

@@ -40,7 +40,7 @@ export async function verify(
   return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
 }
 
-/** What a log proves, and the kept files and the report beside it. */
+/** The result of proving a log, the kept files and the report beside it. */
 export async function proofOf(source: LogSource): Promise<Result<Proof, Failure>> {
   const { folder, row, last } = source;
   const head =
@@ -67,7 +67,7 @@ function problemsBeside(source: LogSource): readonly Problem[] {
   const { home, row, isHeld } = source;
   if (home === undefined || row === undefined) return [];
   const paths = sessionPaths(home, row.session_id);
-  // The owner writes the reports a moment after the last record, also when a reopened session closes again.
+  // The owner writes the reports shortly after the last record, also when a reopened session closes again.
   const reports = isHeld || row.state !== "closed" ? [] : [...reportProblems(paths, source), ...missingReports(paths)];
   return [...artifactProblems(paths), ...reports];
 }
@@ -78,7 +78,7 @@ function missingReports({ folder }: SessionPaths): Problem[] {
     .map((file) => ({ sequence: null, what: `The report ${file} is missing.`, fault: "report" }));
 }
 
-/** The report file must be the one in the log: people pass the file on. */
+/** The report file must equal the one in the log, because people pass the file on. */
 function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   const file = join(paths.folder, "final_report.json");
   if (isNowhere(file)) return [];
@@ -98,7 +98,7 @@ function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   return headProblems(folder, listing.value, parsed.log);
 }
 
-/** A file in a folder without permission may exist. */
+/** Whether there is no such file. One in a folder without permission may exist. */
 function isNowhere(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) === undefined;
@@ -107,7 +107,7 @@ function isNowhere(file: string): boolean {
   }
 }
 
-/** The report has the hash of the record before it, which proves the end of the log without the database. */
+/** The report contains the hash of the record before it, which proves the end of the log without the database. */
 function headProblems(
   folder: string,
   listing: Listing,
@@ -167,7 +167,7 @@ function show(out: Output, source: LogSource, proof: Proof): void {
 /** For a folder that is not a log. */
 export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
 
-/** The marks of `doctor`. */
+/** The same marks as in `doctor`. */
 const MARK = { ok: ["ok", "green"], unknown: ["--", "yellow"], failed: ["!!", "red"] } as const;
 
 const FOLDER_ALONE =

@@ -20,7 +20,7 @@ export async function waitingChildren(reader: StoreReader, parent: string): Prom
   return all;
 }
 
-/** Shows once what each child session waits for. It is answered by a command: a prompt belongs to one session. */
+/** Shows once what each child session waits for. A command answers it, because a prompt belongs to one session. */
 export class ChildrenWatch {
   readonly #reader: StoreReader;
   readonly #session_id: string;

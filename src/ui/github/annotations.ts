@@ -5,12 +5,12 @@ import { commandFor, sentenceFor, type Waiting } from "../waiting.ts";
 import { localize } from "../words.ts";
 import { annotation } from "./workflow-command.ts";
 
-/** GitHub shows so many annotations of a level in a step. */
+/** Maximum number of annotations of a level that GitHub shows for a step. */
 const MAX_ANNOTATIONS = 10;
 
 type Naming = Pick<Output, "program" | "anywhere">;
 
-/** The annotations of a session that is left: what ended it, its tickets in error, and what waits for a person. */
+/** The annotations for how a session was left: what ended it, its tickets in error, and what waits for a person. */
 export function annotationsFor(naming: Naming, ending: Ending): string[] {
   const { session_id, presentation, tickets, waiting, children, failure, message, outcome } = ending;
   const failed = tickets.filter(({ status }) => status === "error");

@@ -8,7 +8,7 @@ const LABEL_WIDTH = 40;
 
 const COLOURS: Readonly<Record<string, string>> = { done: "#2da44e", error: "#cf222e", blocked: "#9a6700" };
 
-/** The tickets and their dependencies as Mermaid text, which GitHub draws. Empty if nothing depends on anything, or too much does. */
+/** The tickets and their dependencies as Mermaid text, which GitHub renders. Empty without dependencies, or with too many tickets. */
 export function mermaidLines(tickets: readonly TicketLine[]): string[] {
   const nodes = new Map(tickets.map(({ ticket_id }, index) => [ticket_id, `t${index}`]));
   const edges = tickets.flatMap(({ ticket_id, dependencies = [] }) =>
@@ -27,7 +27,7 @@ export function mermaidLines(tickets: readonly TicketLine[]): string[] {
   ];
 }
 
-/** A text that Mermaid shows as it is: everything but letters, digits and harmless punctuation is written as a character number. */
+/** Escapes text for Mermaid: everything but letters, digits and harmless punctuation becomes a character code. */
 function label(text: string): string {
   return clipped(text, LABEL_WIDTH).replace(/[^\p{L}\p{N}\p{M} ._-]/gu, (character) => `#${character.codePointAt(0)};`);
 }

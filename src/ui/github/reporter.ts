@@ -8,7 +8,7 @@ import { summaryMarkdown } from "./summary.ts";
 import { annotation, beginGroup, END_GROUP } from "./workflow-command.ts";
 
 /**
- * The plain reporter for the log of a GitHub job: what happens is a group, what needs a person is an annotation, and the end goes to
+ * The plain reporter for the log of a GitHub job: events are in a group, what needs a person is an annotation, and the ending is appended to
  * `summary`, the file of the step's summary, if there is one. No other text becomes a workflow command.
  */
 export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary: string | undefined): Reporter {
@@ -55,7 +55,7 @@ export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary:
   };
 }
 
-/** The same output, on which no line becomes a workflow command. */
+/** The same output, without workflow commands in its lines. */
 function inertOutput(output: Output): Output {
   return {
     ...output,

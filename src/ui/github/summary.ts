@@ -8,7 +8,7 @@ import { counted, localize } from "../words.ts";
 import { mermaidLines } from "./graph.ts";
 import { markdownCode, markdownText } from "./markdown.ts";
 
-/** More rows make the summary of a job too long for GitHub. */
+/** With more rows, the summary of a job is too long for GitHub. */
 const MAX_TICKETS = 200;
 
 const TEXT_WIDTH = 400;
@@ -17,7 +17,7 @@ const NAME_WIDTH = 60;
 
 const ICONS: Readonly<Record<string, string>> = { done: "✅", error: "❌", blocked: "⛔", pending: "⏳" };
 
-/** How a session was left, as Markdown for the summary of a GitHub job. It ends with a line break. */
+/** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
 export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
   const { session_id, message, failure, tickets, waiting, children, next, report, log } = ending;
   const needs = [

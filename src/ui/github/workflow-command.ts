@@ -1,14 +1,14 @@
 import { safeText } from "../display.ts";
 
-/** How grave an annotation is. */
+/** The severity of an annotation. */
 export type Level = "error" | "warning" | "notice";
 
-/** A line that has GitHub show a note beside the job: `::error title=…::…`. Both texts may be foreign. */
+/** A line that makes GitHub show an annotation: `::error title=…::…`. Both texts may be untrusted. */
 export function annotation(level: Level, title: string, text: string): string {
   return `::${level} title=${escapedProperty(title)}::${escapedData(text)}`;
 }
 
-/** A line that begins a collapsible part of the log. */
+/** A line that begins a collapsible group in the log. */
 export function beginGroup(title: string): string {
   return `::group::${escapedData(title)}`;
 }

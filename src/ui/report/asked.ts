@@ -3,7 +3,7 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { AskModel, SessionModel } from "../model/model.ts";
 import { allWords, wordsOf } from "../words.ts";
 
-/** What a person was asked, and what was answered; or what a person told the session without being asked. */
+/** Something a person was asked, with the answer; or a command that a person sent without being asked. */
 export interface Asked {
   readonly sequence: number;
   readonly at: string;
@@ -23,13 +23,13 @@ export interface Answered {
   readonly text: string;
 }
 
-/** Pairs what was asked with its answers. Reviews by a person are not among them: they stand with the other reviews. */
+/** Pairs what was asked with the answers. Reviews by a person are not included: they are listed with the other reviews. */
 export class AskedAndAnswered {
   readonly all: Asked[] = [];
-  /** What has no answer yet: by the id of the ask, and for questions by that and their own. */
+  /** What has no answer yet, by ask id; questions by ask id and question id. */
   readonly #open = new Map<string, Asked>();
 
-  /** To be called after the record is applied to the model. */
+  /** Call after the record is applied to the model. */
   add({ asks }: SessionModel, sequence: number, whole: UnsealedRecord): void {
     const { payload_type, payload } = whole;
     switch (payload_type) {
@@ -76,7 +76,7 @@ export class AskedAndAnswered {
     this.#open.set(id, asked);
   }
 
-  /** An answer may name a question without its ask, and an approval nothing at all: then the latest is meant. */
+  /** An answer may name a question without its ask, and an approval may name nothing: then the latest open one is meant. */
   #answer(sequence: number, whole: UnsealedRecord, id: string, text: string): void {
     const ids = [...this.#open.keys()];
     const meant = this.#open.has(id)

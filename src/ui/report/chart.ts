@@ -4,7 +4,7 @@ import { durationOf, ticketsOf } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import type { TurnSpan } from "./turn-spans.ts";
 
-/** The columns of the names, and the most and the fewest columns of the bars. */
+/** Width of the names, and maximum and minimum width of the bars, in columns. */
 const NAMES = 18;
 const WIDEST = 80;
 const NARROWEST = 20;
@@ -14,7 +14,7 @@ const MANAGE = "░";
 const FAILED = "×";
 const LEGEND = `${WORK} works, ${MANAGE} the manager, ${FAILED} failed or cut off`;
 
-/** The turns about each ticket over time, a line for each, under an axis. Empty where it does not fit. */
+/** The turns about each ticket over time, one line per ticket, under an axis. Empty if it does not fit. */
 export function chartLines(report: SessionReport, width: number): string[] {
   const { session, turns, from, to } = report;
   const columns = Math.min(WIDEST, width - NAMES - 2);

@@ -4,7 +4,7 @@ import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import { wordsOf } from "../words.ts";
 
-/** A record as a line of a list, with its payload. */
+/** A record as a row of a list, with its payload. */
 export interface Envelope {
   readonly sequence: number;
   readonly at: string;
@@ -13,28 +13,28 @@ export interface Envelope {
   readonly payload_type: string;
   readonly ticket_id: string | undefined;
   readonly disposition: string;
-  /** What it says and moves, in a line. */
+  /** What it says and which tickets it moves, on one line. */
   readonly line: string;
   /** JSON, or its beginning with a note. */
   readonly payload: string;
 }
 
-/** A text in a payload is cut to so many characters where the payload is too long as a whole. */
+/** Maximum length of a text in a payload that is too long as a whole, in characters. */
 const LONGEST_TEXT = 400;
 
 const LONGEST_LINE = 160;
 
-/** A payload is cut to so many characters, and where there are very many to fewer: all together have about so many. */
+/** Maximum length of a payload, in characters. It shrinks with the number of records, so that all payloads together stay near `ALL_PAYLOADS`. */
 const LONGEST_PAYLOAD = 8_000;
 const SHORTEST_PAYLOAD = 200;
 const ALL_PAYLOADS = 6_000_000;
 
-/** How many characters of a payload are kept in a session with so many records. */
+/** Maximum length of a payload in a session with this number of records, in characters. */
 export function payloadLength(records: number): number {
   return Math.max(SHORTEST_PAYLOAD, Math.min(LONGEST_PAYLOAD, Math.floor(ALL_PAYLOADS / Math.max(1, records))));
 }
 
-/** Makes the envelopes of a session, from its records in their order. */
+/** Builds the envelopes of a session from its records, in order. */
 export class EnvelopeLines {
   readonly all: Envelope[] = [];
   readonly #formatter = new RecordFormatter();
@@ -71,7 +71,7 @@ export class EnvelopeLines {
     return "";
   }
 
-  /** A forged record may have any payload, and then it has no lines. */
+  /** A forged record may have any payload. One that cannot be formatted has no lines. */
   #linesOf(record: UnsealedRecord): string[] {
     try {
       const lines = this.#formatter.format(record, BRIEF);
@@ -90,7 +90,7 @@ function cutLine(line: string): string {
   return one.length <= LONGEST_LINE ? one : `${one.slice(0, LONGEST_LINE - 1).toWellFormed()}…`;
 }
 
-/** A payload as JSON. If it is too long, its long texts are cut first, and then itself. */
+/** A payload as JSON. If it is too long, its long texts are cut first, then the JSON itself. */
 export function payloadText(payload: Json, longest: number): string {
   const whole = JSON.stringify(payload);
   if (whole.length <= longest) return whole;
@@ -100,7 +100,7 @@ export function payloadText(payload: Json, longest: number): string {
   return shorter.length <= longest ? shorter : cutText(shorter, longest);
 }
 
-/** The beginning of a text, and how much more there is. */
+/** The beginning of a text, and how many characters follow. */
 export function cutText(text: string, longest: number): string {
   if (text.length <= longest) return text;
   const more = (text.length - longest).toLocaleString("en");

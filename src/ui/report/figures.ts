@@ -7,9 +7,9 @@ import { counted } from "../words.ts";
 import type { SessionReport } from "./report-model.ts";
 import type { Tone } from "./tone.ts";
 
-// The words and figures that a report has in every form.
+// Labels and figures that a report shows in every format.
 
-/** How the session stands in a few words, and whether that is good. */
+/** The state of the session in a few words, with its tone. */
 export function outcomeOf({ session }: SessionReport): { readonly text: string; readonly tone: Tone } {
   const { closed, stopped } = session;
   const state = stateOf(session) || "unknown";
@@ -49,7 +49,7 @@ function waitsOf({ asks }: SessionModel): string {
     .join("; ");
 }
 
-/** What the proof says in two words. */
+/** The result of the proof in a few words, with its tone. */
 export function proofWord({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
   if (proof.ok) return { text: "verified", tone: "good" };
   return isDamaged(proof) ? { text: "damaged", tone: "bad" } : { text: "intact, not closed", tone: "warn" };
@@ -65,7 +65,7 @@ export function toneOf({ status }: Pick<TicketModel, "status">): Tone {
   return status === "error" || status === "dropped" ? "bad" : status === "blocked" ? "warn" : "";
 }
 
-/** The state of a ticket with its reason. */
+/** The state of a ticket, with its reason. */
 export function stateWords({ status, reason }: TicketModel): string {
   return reason === undefined ? status : `${status} (${reason})`;
 }
@@ -75,13 +75,13 @@ export function triesOf({ attempt, max_attempts }: TicketModel): string {
   return max_attempts === undefined ? String(attempt) : `${attempt}/${max_attempts}`;
 }
 
-/** The time from a ticket's first turn to its last transition, or until now if it is open. */
+/** Time from a ticket's first turn to its last transition, or to `now` if the ticket is open. */
 export function timeOf({ begun, since, status }: TicketModel, now: string): string {
   if (begun === undefined) return "-";
   return durationOf(begun, status === "done" || status === "error" ? since : now);
 }
 
-/** The cost alone, where its heading says that it is one. */
+/** The cost alone, for use under a heading that names it. */
 export function costOf(spend: SpendModel): string {
   return spend.unpriced > 0 && spend.cost_usd === 0 ? "unknown" : costWordsOf(spend);
 }
@@ -100,7 +100,7 @@ export function momentOf(at: string): string {
   return at.slice(0, 19).replace("T", " ");
 }
 
-/** `4 turns`, with tokens and cost where there are any. */
+/** `4 turns`, with tokens and cost if there are any. */
 export function spendWordsOf(spend: SpendModel): string {
   const tokens = spend.input_tokens + spend.output_tokens;
   return [

@@ -6,16 +6,16 @@ import { cutText } from "./envelopes.ts";
 import { costOf, factsOf, momentOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, proofWord } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
-/** The first line of every report in Markdown, and of no other file. */
+/** The first line of every Markdown report, and of no other file. */
 export const MARKDOWN_MARK = "<!-- bosun report -->";
 
-/** What a check printed is cut to so many characters. */
+/** Maximum length of a check's output, in characters. */
 const LONGEST_OUTPUT = 2_000;
 
-/** A graph of more tickets is not drawn: nobody could read it. */
+/** A larger graph is not drawn, because nobody could read it. */
 const MAX_NODES = 60;
 
-/** A report as Markdown, line by line with line feeds. Foreign text in it is only text: it makes no markup. */
+/** A report as Markdown, line by line with line feeds. Untrusted text in it cannot create markup. */
 export function* markdownReport(report: SessionReport): IterableIterator<string> {
   const { session } = report;
   const outcome = outcomeOf(report);
@@ -65,7 +65,7 @@ function ticketLines({ session, subjectName, to }: SessionReport): string[] {
   return table(`What was done`, [subjectName, "state", "by", "try", "time", "cost", "what"], rows);
 }
 
-/** A graph that GitHub and others draw from its text. */
+/** The dependency graph as Mermaid text, which GitHub and others render. */
 function graphLines({ session }: SessionReport): string[] {
   const tickets = ticketsOf(session);
   const places = new Map(tickets.map(({ id }, index) => [id, index]));
@@ -161,7 +161,7 @@ function proofSection(report: SessionReport): string[] {
   ];
 }
 
-/** A table with its heading. Cells of the column `marked` are markup of our own; all others are made plain. */
+/** A table with its heading. Cells of the column `marked` contain our own markup; all others are escaped. */
 function table(
   title: string,
   headings: readonly string[],
@@ -174,19 +174,19 @@ function table(
   return [`## ${title}`, "", line(headings), line(headings.map(() => "---")), ...lines.map(line)];
 }
 
-/** Foreign text on one line, in which no character is markup. */
+/** Untrusted text on one line, with all markup escaped. */
 function plain(text: string): string {
   return safeLine(text)
     .replace(/[\\`*_[\]<>|~&#]/g, (character) => `\\${character}`)
     .replace(/^[-+=]/, "\\$&");
 }
 
-/** A text of an agent, quoted, so that none of its lines can pass for the report's own. */
+/** An agent's text as a quote, so that none of its lines can pass for the report's own. */
 function quoted(text: string): string[] {
   return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${plain(line)}`.trimEnd());
 }
 
-/** A text as it is, in a fence that is longer than any in it. */
+/** A text in a code fence that is longer than any fence inside it. */
 function fenced(text: string): string[] {
   const safe = safeText(cutText(text.trimEnd(), LONGEST_OUTPUT));
   const longest = Math.max(2, ...[...safe.matchAll(/`+/g)].map(([run]) => run.length));

@@ -10,10 +10,10 @@ import { type Asked, AskedAndAnswered } from "./asked.ts";
 import { type Envelope, EnvelopeLines, payloadLength } from "./envelopes.ts";
 import { type TurnSpan, TurnSpans } from "./turn-spans.ts";
 
-/** All that a report says about a session, in any form. Its texts are foreign: each form makes them safe. */
+/** Everything a report says about a session, in any format. Its texts are untrusted: each format sanitises them. */
 export interface SessionReport {
   readonly session: SessionModel;
-  /** What a subject of the session is called. */
+  /** The word for a subject of the session. */
   readonly subjectName: string;
   /** When the first and the last record were received. */
   readonly from: string;
@@ -27,12 +27,12 @@ export interface SessionReport {
   /** The result of a mode without tickets. */
   readonly result: readonly ResultPart[];
   readonly envelopes: readonly Envelope[];
-  /** The sequences of records that cannot be read. */
+  /** The sequences of unreadable records. */
   readonly unreadable: readonly number[];
   readonly proof: Proof;
 }
 
-/** What a worker says that it did. */
+/** What a worker reports that it did. */
 export interface WorkDone {
   readonly sequence: number;
   readonly summary: string;
@@ -52,7 +52,7 @@ export interface CheckRun {
   readonly output: string;
 }
 
-/** Gathers a report from the records of a session, to be added in their order. Any record may be missing. */
+/** Builds a report from the records of a session, added in order. Any record may be missing. */
 export class ReportGatherer {
   readonly #session = emptyModel();
   readonly #turns = new TurnSpans();
@@ -65,7 +65,7 @@ export class ReportGatherer {
   #from = "";
   #result: JsonObject | undefined;
 
-  /** `records`: about how many there are, since of many the payloads are cut sooner. */
+  /** `records` is the approximate number of records. If there are many, their payloads are cut sooner. */
   constructor(records: number) {
     this.#envelopes = new EnvelopeLines(payloadLength(records));
   }
@@ -74,7 +74,7 @@ export class ReportGatherer {
     return this.#session.mode;
   }
 
-  /** The next record; null if it cannot be read. */
+  /** Adds the next record; null if it cannot be read. */
   add(sequence: number, record: UnsealedRecord | null): void {
     if (record === null) {
       this.#unreadable.push(sequence);
@@ -111,7 +111,7 @@ export class ReportGatherer {
     const { ticket_id, received_at: at } = record;
     switch (payload_type) {
       case "session_recovered":
-        // A resume after a stop recovers nothing.
+        // A resume after a graceful stop is not a recovery.
         if (payload.graceful !== true) this.#recoveries += 1;
         return;
       case "final_report":
@@ -143,7 +143,7 @@ function workOf(sequence: number, { summary, outputs, issues }: JsonObject): Wor
   return { sequence, summary: wordsOf(summary), outputs: listOf(outputs).map(outputText), issues: allWords(issues) };
 }
 
-/** An output, and where it is if the worker said so. */
+/** An output, and its location if the worker reported one. */
 function outputText(output: JsonObject[string]): string {
   if (typeof output === "string") return output;
   const { label, text, uri } = objectOf(output);

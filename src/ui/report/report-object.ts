@@ -2,7 +2,7 @@ import { spentOf } from "../model/model.ts";
 import { outcomeOf, ticketsOf } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
-/** The object that SPEC.md promises for `bosun report --json`. The messages themselves are not in it: `bosun replay --json` has them. */
+/** The object that SPEC.md promises for `bosun report --json`. It does not include the messages: `bosun replay --json` has them. */
 export function reportObject(report: SessionReport): object {
   const { session, from, to, recoveries, turns, work, checks, asked, result, unreadable, proof } = report;
   const { session_id, mode, version, requirement, workspace, roles } = session;

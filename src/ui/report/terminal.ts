@@ -9,15 +9,15 @@ import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
 import type { Tone } from "./tone.ts";
 
-/** How many entries of a section are shown. The other forms have all. */
+/** Maximum number of entries shown in a section. The other formats show all. */
 const MAX_LINES = 40;
 
-/** The columns of what was verified. */
+/** Width of the names in the verification section, in columns. */
 const PROOF_NAMES = 13;
 
 const STYLE: Readonly<Record<Tone, Style | undefined>> = { good: "green", bad: "red", warn: "yellow", "": undefined };
 
-/** A report for a terminal, in lines. */
+/** A report for a terminal, as lines. */
 export function terminalReport(report: SessionReport, out: Output): string[] {
   const { session } = report;
   const outcome = outcomeOf(report);
@@ -92,7 +92,7 @@ function roleLines({ session }: SessionReport, out: Output): string[] {
   return lines.length === 0 ? [] : [out.style("dim", heading), ...lines];
 }
 
-/** The reviews that were no approval: the others say little. */
+/** The reviews that did not approve: the others say little. */
 function sentBack({ session }: SessionReport, out: Output): string[] {
   return ticketsOf(session).flatMap(({ id, reviews }) =>
     reviews
@@ -114,7 +114,7 @@ function checkLines({ checks }: SessionReport, out: Output): string[] {
   ];
 }
 
-/** The last lines of what a check printed. */
+/** The last lines of a check's output. */
 function lastLines(output: string): string[] {
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   return lines.slice(-3).map(safeLine);

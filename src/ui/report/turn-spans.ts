@@ -2,31 +2,31 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import { textOf } from "../../lib/json.ts";
 import type { SessionModel, TurnModel } from "../model/model.ts";
 
-/** One carrying-out of a turn, from when it was given to its end. */
+/** One run of a turn, from its request to its end. */
 export interface TurnSpan {
   readonly turn_id: string;
   readonly run: number;
   readonly role_id: string;
   readonly ticket_id: string | undefined;
   readonly from: string;
-  /** Undefined while it is open. */
+  /** Undefined while the turn is open. */
   readonly to: string | undefined;
   /** The code of the failure that ended it, or `cut_off` if it ended without an answer. */
   readonly failed: string | undefined;
 }
 
-/** Finds when turns ended, by the turns that the model has open after each record. */
+/** Finds when turns ended, from the turns that are open in the model after each record. */
 export class TurnSpans {
   readonly #ended: TurnSpan[] = [];
   readonly #open = new Map<string, TurnModel>();
 
-  /** In the order in which they ended, then those that are open. */
+  /** In the order in which they ended, followed by the open ones. */
   get all(): readonly TurnSpan[] {
     const open = [...this.#open.values()].map((turn) => spanOf(turn, undefined, undefined));
     return [...this.#ended, ...open];
   }
 
-  /** To be called after the record is applied to the model. */
+  /** Call after the record is applied to the model. */
   add({ turns }: SessionModel, record: UnsealedRecord): void {
     const { turn_id, received_at } = record.record;
     for (const [id, turn] of this.#open) {
@@ -44,7 +44,7 @@ function spanOf(turn: TurnModel, to: string | undefined, failed: string | undefi
   return { turn_id, run, role_id, ticket_id, from: since, to, failed };
 }
 
-/** A request under a higher run means that the run before was cut off. */
+/** A request with a higher run means that the previous run was cut off. */
 function failureOf({ payload_type, payload }: UnsealedRecord): string | undefined {
   if (payload_type === "turn_request") return "cut_off";
   return payload_type === "turn_failed" ? textOf(payload.code) || "failed" : undefined;

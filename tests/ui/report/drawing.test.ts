@@ -7,7 +7,7 @@ const node = (id: string, ...depends_on: string[]) => ({ id, depends_on });
 const drawn = (id: string, ...depends_on: string[]) =>
   ({ ...node(id, ...depends_on), tone: "", status: "done", row: 0 }) as const;
 
-/** How many pairs of edges between two neighbouring layers cross. */
+/** Number of crossing pairs of edges between neighbouring layers. */
 function crossings(nodes: readonly ReturnType<typeof node>[]): number {
   const placed = placeNodes(nodes);
   const edges = nodes.flatMap(({ id, depends_on }) =>
@@ -16,14 +16,14 @@ function crossings(nodes: readonly ReturnType<typeof node>[]): number {
   return edges.flatMap(([a, b], index) => edges.slice(index + 1).filter(([c, d]) => (a - c) * (b - d) < 0)).length;
 }
 
-describe("the places of tickets in the drawing", () => {
-  it("are after all that a ticket depends on, as early as possible", () => {
+describe("the layout of the dependency graph", () => {
+  it("places a ticket after all its dependencies, as early as possible", () => {
     const placed = placeNodes([node("d", "b", "c"), node("a"), node("b", "a"), node("c"), node("e", "d", "a")]);
     const layers = [...placed].map(([id, { layer }]) => `${id}${layer}`);
     expect(layers.toSorted()).toEqual(["a0", "b1", "c0", "d2", "e3"]);
   });
 
-  it("let edges cross only where they must", () => {
+  it("lets edges cross only if they must", () => {
     const nodes = [
       ...["a", "b", "c", "d"].map((id) => node(id)),
       ...["a", "b", "c", "d"].toReversed().map((id) => node(`${id}2`, id)),
@@ -31,7 +31,7 @@ describe("the places of tickets in the drawing", () => {
     expect(crossings(nodes)).toBe(0);
   });
 
-  it("lead an edge around the layers that it passes, and edges of one ticket together", () => {
+  it("leads an edge around the layers that it passes, and bundles the edges of one ticket", () => {
     const { nodes, bends } = routeEdges([node("a"), node("b", "a"), node("c", "b", "a"), node("d", "c", "a")]);
     expect(bends).toHaveLength(2);
     const placed = placeNodes([...nodes, ...bends]);
@@ -41,7 +41,7 @@ describe("the places of tickets in the drawing", () => {
     expect(new Set(sameLayer).size).toBe(2);
   });
 
-  it("exist for circles, for unknown dependencies, and for a chain of ten thousand", () => {
+  it("places cycles, unknown dependencies, and a chain of ten thousand tickets", () => {
     const placed = placeNodes([node("a", "b"), node("b", "a"), node("c", "nowhere"), node("d", "d")]);
     expect([...placed.keys()].toSorted()).toEqual(["a", "b", "c", "d"]);
     const chain = Array.from({ length: 10_000 }, (_, index) =>
@@ -58,7 +58,7 @@ describe("the drawing of dependencies", () => {
     expect(svg).not.toContain("<a");
   });
 
-  it("is left out without dependencies, and says so for too many tickets", () => {
+  it("is left out without dependencies, and replaced by a note for too many tickets", () => {
     expect(drawGraph([drawn("a"), drawn("b")])).toBe("");
     const many = Array.from({ length: MAX_NODES + 1 }, (_, index) => drawn(`n${index}`, ...(index > 0 ? ["n0"] : [])));
     expect(drawGraph(many)).toContain(`${MAX_NODES + 1} are more than ${MAX_NODES}`);
@@ -78,7 +78,7 @@ describe("the timeline", () => {
     },
   );
 
-  it("keeps spans inside the axis, and each is wide enough to be seen", () => {
+  it("keeps spans inside the axis and wide enough to be seen", () => {
     const spans = [{ from: -5_000, to: 99_000, kind: "worker", title: "x" } as const];
     const short = [{ from: 500, to: 500, kind: "bad", title: "y" } as const];
     const rows = [spans, short].map((spans, row) => ({ name: "<b>", row, spans, marks: [] }));
@@ -88,7 +88,7 @@ describe("the timeline", () => {
     expect(svg).not.toContain("<b>");
   });
 
-  it("is left out where there are no turns", () => {
+  it("is left out without turns", () => {
     expect(drawTimeline([{ name: "a", row: 0, spans: [], marks: [] }], 0, 1_000)).toBe("");
   });
 });

@@ -3,7 +3,7 @@ import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import type { Proof } from "../../../src/runtime/proof.ts";
 import { ReportGatherer, type SessionReport } from "../../../src/ui/report/report-model.ts";
 
-/** The proof of a log that is not closed and not damaged. */
+/** The proof of a log that is neither closed nor damaged. */
 export function proofOf(records: readonly unknown[], more: Partial<Proof> = {}): Proof {
   return {
     ok: false,
@@ -17,7 +17,7 @@ export function proofOf(records: readonly unknown[], more: Partial<Proof> = {}):
   };
 }
 
-/** The report of a session of the schedule with these records. */
+/** The report of a schedule session with these records. */
 export function gathered(records: readonly UnsealedRecord[], proof = proofOf(records)): SessionReport {
   const gatherer = new ReportGatherer(records.length);
   for (const [index, record] of records.entries()) gatherer.add(index + 1, record);

@@ -1,4 +1,4 @@
-/** Texts that would run, load, hide or reorder something where they are obeyed. */
+/** Texts that would run, load, hide or reorder something if they were interpreted. */
 export const HOSTILE = [
   '"><img src=x onerror="window.hacked=1">',
   "</script><script>window.hacked=1</script>",
@@ -9,11 +9,11 @@ export const HOSTILE = [
   "]]>{{constructor.constructor('window.hacked=1')()}}${window.hacked=1}",
 ].join(" ");
 
-/** The words that decide where a record goes; in the mild form they stay. */
+/** The fields that decide where a record goes; the mild form keeps them. */
 const MEANING = new Set(["status", "decision", "from", "to", "event", "payload_type", "command", "subject", "mode"]);
 const ALWAYS = new Set(["received_at", "timestamp", "disposition", "kind"]);
 
-/** The record with a text added to every text in it. */
+/** Appends a text to every text in a record. */
 export function spoilt<T>(value: T, text: string, isMild: boolean, key = ""): T {
   if (ALWAYS.has(key) || (isMild && MEANING.has(key))) return value;
   if (typeof value === "string") return (value + text) as T;

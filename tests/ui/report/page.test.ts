@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The page of these records. */
+/** The report page of these records. */
 function pageOf(records: readonly UnsealedRecord[], proof = proofOf(records)): string {
   const assets = {
     script: readFileSync(built("report", "page.js"), "utf8"),
@@ -36,7 +36,7 @@ function pageOf(records: readonly UnsealedRecord[], proof = proofOf(records)): s
   return [...htmlReport(gathered(records, proof), assets)].join("");
 }
 
-/** Opens a page in Chromium; without one the test is not run. */
+/** Opens a page in Chromium; skips the test without Chromium. */
 async function opened(
   context: TestContext,
   html: string,
@@ -57,7 +57,7 @@ const ELEMENTS = new Set(
 );
 
 describe("the page of a report in Chromium", () => {
-  it("opens without an error or a request, in the system's theme and the other one", async (context) => {
+  it("opens without errors or requests, in the system's theme and in the other one", async (context) => {
     for (const theme of ["light", "dark"] as const) {
       const { page, said, requests } = await opened(context, pageOf(SESSION), theme);
       const paper = () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
@@ -70,7 +70,7 @@ describe("the page of a report in Chromium", () => {
     }
   });
 
-  it("has every part, and no scroll bar below a narrow page", async (context) => {
+  it("has every section, and no horizontal scroll bar on a narrow page", async (context) => {
     const { page } = await opened(context, pageOf(SESSION), "light", 400);
     const titles = await page.locator("h1, h2").allTextContents();
     expect(titles).toEqual([
@@ -90,7 +90,7 @@ describe("the page of a report in Chromium", () => {
     await page.close();
   });
 
-  it("finds what is searched for in every list, and in the payloads", async (context) => {
+  it("searches every list, and the payloads", async (context) => {
     const { page } = await opened(context, pageOf(SESSION));
     await page.keyboard.press("/");
     await page.keyboard.type("scaffold");
@@ -102,7 +102,7 @@ describe("the page of a report in Chromium", () => {
     await page.close();
   });
 
-  it("is used with the keyboard: rows, lists, details, keys", async (context) => {
+  it("supports the keyboard: rows, lists, details, keys", async (context) => {
     const { page } = await opened(context, pageOf(SESSION));
     const selected = () => page.locator(".scroller:focus [aria-selected=true]").textContent();
     const dialog = page.locator("dialog[open]");
@@ -133,7 +133,7 @@ describe("the page of a report in Chromium", () => {
     await page.close();
   });
 
-  it("shows hostile texts and obeys none of them, wherever they are", async (context) => {
+  it("shows hostile texts everywhere and interprets none of them", async (context) => {
     for (const isMild of [true, false]) {
       const text = HOSTILE;
       const html = pageOf(
@@ -167,7 +167,7 @@ describe("the page of a report in Chromium", () => {
     }
   });
 
-  it("keeps only the rows in sight of twenty thousand envelopes", async (context) => {
+  it("keeps only the visible rows of twenty thousand envelopes in the document", async (context) => {
     const many = Array.from({ length: 20_000 }, (_, index) =>
       record("report", { status: "progress", summary: `note ${index}` }, { ticket_id: "build", turn_id: "t2" }),
     );
@@ -182,7 +182,7 @@ describe("the page of a report in Chromium", () => {
 });
 
 describe("the file of a page", () => {
-  it("names the digests of its one script and its one style, and allows nothing else", () => {
+  it("allows only its one script and its one stylesheet, by their digests", () => {
     const html = pageOf(SESSION);
     const policy = /<meta http-equiv="Content-Security-Policy" content="([^"]*)">/.exec(html)?.[1] ?? "";
     const rules = policy.split("; ").map((rule) => rule.replace(/'sha256-[\w+/]{43}='/, "DIGEST"));
@@ -196,7 +196,7 @@ describe("the file of a page", () => {
     expect(html).not.toMatch(/\ssrc=|https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
   });
 
-  it("has a script and a style that cannot be ended from inside", () => {
+  it("has a script and a stylesheet that cannot be ended from inside", () => {
     for (const file of ["page.js", "page.css"]) {
       expect(readFileSync(built("report", file), "utf8")).not.toMatch(/<\/(?:script|style)|<!--/i);
     }

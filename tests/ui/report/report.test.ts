@@ -27,7 +27,7 @@ it.each([40, 80, 140])("fits a terminal of %i columns", (columns) => {
   expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
 });
 
-it("shows hostile texts on a terminal without a character that it obeys", () => {
+it("shows hostile texts on a terminal without control or bidi characters", () => {
   for (const isMild of [true, false]) {
     const lines = terminalReport(gathered(spoilt(SESSION, HOSTILE, isMild), DAMAGED), screen(80));
     expect(lines.join("\n")).not.toMatch(/[\u202A-\u202E\u2066-\u2069]|[^\P{Cc}\n]/u);
@@ -35,19 +35,19 @@ it("shows hostile texts on a terminal without a character that it obeys", () => 
   }
 });
 
-it("is a screen", () => {
+it("renders a screen for a terminal", () => {
   expect(terminalReport(gathered(SESSION, DAMAGED), screen(80)).join("\n")).toMatchSnapshot();
 });
 
-it("is a Markdown document", () => {
+it("renders a Markdown document", () => {
   expect([...markdownReport(gathered(SESSION))].join("")).toMatchSnapshot();
 });
 
-it("is an object for programs", () => {
+it("renders an object for programs", () => {
   expect(reportObject(gathered(SESSION))).toMatchSnapshot();
 });
 
-it("has each turn from its request to its end, also those that were cut off", () => {
+it("has each turn from its request to its end, including turns that were cut off", () => {
   const { turns } = gathered([
     ...SESSION,
     record("session_recovered", { graceful: false, epoch: 2, turns: [{ turn_id: "t5", run: 2 }] }),
@@ -66,7 +66,7 @@ it("has each turn from its request to its end, also those that were cut off", ()
   ]);
 });
 
-it("pairs questions with their answers and permissions with the decisions, and keeps what a person commanded", () => {
+it("pairs questions with answers and permissions with decisions, and keeps a person's commands", () => {
   const { asked } = gathered([
     ...SESSION,
     record("clarification_response", { answers: [{ question_id: "c1.q1", text: "One." }] }, PERSON, "user"),
@@ -87,21 +87,21 @@ it("pairs questions with their answers and permissions with the decisions, and k
   ]);
 });
 
-it("says what is damaged, and shows what can be read", () => {
+it("says what is damaged, and shows what is readable", () => {
   const report = gathered(SESSION, DAMAGED);
   const markdown = [...markdownReport(report)].join("");
   expect(markdown).toContain("record 7");
   expect(markdown).toContain("Scaffold the package");
 });
 
-it("is written of an empty log", () => {
+it("renders the report of an empty log", () => {
   const nothing = gathered([]);
   expect([...htmlReport(nothing, { script: "", style: "" })].join("")).toContain("</html>");
   expect([...markdownReport(nothing)].join("")).toContain("Verification");
   expect(terminalReport(nothing, screen(80)).length).toBeGreaterThan(0);
 });
 
-it("makes no markup of foreign text in Markdown", () => {
+it("creates no markup from untrusted text in Markdown", () => {
   const hostile = "</script> | # *x* [a](javascript:alert(1)) <img src=x> `code` \u202E\u001B[31m";
   const text = [
     ...markdownReport(

@@ -1,26 +1,26 @@
 import type { GraphNode } from "../../../lib/circle.ts";
 
-/** Where a node is: its layer from the left, and its place in the layer from the top. */
+/** The position of a node: its layer from the left, and its place in the layer from the top. */
 export interface Placed {
   readonly layer: number;
   readonly place: number;
 }
 
-/** How often the layers are put in order again. More changes little. */
+/** Number of ordering passes over the layers. More change little. */
 const SWEEPS = 4;
 
-/** More bends make a drawing too high to be of use. */
+/** More bends make the drawing too tall to be useful. */
 const MAX_BENDS = 400;
 
-/** The nodes, and those that stand for a bend of an edge. */
+/** The nodes, and the virtual nodes that stand for bends of edges. */
 export interface Routed {
   readonly nodes: readonly GraphNode[];
   readonly bends: readonly GraphNode[];
 }
 
 /**
- * Puts a node of its own in every layer that an edge passes, so that edges are led around the nodes there. Edges from one node share
- * them. Where there would be too many, there are none.
+ * Adds a virtual node in every layer that an edge passes, so that edges run around the nodes there. Edges from one node share them. If there
+ * would be too many, none are added.
  */
 export function routeEdges(nodes: readonly GraphNode[]): Routed {
   const placed = placeNodes(nodes);
@@ -29,11 +29,11 @@ export function routeEdges(nodes: readonly GraphNode[]): Routed {
     id,
     depends_on: depends_on.map((before) => {
       const last = placed.get(id)?.layer ?? 0;
-      // An unknown node has no layer to come from.
+      // An unknown dependency has no layer to start from.
       const first = placed.get(before)?.layer ?? last;
       let previous = before;
       for (let layer = first + 1; layer < last; layer++) {
-        // No id has a NUL in it.
+        // Ids contain no NUL.
         const bend = `${before}\u0000${layer}`;
         bends.set(bend, { id: bend, depends_on: [previous] });
         previous = bend;
@@ -45,8 +45,8 @@ export function routeEdges(nodes: readonly GraphNode[]): Routed {
 }
 
 /**
- * Places the nodes of a graph in layers: each node comes after all that it depends on, as early as it can. In a layer nodes stand near the
- * mean place of their neighbours, so that few edges cross. Unknown dependencies and those that close a circle do not count.
+ * Places nodes in layers: each node comes after all its dependencies, as early as possible. In a layer, nodes are ordered by the mean place
+ * of their neighbours, so that few edges cross. Unknown dependencies and those that close a cycle do not count.
  */
 export function placeNodes(nodes: readonly GraphNode[]): ReadonlyMap<string, Placed> {
   const before = new Map(nodes.map(({ id }) => [id, [] as string[]]));
@@ -72,7 +72,7 @@ export function placeNodes(nodes: readonly GraphNode[]): ReadonlyMap<string, Pla
   );
 }
 
-/** The ids by the longest path that leads to them. What is in a circle, or behind one, comes last. */
+/** The ids by the longest path that leads to them. Nodes in a cycle, or behind one, come last. */
 function layersOf(
   before: ReadonlyMap<string, readonly string[]>,
   after: ReadonlyMap<string, readonly string[]>,
@@ -97,7 +97,7 @@ function layersOf(
   return layers;
 }
 
-/** The middle of each layer is at 0, so that layers of different sizes can be compared. */
+/** Centres each layer at 0, so that layers of different sizes can be compared. */
 function placesIn(layers: readonly (readonly string[])[]): Map<string, number> {
   const places = new Map<string, number>();
   for (const layer of layers) layer.forEach((id, index) => places.set(id, index - (layer.length - 1) / 2));

@@ -3,7 +3,7 @@ import { placeNodes, routeEdges } from "./graph-layout.ts";
 import { clip, escapeMarkup, notDrawn } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 
-/** A ticket in the drawing; `row` is its place in the list of tickets. */
+/** A ticket in the drawing; `row` is its index in the list of tickets. */
 export interface DrawnNode extends GraphNode {
   readonly tone: Tone;
   readonly status: string;
@@ -16,13 +16,13 @@ const BESIDE = 56;
 const BELOW = 10;
 const MARGIN = 16;
 
-/** The characters of an id that fit in its box. */
+/** Maximum length of an id that fits in its box, in characters. */
 const ID_LENGTH = 19;
 
-/** More nodes make a drawing that nobody can read, and a page that is slow to open. */
+/** More nodes make the drawing unreadable and the page slow to open. */
 export const MAX_NODES = 1_500;
 
-/** The dependencies of tickets as SVG, from left to right. Empty if no ticket depends on another; of too many it says so. */
+/** The dependencies of tickets as SVG, from left to right. Empty if no ticket depends on another; a note if there are too many tickets. */
 export function drawGraph(nodes: readonly DrawnNode[]): string {
   if (!nodes.some(({ depends_on }) => depends_on.length > 0)) return "";
   if (nodes.length > MAX_NODES) return notDrawn(nodes.length, MAX_NODES);
@@ -65,7 +65,7 @@ function edge(from: Point | undefined, to: Point | undefined): string[] {
   return [`M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`];
 }
 
-/** An edge on its way through a layer. */
+/** The part of an edge that passes through a layer. */
 function passage(at: Point | undefined): string {
   return at === undefined ? "" : `M${at.x} ${at.y + HEIGHT / 2}h${WIDTH}`;
 }

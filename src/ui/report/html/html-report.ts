@@ -10,7 +10,7 @@ import type { PageData, PageEnvelope, PageProof } from "./page-data.ts";
 import { listsOf } from "./page-lists.ts";
 import { drawTimeline, type TimelineRow } from "./timeline.ts";
 
-/** So many envelopes are in a block of data, which is parsed as a whole when one of them is needed. */
+/** Number of envelopes in a data block. A block is parsed as a whole when one of its envelopes is needed. */
 const BLOCK = 500;
 
 /** A report as one HTML file, in parts. */
@@ -55,7 +55,7 @@ function proofOf(report: SessionReport): PageProof {
   };
 }
 
-/** An envelope of the page, safe. A payload is JSON, and stays it. */
+/** An envelope as a row of the page, sanitised. The payload stays JSON. */
 function rowOf(envelope: Envelope, began: number): PageEnvelope {
   const { sequence, at, source, target, payload_type, ticket_id = "", disposition, line } = envelope;
   const fate = disposition === "applied" ? "" : disposition;
@@ -71,12 +71,12 @@ function* blocksOf({ envelopes, from }: SessionReport): IterableIterator<readonl
   }
 }
 
-/** Without a record that can be read there is no beginning. */
+/** Without a readable record there is no beginning. */
 function beginningOf(from: string): number {
   return Date.parse(from) || 0;
 }
 
-/** The turns of each ticket, after those about the session itself. */
+/** A row for each ticket, after the one for the session itself. */
 function timelineRows(report: SessionReport): TimelineRow[] {
   const { session, to } = report;
   const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
@@ -102,7 +102,7 @@ function timelineRows(report: SessionReport): TimelineRow[] {
   return rows.filter(({ row, spans }) => row !== undefined || spans.length > 0);
 }
 
-/** The same value with every text in it made safe: a page shows no escape sequences, and no text reorders what stands beside it. */
+/** Sanitises every text in a value: a page shows no escape sequences, and no text reorders what is beside it. */
 function safeDeep<T>(value: T): T {
   if (typeof value === "string") return safeText(value) as T;
   if (Array.isArray(value)) return value.map((one: unknown) => safeDeep(one)) as T;

@@ -1,6 +1,6 @@
 import { safeLine } from "../../display.ts";
 
-/** Foreign text in markup, on one line: as an element's text, or in an attribute in double quotes. */
+/** Escapes untrusted text for markup, on one line: as an element's text, or in a double-quoted attribute. */
 export function escapeMarkup(text: string): string {
   return safeLine(text)
     .replaceAll("&", "&amp;")
@@ -9,12 +9,12 @@ export function escapeMarkup(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** The beginning of a text. */
+/** Truncates a text to `longest` characters. */
 export function clip(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
 }
 
-/** In place of a drawing of too many things. */
+/** The note in place of a drawing with too many parts. */
 export function notDrawn(count: number, most: number): string {
   return `<p class="legend">Not drawn: ${count} are more than ${most}.</p>`;
 }

@@ -1,20 +1,20 @@
 import type { Tone } from "../tone.ts";
 
-/** What the script of a report's page is given, ready to show. It holds foreign text, which the page only ever sets as text. */
+/** The data for the script of a report's page, ready to show. It contains untrusted text, which the page only ever sets as text. */
 export interface PageData {
   readonly title: string;
   readonly session_id: string;
   readonly outcome: string;
   readonly tone: Tone;
-  /** Label and text of what sums the session up. */
+  /** Label and text of each figure in the summary. */
   readonly facts: readonly (readonly [label: string, text: string])[];
-  /** A long text for each heading, of a session without tickets. */
+  /** A long text for each heading, in a session without tickets. */
   readonly parts: readonly PagePart[];
   readonly proof: PageProof;
   readonly lists: readonly PageList[];
-  /** When the first record was received, in ms since 1970: the times of envelopes count from it. */
+  /** When the first record was received, in ms since 1970. The times of envelopes are relative to it. */
   readonly began: number;
-  /** How many envelopes there are, and how many of them are in each further block of data. */
+  /** Number of envelopes in total, and in each of their data blocks. */
   readonly envelopes: number;
   readonly block: number;
 }
@@ -36,7 +36,7 @@ export interface PageProof {
 export interface PageList {
   readonly id: string;
   readonly title: string;
-  /** Said where the list is empty. */
+  /** Shown if the list is empty. */
   readonly empty: string;
   readonly columns: readonly PageColumn[];
   readonly rows: readonly PageRow[];
@@ -44,24 +44,24 @@ export interface PageList {
 
 export interface PageColumn {
   readonly heading: string;
-  /** Its width in characters; the column without one takes the rest. */
+  /** Width in characters; the column without one takes the rest. */
   readonly width?: number;
   readonly align?: "right";
-  /** It has the tone of the row. */
+  /** Whether it has the tone of the row. */
   readonly toned?: true;
 }
 
-/** A row: its cells, its tone, and what is shown when it is opened. */
+/** A row: its cells, its tone, and the details shown when it is opened. */
 export interface PageRow {
   readonly cells: readonly string[];
   readonly tone: Tone;
   readonly details: readonly PageDetail[];
 }
 
-/** A text with its label; `code` keeps its lines as they are. */
+/** A labelled text; `code` keeps its line breaks. */
 export type PageDetail = readonly [label: string, text: string, style?: "code"];
 
-/** An envelope; the time is in ms since `began`, and the disposition empty if it is `applied`. */
+/** An envelope. The time is in ms since `began`; the disposition is empty if it is `applied`. */
 export type PageEnvelope = readonly [
   sequence: number,
   after_ms: number,
@@ -74,6 +74,6 @@ export type PageEnvelope = readonly [
   payload: string,
 ];
 
-/** The id of the data block, and of those with the envelopes, which are counted from 0. */
+/** The id of the data block, and the id prefix of the envelope blocks, which are numbered from 0. */
 export const DATA_ID = "data";
 export const ENVELOPES_ID = "envelopes-";

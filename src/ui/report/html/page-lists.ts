@@ -8,13 +8,13 @@ import type { CheckRun, SessionReport } from "../report-model.ts";
 import type { TurnSpan } from "../turn-spans.ts";
 import type { PageDetail, PageList, PageRow } from "./page-data.ts";
 
-/** What a check printed is cut to so many characters. */
+/** Maximum length of a check's output, in characters. */
 const LONGEST_OUTPUT = 4_000;
 
-/** Any other text. */
+/** Maximum length of any other text, in characters. */
 const LONGEST_TEXT = 1_000;
 
-/** The lists of the page besides the envelopes. The first is that of the tickets: the drawings refer to its rows. */
+/** The lists of the page except the envelopes. The tickets come first, because the drawings refer to their rows. */
 export function listsOf(report: SessionReport): PageList[] {
   const reviews = [...report.session.tickets.values()].flatMap(({ id, reviews }) =>
     reviews.map((review) => ({ id, review })),
@@ -230,7 +230,7 @@ function artifactRow(ticket_id: string, { label, uri, size_bytes, sequence }: Ar
   };
 }
 
-/** The details with a text, none of them endless. */
+/** Drops details without text, and cuts long ones. */
 function known(details: readonly PageDetail[]): PageDetail[] {
   return details.flatMap(([label, text, style]): PageDetail[] => {
     if (text.trim() === "") return [];

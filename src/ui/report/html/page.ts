@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { escapeMarkup } from "./markup.ts";
 import { DATA_ID, ENVELOPES_ID, type PageData, type PageEnvelope } from "./page-data.ts";
 
-/** The script and the style of the page, as the build made them. */
+/** The built script and stylesheet of the page. */
 export interface PageAssets {
   readonly script: string;
   readonly style: string;
@@ -14,15 +14,15 @@ export interface Drawings {
   readonly graph: string;
 }
 
-/** What every page of a report has near its beginning, and no other file. */
+/** The marker near the beginning of every report page, and of no other file. */
 export const PAGE_MARK = '<meta name="generator" content="bosun report">';
 
 const LEGEND =
   '<p class="legend">Blue: work. Grey: the manager. Red and dashed: failed, or cut off. A dot: done, blocked or in error.</p>';
 
 /**
- * The page, in parts to be written one after the other. Nothing in it can reach the network or run but the one script: the policy names
- * its digest and that of the one style, and all foreign text is data that no text in it can end.
+ * The page, in parts to be written in order. Nothing in it can reach the network or run except its one script: the content security policy
+ * names the digests of the script and the stylesheet. Untrusted text is escaped, or in a data block that it cannot end.
  */
 export function* pageParts(
   data: PageData,
@@ -76,7 +76,7 @@ function drawing(id: string, title: string, svg: string, legend = ""): string {
   return `<section id="${id}"><h2>${title}</h2><div class="drawing">${svg}</div>${legend}</section>\n`;
 }
 
-/** Without `<` no text can end the block or begin a comment in it. */
+/** Escapes `<`, so that no text can end the block or begin a comment in it. */
 function dataBlock(id: string, value: unknown): string {
   return `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>\n`;
 }

@@ -1,10 +1,10 @@
 import { escapeMarkup, clip, notDrawn } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 
-/** A line of the timeline: the turns about a ticket, or those about the session; times in ms since 1970. */
+/** A row of the timeline: the turns about a ticket, or about the session. Times are in ms since 1970. */
 export interface TimelineRow {
   readonly name: string;
-  /** The ticket's place in the list of tickets; undefined for the session. */
+  /** Index of the ticket in the list of tickets; undefined for the session. */
   readonly row: number | undefined;
   readonly spans: readonly TimelineSpan[];
   readonly marks: readonly TimelineMark[];
@@ -17,7 +17,7 @@ export interface TimelineSpan {
   readonly title: string;
 }
 
-/** A moment: a review, a question, an error. */
+/** A point in time: a review, a question, an error. */
 export interface TimelineMark {
   readonly at: number;
   readonly tone: Tone;
@@ -30,13 +30,13 @@ const PLOT = WIDTH - NAMES - 20;
 const ROW = 20;
 const AXIS = 24;
 const NAME_LENGTH = 23;
-/** A span is at least so wide, so that it can be seen. */
+/** Minimum width of a span, so that it is visible. */
 const MIN_WIDTH = 2;
 
-/** More rows make a page that is slow to open. */
+/** More rows make the page slow to open. */
 const MAX_ROWS = 1_500;
 
-/** The most labels of the axis. */
+/** Maximum number of labels on the axis. */
 const MAX_TICKS = 9;
 
 const SECOND = 1_000;
@@ -48,7 +48,7 @@ const STEPS = [
   ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 168 * HOUR],
 ];
 
-/** The turns of a session over time as SVG, with an axis. Empty without turns; of too many rows it says so. */
+/** The turns of a session over time as SVG, with an axis. Empty without turns; a note if there are too many rows. */
 export function drawTimeline(rows: readonly TimelineRow[], from: number, to: number): string {
   if (rows.length > MAX_ROWS) return notDrawn(rows.length, MAX_ROWS);
   if (rows.every(({ spans }) => spans.length === 0)) return "";
@@ -85,13 +85,13 @@ function drawRow({ name, row, spans, marks }: TimelineRow, top: number, xOf: (at
   return `<g${place}>${label}${bars.join("")}${points.join("")}</g>`;
 }
 
-/** Where the axis has labels, in ms since its beginning: round times, of which not too many fit. */
+/** Positions of the labels on the axis, in ms since its beginning: round times, not too many. */
 export function ticksOf(length: number): number[] {
   const step = STEPS.find((one) => length / one <= MAX_TICKS) ?? Math.ceil(length / MAX_TICKS);
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
 }
 
-/** `+0:05`, `+1:02:00`, with days from the second on, and tenths of a second in a short session. */
+/** `+0:05`, `+1:02:00`; with days after the first day, and with tenths of a second in a short session. */
 export function tickLabel(after: number, length: number): string {
   const days = Math.floor(after / (24 * HOUR));
   const hours = Math.floor(after / HOUR) % 24;

@@ -1,13 +1,13 @@
 import type { PageDetail } from "../page-data.ts";
 import { byId, make } from "./dom.ts";
 
-/** What is shown of one row. */
+/** The details of one row. */
 export interface Detail {
   readonly title: string;
   readonly details: readonly PageDetail[];
 }
 
-/** Shows it over the page. Escape closes it. */
+/** Shows the details over the page. Escape closes them. */
 export function showDetail({ title, details }: Detail): void {
   const list = make("dl");
   for (const [label, text, style] of details) {

@@ -1,4 +1,4 @@
-/** Makes an element. Its children are elements and texts, which stay texts whatever they hold. */
+/** Creates an element. Strings become text nodes, whatever they contain. */
 export function make<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   className = "",
@@ -10,14 +10,14 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The element with this id, which the page has. */
+/** The page's element with this id, which must exist. */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`The page has no element "${id}".`);
   return element;
 }
 
-/** The value of a block of data in the page; undefined if there is no such block. */
+/** The value of a data block in the page; undefined if there is no such block. */
 export function dataOf(id: string): unknown {
   const text = document.getElementById(id)?.textContent;
   return text === undefined || text === null ? undefined : JSON.parse(text);

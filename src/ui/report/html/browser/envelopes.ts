@@ -3,7 +3,7 @@ import type { Detail } from "./detail.ts";
 import { dataOf } from "./dom.ts";
 import type { ListSource } from "./list.ts";
 
-/** The envelopes as a list. They are parsed block by block when they are needed: a whole log takes a while. */
+/** The list of envelopes. Each block is parsed when it is needed, because a whole log takes a while. */
 export class Envelopes implements ListSource {
   readonly title = "Envelopes";
   readonly empty = "There are no records.";
@@ -80,7 +80,7 @@ export class Envelopes implements ListSource {
   }
 }
 
-/** JSON in lines. A payload that was cut stays as it is. */
+/** Indents JSON. A payload that was cut stays as it is. */
 function indented(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), undefined, 2);

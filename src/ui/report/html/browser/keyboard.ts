@@ -12,7 +12,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["?", "these keys"],
 ];
 
-/** The keys of the page. They act on the list that a person turned to last. */
+/** The keyboard shortcuts of the page. They act on the list that had the focus last. */
 export class Keyboard {
   readonly #lists: readonly List[];
   readonly #search: HTMLInputElement;
@@ -39,7 +39,7 @@ export class Keyboard {
     event.preventDefault();
   }
 
-  /** Whether the key has a meaning here. */
+  /** Handles a key; false if it has no meaning here. */
   #act(key: string, target: EventTarget | null): boolean {
     const list = this.#lists[this.#at];
     switch (key) {
@@ -71,7 +71,7 @@ export class Keyboard {
     }
   }
 
-  /** The arrows scroll the page where no list has the focus. */
+  /** The arrow keys scroll the page unless a list has the focus. */
   #step(list: List | undefined, by: number, key: string, target: EventTarget | null): boolean {
     if (list === undefined || (key.startsWith("Arrow") && !isList(target))) return false;
     if (!isList(target)) list.focus();
@@ -88,7 +88,7 @@ export class Keyboard {
     return true;
   }
 
-  /** Enter in the search goes to the first list that has a match. */
+  /** Enter in the search field goes to the first list with a match. */
   #enter(list: List | undefined, target: EventTarget | null): boolean {
     if (target === this.#search) {
       this.#lists.find(({ length }) => length > 0)?.focus();

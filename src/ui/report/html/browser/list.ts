@@ -1,40 +1,40 @@
 import type { PageColumn } from "../page-data.ts";
 import { make } from "./dom.ts";
 
-/** What a list shows. */
+/** The content of a list. */
 export interface ListSource {
   readonly title: string;
   readonly empty: string;
   readonly columns: readonly PageColumn[];
   readonly length: number;
   cells(index: number): readonly string[];
-  /** A class for the row. */
+  /** The CSS class of the row. */
   tone(index: number): string;
-  /** Everything that a search may find in the row, in small letters. */
+  /** All searchable text of the row, in lower case. */
   haystack(index: number): string;
   open(index: number): void;
 }
 
-/** The height of a row in pixels, as the style has it. */
+/** Height of a row in pixels, as in the stylesheet. */
 const ROW = 26;
 
-/** The most rows that are seen at once, and the rows drawn beyond those on each side. */
+/** Maximum number of visible rows, and number of extra rows drawn on each side. */
 const SEEN = 18;
 const SPARE = 8;
 
-/** A list of which only the rows in sight are in the document, so that twenty thousand cost no more than twenty. */
+/** A virtual list: only the rows in sight are in the document, so that twenty thousand cost no more than twenty. */
 export class List {
   readonly section: HTMLElement;
   readonly #source: ListSource;
   readonly #count = make("span", "count");
   readonly #scroller = make("div", "scroller");
   readonly #canvas = make("div", "canvas");
-  /** The rows that match the search; undefined if all do. */
+  /** Indexes of the rows that match the search; undefined if all do. */
   #found: readonly number[] | undefined;
   #selected = 0;
   #drawn = "";
 
-  /** `chosen` is called when a person turns to this list. */
+  /** `chosen` is called when the list gets the focus. */
   constructor(id: string, source: ListSource, chosen: (list: List) => void) {
     this.#source = source;
     this.section = make("section", "", make("h2", "", source.title, this.#count), this.#scroller);
@@ -59,7 +59,7 @@ export class List {
     return this.#found?.length ?? this.#source.length;
   }
 
-  /** Shows only the rows that hold all these words, in small letters. */
+  /** Shows only the rows that contain all these words, which are in lower case. */
   search(words: readonly string[]): void {
     this.#found = words.length === 0 ? undefined : this.#matching(words);
     this.#selected = 0;
@@ -72,13 +72,13 @@ export class List {
     this.section.scrollIntoView({ block: "nearest" });
   }
 
-  /** Moves the selection by so many rows. */
+  /** Moves the selection by this number of rows. */
   move(by: number): void {
     this.#selected = Math.max(0, Math.min(this.length - 1, this.#selected + by));
     const top = this.#selected * ROW;
     const { scrollTop, clientHeight } = this.#scroller;
     if (top < scrollTop) this.#scroller.scrollTop = top;
-    // The heading stays, and covers one row.
+    // The heading is sticky and covers one row.
     else if (top + 2 * ROW > scrollTop + clientHeight) this.#scroller.scrollTop = top + 2 * ROW - clientHeight;
     this.#draw();
   }
@@ -87,7 +87,7 @@ export class List {
     if (this.length > 0) this.#source.open(this.#indexAt(this.#selected));
   }
 
-  /** Selects a row of the source, whether the search finds it or not. */
+  /** Selects a row of the source. Clears the search if it hides the row. */
   select(index: number): void {
     const place = this.#found === undefined ? index : this.#found.indexOf(index);
     if (place < 0) this.search([]);

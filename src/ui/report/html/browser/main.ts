@@ -6,7 +6,7 @@ import { Keyboard } from "./keyboard.ts";
 import { List, type ListSource } from "./list.ts";
 import { overview, proofOf } from "./overview.ts";
 
-/** A search waits so long for the next letter, in ms. */
+/** Debounce of the search, in ms. */
 const PAUSE_MS = 80;
 
 const data = dataOf(DATA_ID) as PageData | undefined;
@@ -23,7 +23,7 @@ function show(page: PageData): void {
   const keyboard = new Keyboard(all, search, turnTheme);
   const [tickets] = lists;
   byId("lists").append(...all.map(({ section }) => section));
-  // What was done stands before when it was done.
+  // The tickets (what was done) come before the timeline (when it was done).
   if (tickets) byId("proof").after(tickets.section);
   byId("contents").append(...Array.from(document.querySelectorAll("section"), linkTo));
   byId("theme").addEventListener("click", turnTheme);
@@ -63,7 +63,7 @@ function searchIn(lists: readonly List[], search: HTMLInputElement): void {
   });
 }
 
-/** A ticket in a drawing opens like its row. */
+/** Makes tickets in a drawing open like their rows. */
 function openTickets(tickets: List | undefined): void {
   for (const id of ["timeline", "graph"]) {
     document.getElementById(id)?.addEventListener("click", (event) => {
@@ -75,7 +75,7 @@ function openTickets(tickets: List | undefined): void {
   }
 }
 
-/** Without a choice the page follows the system. */
+/** Without a choice, the page follows the system's theme. */
 function turnTheme(): void {
   const { dataset } = document.documentElement;
   const isDark = dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");

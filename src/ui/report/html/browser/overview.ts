@@ -1,7 +1,7 @@
 import type { PageData, PagePart, PageProof } from "../page-data.ts";
 import { make } from "./dom.ts";
 
-/** The head of the page: what was wanted, how it ended, and its figures. */
+/** The header of the page: what was wanted, how it ended, and the figures. */
 export function overview({ title, session_id, outcome, tone, facts, parts }: PageData): HTMLElement[] {
   const figures = make("dl", "facts");
   for (const [label, text] of facts) figures.append(make("div", "", make("dt", "", label), make("dd", "", text)));
