@@ -30,8 +30,8 @@ function appended(text: string, value: unknown): string {
 }
 
 /**
- * Longer lists are built in chunks of so many entries. V8 keeps appended pieces until a text is flattened, which `slice` does: a plan of
- * 24 MB took 100 MB more without.
+ * Longer lists are built in chunks of this many entries. V8 keeps appended pieces until a text is flattened, which `slice` does. Without it, a
+ * plan of 24 MB took 100 MB more.
  */
 const CHUNK = 500;
 
@@ -94,10 +94,10 @@ function quote(text: string): string {
   return JSON.stringify(text);
 }
 
-/** For longer texts JSON.stringify is faster than the check. */
+/** For longer texts, JSON.stringify is faster than the check. */
 const SHORT_TEXT = 100;
 
-/** Whether a text is short and needs no escapes, as most do: the check costs less than JSON.stringify. */
+/** Whether a text is short and needs no escapes, as most do. The check costs less than JSON.stringify. */
 export function isPlain(text: string): boolean {
   if (text.length > SHORT_TEXT) return false;
   for (let place = 0; place < text.length; place++) {

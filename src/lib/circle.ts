@@ -5,8 +5,8 @@ export interface GraphNode {
 }
 
 /**
- * The ids of a cycle in order, or none. Ids must be unique and known. Linear in nodes and edges, and not recursive, since plans may be
- * long chains.
+ * The ids of a cycle in order, or an empty list. Ids must be unique and known. Linear in nodes and edges, and not recursive, since plans may
+ * be long chains.
  */
 export function circleIn(nodes: readonly GraphNode[]): string[] {
   const waiting = new Map<string, number>();

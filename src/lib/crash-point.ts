@@ -1,7 +1,4 @@
-/**
- * The points at which a crash matters: before and after durable writes, and before and after visible effects. Tests kill a scheduler
- * there; nothing else does.
- */
+/** The points at which a crash matters: before and after durable writes, and before and after visible effects. Only tests kill a scheduler there. */
 export const CRASH_POINTS = [
   // Beginning or resuming a session.
   "database_made",
@@ -56,11 +53,11 @@ export const CRASH_POINTS = [
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-/** The point, the number of its passing, and the signal: `BOSUN_CRASH_AT=after_commit:3` or `after_commit:3:SIGSTOP`. */
+/** The point, how often it must be passed, and the signal: `BOSUN_CRASH_AT=after_commit:3` or `after_commit:3:SIGSTOP`. */
 const [wanted, passing = "1", signal = "SIGKILL"] = (process.env.BOSUN_CRASH_AT ?? "").split(":");
 let passed = 0;
 
-/** Kills or freezes this process without cleaning up, if a test asked for it with `BOSUN_CRASH_AT`. */
+/** Kills or freezes this process without cleanup, if a test asked for it with `BOSUN_CRASH_AT`. */
 export function crashPoint(name: CrashPoint): void {
   if (wanted !== name) return;
   passed += 1;

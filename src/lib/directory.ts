@@ -2,8 +2,8 @@ import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a directory and its missing parents; keeps an existing one. Throws the system's error. Node's own `recursive` reports ENOENT for
- * a read-only or broken disk, whatever the system's error is.
+ * Makes a directory and its missing parents, unless it exists. Throws the system's error; Node's own `recursive` reports ENOENT for a
+ * read-only or broken disk, whatever the system's error is.
  */
 export function makeDirectory(path: string): void {
   if (isDirectory(path)) return;
@@ -11,12 +11,12 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
-    // Another process may have made it in the meantime.
+    // Another process may have made it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isDirectory(path)) throw error;
   }
 }
 
-/** Whether this user can enter a directory: `refused` if it exists and may not be entered. */
+/** Whether this user can enter a directory. `refused` if it exists but may not be entered. */
 export function mayEnter(path: string): "yes" | "refused" | "gone" {
   try {
     accessSync(`${path}/.`, constants.X_OK);

@@ -10,12 +10,12 @@ const UNITS = [
 
 const DURATION = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
 
-/** The longest duration that is accepted: a year, in milliseconds, as in the schemas. A longer one is probably a typing error. */
+/** The longest duration accepted, in milliseconds: a year, as in the schemas. A longer one is probably a typing error. */
 export const MAX_DURATION_MS = 365 * 86_400_000;
 
 /**
- * The milliseconds of a duration: `250ms`, `90s`, `15m`, `4h`, `1d`, or several in descending order, `1h30m`. Fails with a sentence that
- * says what is wrong and what is expected; refuses a number without a unit.
+ * Parses a duration to milliseconds: `250ms`, `90s`, `15m`, `4h`, `1d`, or several units in descending order, `1h30m`. Fails with a sentence
+ * that says what is wrong and what is expected. A number without a unit is refused.
  */
 export function parseDuration(text: string): Result<number, string> {
   const parts = DURATION.exec(text);
@@ -30,8 +30,8 @@ export function parseDuration(text: string): Result<number, string> {
 }
 
 /**
- * Milliseconds as text with at most two units: `250ms`, `48s`, `2m11s`, `4h05m`, `3d`. Rounds down, so that a clock never runs ahead.
- * Negative durations are `0s`.
+ * Formats milliseconds with at most two units: `250ms`, `48s`, `2m11s`, `4h05m`, `3d`. Rounds down, so that a clock never runs ahead. Negative
+ * durations are `0s`.
  */
 export function formatDuration(milliseconds: number): string {
   const total = Math.max(0, Math.floor(milliseconds));

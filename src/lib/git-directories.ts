@@ -2,8 +2,8 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 /**
- * The nearest directory from here up with a `.git`: a folder with a HEAD, or the file of a worktree or submodule. Sandboxes of agent
- * programs leave empty folders of that name.
+ * The nearest directory, from this one upwards, with a `.git`: a folder with a HEAD, or the file of a worktree or submodule. Sandboxes of
+ * agent programs leave empty folders with that name, which do not count.
  */
 export function repositoryRoot(directory: string): string | undefined {
   for (let here = resolve(directory); ; here = dirname(here)) {
@@ -14,8 +14,8 @@ export function repositoryRoot(directory: string): string | undefined {
 }
 
 /**
- * The real paths of the git directories of a repository's root: its own, and the one that all worktrees have in common, mostly the same. The
- * `.git` of a worktree or submodule is a file that names its own, in which `commondir` names the common one.
+ * The real paths of a repository's git directories: its own, and the one that all its worktrees share, usually the same. The `.git` of a
+ * worktree or submodule is a file that names its own, where `commondir` names the shared one.
  */
 export function gitDirectories(root: string): { readonly own: string; readonly common: string } {
   const dotGit = join(root, ".git");

@@ -1,6 +1,6 @@
-/** An entry knows its position, so that it can be removed from the middle. */
+/** An entry stores its position, so that it can be removed from the middle. */
 export interface HeapEntry {
-  /** Written by the heap. */
+  /** Set by the heap. */
   position: number;
 }
 
@@ -34,7 +34,7 @@ export class Heap<E extends HeapEntry> {
     this.#sink(last, last.position);
   }
 
-  /** Puts the entry at `position`, or higher while it goes before its parent. */
+  /** Puts the entry at `from`, or higher while it goes before its parent. */
   #rise(entry: E, from: number): void {
     let position = from;
     while (position > 0) {

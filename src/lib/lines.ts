@@ -5,11 +5,11 @@ const KEPT_CAPACITY = 65_536;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Splits a byte stream into lines at LF, with bounded memory for hostile output. `node:readline` also splits at other line ends
- * (U+2028), which are legal inside JSON texts.
+ * Splits a byte stream into lines at LF, with bounded memory for hostile output. `node:readline` also splits at other line ends (U+2028),
+ * which are legal inside JSON texts.
  *
- * `capOf` gives a line's cap in bytes from its first byte. `deliver` gets each line without its LF or CRLF. A line over the cap is
- * delivered once, as soon as it is too long: its first bytes, with `cut` true. The buffer is valid during the call only.
+ * `capOf` returns the maximum size of a line, in bytes, from its first byte. `deliver` gets each line without its LF or CRLF. A longer line is
+ * delivered once, as soon as it is too long: its first bytes, with `cut` true. The buffer is valid only during the call.
  */
 export class LineSplitter {
   readonly #capOf: (firstByte: number) => number;
@@ -36,7 +36,7 @@ export class LineSplitter {
     }
   }
 
-  /** Delivers the rest after the last LF. Calling it again does nothing. */
+  /** Delivers the rest after the last LF. Further calls do nothing. */
   end(): void {
     if (this.#length > 0 && !this.#discarding) {
       const cap = this.#capOf(this.#pending.readUInt8(0));
@@ -61,7 +61,7 @@ export class LineSplitter {
     this.#deliver(text.subarray(0, cap), text.length > cap);
   }
 
-  /** Keeps one byte more than the cap, because a CR there may be part of the line end. */
+  /** Keeps one byte beyond the cap, because a CR there may be part of the line end. */
   #keep(piece: Buffer): void {
     if (this.#discarding || piece.length === 0) return;
     const cap = this.#capOf(this.#length > 0 ? this.#pending.readUInt8(0) : piece.readUInt8(0));

@@ -5,8 +5,8 @@ const MAX_COMPARED_LENGTH = 64;
 const MIN_PREFIX_LENGTH = 3;
 
 /**
- * The candidate most likely meant by a misspelt word, or else one that begins with it; undefined if none is near. Ignores case, `-`, `_`
- * and spaces. Of equally near candidates the first wins.
+ * The candidate most similar to a misspelt word, or else one that begins with it; undefined if none is near. Ignores case, `-`, `_` and
+ * spaces. The first of equally near candidates wins.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = plain(word);

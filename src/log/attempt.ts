@@ -2,8 +2,8 @@ import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
 /**
- * Runs work on files. A system error becomes a failure that names the path, `storage_full` or `storage`; bugs are thrown on. `what`
- * begins the message.
+ * Runs work on files. A system error becomes a failure that names the path, `storage_full` or `storage`; bugs are rethrown. `what` begins the
+ * message.
  */
 export function attempt<T>(directory: string, work: () => Result<T, Failure>, what = "The log"): Result<T, Failure> {
   try {
@@ -28,7 +28,7 @@ export async function attemptLong<T>(
 
 function systemFailure(error: unknown, directory: string, what: string): Failure {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
-  // Node's own errors (a wrong argument) have codes, too, but no system call.
+  // Node's own errors (a wrong argument) also have a code, but no system call.
   if (code === undefined || syscall === undefined) throw error;
   if (code === "EFBIG") {
     return failure("storage_full", `${what} cannot be written in ${directory}: a limit on file sizes is reached.`, {

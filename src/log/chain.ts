@@ -6,21 +6,21 @@ import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 // Separates these hashes from hashes of the same text for another purpose.
 const DOMAIN = "bosun-log-v1\0";
 
-// "integrity" sorts before every other key of a record, and "hash" before its siblings. Both come first in the canonical text, so the
+// "integrity" sorts before all other keys of a record, and "hash" before its siblings. Both therefore come first in the canonical text, and the
 // hash can be inserted and removed without serializing the record again.
 const OPENING = '{"integrity":{';
 const HASH_MEMBER = /^\{"integrity":\{"hash":"(sha256:[0-9a-f]{64})",/;
 
-/** A record's position in its session's chain: its number, and the hash of the record before it. */
+/** A record's position in its session's chain: its sequence, and the hash of the previous record. */
 export interface Link {
   readonly sequence: number;
   readonly previous: string;
 }
 
 /**
- * Gives a record its position in the chain and its final bytes. The hash covers the canonical record with `integrity`, without the
- * hash itself. Throws a TypeError for a payload that has no canonical JSON (NaN, a lone surrogate), and a RangeError for a record that
- * readers would refuse: validate and cut before.
+ * Gives a record its position in the chain and its final bytes. The hash covers the canonical record with `integrity`, but without the hash
+ * itself. Throws a TypeError for a payload without canonical JSON (NaN, a lone surrogate), and a RangeError for a record that readers would
+ * refuse. Validate and cut first.
  */
 export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   const { sequence, previous } = link;
@@ -28,7 +28,7 @@ export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   const digest = hashOf(OPENING + rest);
   const { payload_type } = record;
   const line = `${OPENING}"hash":"${digest}",${rest}\n`;
-  // A UTF-16 unit takes at most three bytes, so the bytes of ordinary records need not be counted.
+  // A UTF-16 unit takes at most three bytes, so most records need no exact count.
   if (line.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(line) > MAX_RECORD_BYTES)
     throw new RangeError(`Record ${sequence}, ${payload_type}, is larger than ${MAX_RECORD_BYTES} bytes`);
   const subject = record.record.ticket_id;

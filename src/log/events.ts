@@ -5,9 +5,9 @@ import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 const LONGEST_SUMMARY = 160;
 
 /**
- * The lines of `events.log` for one record, each with its line feed: `[timestamp][ticket_id][event] #sequence message`. One line for
- * each transition of the record, or one for the record if it has none. They are computed from the record alone, so they can be written
- * again. They are for people and prove nothing.
+ * The lines of `events.log` for one record, each with its line feed: `[timestamp][ticket_id][event] #sequence message`. One line per
+ * transition, or a single line for a record without any. They depend on the record alone, so they can be written again. They are for people
+ * and prove nothing.
  */
 export function eventLines(sequence: number, record: UnsealedRecord): string {
   const { effects, ticket_id, disposition, received_at } = record.record;
@@ -40,7 +40,7 @@ function field(text: string): string {
   return oneLine(text).replaceAll("]", ")");
 }
 
-/** The text that summarizes a payload: most have one of these fields. */
+/** The text that summarizes a payload. Most payloads have one of these fields. */
 function summary(payload: JsonObject): string {
   for (const name of ["summary", "message", "text", "decision", "status", "reason"]) {
     const value = payload[name];
@@ -53,7 +53,7 @@ function clip(text: string): string {
   return text.length <= LONGEST_SUMMARY ? text : `${text.slice(0, LONGEST_SUMMARY - 1).toWellFormed()}…`;
 }
 
-/** Any text on one line, without characters that a terminal obeys. */
+/** Puts any text on one line, without characters that control a terminal. */
 export function oneLine(text: string): string {
   return replaceUnsafe(text, () => " ");
 }

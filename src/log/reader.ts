@@ -9,32 +9,32 @@ import type { LogRecord } from "../protocol/record.ts";
 /** The file of a log folder for `tail -f`. */
 export const EVENTS_FILE = "events.log";
 
-/** A record's file before it is renamed. A crash may leave it; it is never read. */
+/** A record's file before it is renamed. A crash may leave it behind; it is never read. */
 export const PUBLISHING_FILE = ".publishing";
 
 const RECORD_NAME = /^(\d{6,15})-([a-z_]{1,40})\.json$/;
 
-/** A record's file, as its name says. */
+/** A record's file, as described by its name. */
 export interface RecordFile {
   readonly name: string;
   readonly sequence: number;
   readonly payload_type: string;
 }
 
-/** The names in a log folder. */
+/** The file names in a log folder. */
 export interface Listing {
-  /** By sequence. */
+  /** Sorted by sequence. */
   readonly files: readonly RecordFile[];
   /** Names of files that do not belong in a log folder. */
   readonly foreign: readonly string[];
 }
 
-/** `000042-report.json`; a sequence over 999,999 gets more digits. */
+/** The name of a record's file, such as `000042-report.json`. Sequences over 999,999 get more digits. */
 export function recordName(sequence: number, payload_type: string): string {
   return `${String(sequence).padStart(6, "0")}-${payload_type}.json`;
 }
 
-/** The parts of a record file's name; undefined for any other name. */
+/** Parses a record file's name; undefined for any other name. */
 export function recordFile(name: string): RecordFile | undefined {
   const [, digits, payload_type = ""] = RECORD_NAME.exec(name) ?? [];
   const sequence = Number(digits);
@@ -42,8 +42,8 @@ export function recordFile(name: string): RecordFile | undefined {
 }
 
 /**
- * Lists a log folder without its directories, which hold agents' raw output. `not_found` if there is no such folder, `storage` if it
- * cannot be read.
+ * Lists the files of a log folder, without its directories, which hold agents' raw output. Fails with `not_found` if the folder does not
+ * exist, with `storage` if it cannot be read.
  */
 export function listFolder(directory: string): Result<Listing, Failure> {
   const files: RecordFile[] = [];
@@ -66,7 +66,7 @@ export function listFolder(directory: string): Result<Listing, Failure> {
 
 /**
  * Reads the records of a folder in order, one at a time. `bytes` are unchecked (`verifyFolder` checks them); null if the file is gone,
- * cannot be read, or is larger than any record.
+ * unreadable, or larger than any record.
  */
 export function* readFolder(
   directory: string,
@@ -76,7 +76,7 @@ export function* readFolder(
     yield { ...file, bytes: readPlainFile(join(directory, file.name), MAX_RECORD_BYTES) };
 }
 
-/** The bytes of a regular file of at most `max_bytes`; null for any other, since reading a pipe or a device may never end. */
+/** Reads a regular file of at most `max_bytes`; null for any other, since reading a pipe or a device may never end. */
 export function readPlainFile(path: string, max_bytes: number): Buffer | null {
   try {
     const about = statSync(path);
@@ -99,7 +99,7 @@ function unreadable(directory: string, error: unknown): Failure {
 
 const TEXTS = ["session_id", "timestamp", "source", "target", "payload_type", "version"] as const;
 
-/** The record in a line; null if the line is not JSON or lacks a field that every record has. */
+/** Parses a line into a record; null if it is not JSON or lacks a field that every record has. */
 export function parseRecord(line: string): LogRecord | null {
   try {
     const value: unknown = JSON.parse(line);
@@ -109,7 +109,7 @@ export function parseRecord(line: string): LogRecord | null {
   }
 }
 
-/** Checks the fields that every record has, so that code can rely on them. The payload is not checked here. */
+/** Checks the fields that every record has, so that code can rely on them. Does not check the payload. */
 function isLogRecord(value: unknown): value is LogRecord {
   if (!isJsonObject(value) || !TEXTS.every((key) => typeof value[key] === "string")) return false;
   const { payload, record, integrity } = value;

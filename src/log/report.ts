@@ -15,7 +15,7 @@ import { spendWords, spentWords } from "./usage-words.ts";
 
 type Report = PayloadByType["final_report"];
 
-/** Writes `final_report.json` and `final_report.md`, each whole or not at all. Replaces earlier ones. Fails with `storage`, `storage_full`. */
+/** Writes `final_report.json` and `final_report.md`, each whole or not at all, replacing earlier ones. Fails with `storage` or `storage_full`. */
 export function writeReport(folder: string, payload: JsonObject, presentation: Presentation): Result<void, Failure> {
   return attempt(folder, () => ok(writeBoth(folder, payload, presentation)), "The final report");
 }
@@ -25,11 +25,11 @@ function writeBoth(folder: string, payload: JsonObject, presentation: Presentati
   const report = payload as unknown as Report;
   replace(join(folder, "final_report.md"), reportMarkdown(report, presentation, resolve(folder, "../..")));
   crashPoint("report_begun");
-  // Last, since verification compares this one with the record.
+  // Written last, since verification compares it with the record.
   replace(join(folder, "final_report.json"), reportJson(payload));
 }
 
-/** The lines of `JSON.stringify(payload, ordered, 2)`, made entry by entry: one text of 100,000 tickets took 80 MiB more. */
+/** The lines of `JSON.stringify(payload, ordered, 2)`, made entry by entry: a single text of 100,000 tickets took 80 MiB more. */
 function* reportJson(payload: JsonObject): IterableIterator<string> {
   const keys = Object.keys(payload)
     .filter((key) => payload[key] !== undefined)
@@ -50,24 +50,24 @@ function* reportJson(payload: JsonObject): IterableIterator<string> {
   yield "}";
 }
 
-/** The value as JSON; lines after the first are indented by so many columns. Line feeds inside texts are escaped. */
+/** The value as JSON, with lines after the first indented by `columns`. Line feeds inside texts are escaped. */
 function indented(value: unknown, columns: number): string {
   return JSON.stringify(value, ordered, 2).replaceAll("\n", `\n${" ".repeat(columns)}`);
 }
 
-/** A replacer for JSON.stringify that sorts members as in the log, without a second copy of a long report. */
+/** A replacer for JSON.stringify that sorts members as in the log, without copying a long report. */
 function ordered(_key: string, value: unknown): unknown {
   if (!isJsonObject(value)) return value;
   const keys = Object.keys(value).sort();
   return Object.fromEntries(keys.map((key) => [key, value[key]]));
 }
 
-/** A file is written in chunks of about this many characters, since a report may be long. */
+/** Files are written in chunks of about this many characters, since a report may be long. */
 const CHUNK = 64 * 1024;
 
 function replace(path: string, lines: Iterable<string>): void {
   const partial = `${path}.tmp`;
-  // A folder with this name, which only an agent can have made, could not be replaced.
+  // A folder with this name, which only an agent can have made, cannot be replaced.
   rmSync(partial, { force: true, recursive: true });
   const file = openSync(partial, "wx");
   try {
@@ -86,7 +86,7 @@ function replace(path: string, lines: Iterable<string>): void {
   renameSync(partial, path);
 }
 
-/** The report for people: the outcome, each ticket with its outputs, and what to do next. */
+/** Makes the report for people: the outcome, each ticket with its outputs, and the next steps. */
 function* reportMarkdown(report: Report, presentation: Presentation, home: string): IterableIterator<string> {
   const { tickets, clarifications = [], next_steps } = report;
   const spent = spendWords(report.usage.by_role);
@@ -115,12 +115,12 @@ function durationText({ started_at, finished_at }: Report): string {
   return `${took}, from ${started_at} to ${finished_at}`;
 }
 
-/** Adds the session to the commands of a recorded step: its reader may have many sessions. */
+/** Adds the session's id to the commands of a recorded step, since the reader may have many sessions. */
 function withSession(session_id: string, step: string): string {
   return step.replace(/(?<![\w./-])bosun (?:log|retry|replay)(?![\w-])/g, (command) => `${command} ${session_id}`);
 }
 
-/** Leaves out tokens and cost that no agent reported: agents that report neither are hardly models. */
+/** Leaves out tokens and cost that no agent reported: such agents are probably not models. */
 function usageText({ turns, input_tokens, output_tokens, cost_usd }: Report["usage"]): string {
   const hasTokens = input_tokens + output_tokens > 0;
   const cost = cost_usd === null ? "cost unknown" : `cost $${cost_usd}`;
@@ -141,7 +141,7 @@ function resultSections(parts: readonly ResultPart[]): string[] {
   ]);
 }
 
-/** Quotes an agent's text, so that none of its lines can pass for the report's own. */
+/** Quotes untrusted text, so that none of its lines can pass for the report's own. */
 function quoted(text: string): string[] {
   return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${oneLine(line)}`.trimEnd());
 }
@@ -174,7 +174,7 @@ function ticketSection(ticket: ReportedTicket, home: string): string[] {
   return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description)}`, ...parts.flatMap((part) => ["", ...part])];
 }
 
-/** A kept artifact's path, which its record has relative to the home. Other addresses are complete. */
+/** Resolves a kept artifact's path, which its record stores relative to the home. Other addresses are complete. */
 export function openable(uri: string, home: string): string {
   return uri.startsWith("sessions/") ? join(home, uri) : uri;
 }
@@ -183,14 +183,14 @@ function clarificationText({ question, answer, ticket_id }: NonNullable<Report["
   return `- ${ticket_id === undefined ? "" : `${ticket_id}: `}${phrase(question)} **${phrase(answer)}**`;
 }
 
-/** An output, and where it is if the worker said so. */
+/** An output, with its location if the worker reported one. */
 function outputText(output: NonNullable<ReportedTicket["outputs"]>[number]): string {
   if (typeof output === "string") return output;
   const { label, text, uri } = output;
   return [...new Set([label, text, uri])].filter((words) => words !== undefined && words !== "").join(": ");
 }
 
-/** A text of an agent or a person on one line. */
+/** Puts an agent's or a person's text on one line. */
 function phrase(value: unknown): string {
   const text =
     typeof value === "string"

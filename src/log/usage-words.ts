@@ -1,19 +1,19 @@
 import type { Spent, SpentByARole, TotalUsage } from "../protocol/payload.ts";
 
-/** What each role has used: `codex 41k tokens, cost unknown · claude 120k tokens, $0.84`. Undefined if no program told anything. */
+/** The usage of each role: `codex 41k tokens, cost unknown · claude 120k tokens, $0.84`. Undefined if no program reported any. */
 export function spendWords(by_role: readonly SpentByARole[] = []): string | undefined {
   if (!by_role.some(hasTold)) return undefined;
   return by_role.map((spent) => `${spent.role_id} ${spentWords(spent)}`).join(" · ");
 }
 
-/** The tokens and the cost of a session so far; nothing if no program told any. */
+/** The tokens and cost of a session so far; empty if no program reported tokens. */
 export function totalWords(usage: TotalUsage | undefined): string[] {
   const { input_tokens = 0, output_tokens = 0, cost_usd = 0 } = usage ?? {};
   const tokens = input_tokens + output_tokens;
   return tokens > 0 ? [`${short(tokens)} tokens, ${costWords(cost_usd)}`] : [];
 }
 
-/** The tokens and the cost, each `at least` so much where some turn did not tell it. */
+/** The tokens and the cost, each with `at least` if some turn did not report it. */
 export function spentWords({
   input_tokens,
   output_tokens,
@@ -28,7 +28,7 @@ export function spentWords({
   return `${used}, ${costWords(cost_usd, told_usd)}${computed === true ? " (by its price)" : ""}`;
 }
 
-/** `$0.84`, or that it is unknown. */
+/** `$0.84`, or that the cost is unknown. */
 export function costWords(cost_usd: number | null, told_usd = 0): string {
   if (cost_usd !== null) return dollars(cost_usd);
   return told_usd > 0 ? `at least ${dollars(told_usd)}` : "cost unknown";
@@ -39,7 +39,7 @@ export function dollars(usd: number): string {
   return usd > 0 && usd < 0.01 ? "under $0.01" : `$${usd.toFixed(2)}`;
 }
 
-/** Whether any turn told tokens or a cost. */
+/** Whether any turn reported tokens or a cost. */
 export function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }: Spent): boolean {
   return (input_tokens ?? 0) + (output_tokens ?? 0) > 0 || (cost_usd ?? 0) > 0 || told_usd > 0;
 }

@@ -5,10 +5,10 @@ import { GENESIS } from "../protocol/record.ts";
 import { expectedHash } from "./chain.ts";
 import { listFolder, parseRecord, readFolder, recordName, type RecordFile } from "./reader.ts";
 
-/** How many problems are listed; one more says how many are left out. */
+/** Maximum number of problems listed; an additional entry counts the rest. */
 export const MAX_PROBLEMS = 100;
 
-/** The number and hash of a log's last record, as the database, the final report or an anchor has it. */
+/** The sequence and hash of a log's last record, as known from the database, the final report or an anchor. */
 export interface Head {
   readonly sequence: number;
   readonly hash: string;
@@ -17,8 +17,8 @@ export interface Head {
 /**
  * What a log folder proves.
  * - `integrity`: whether every record is unchanged and in its place.
- * - `completeness`: `closed` if the last record closes the session, `truncated` if the log is known to have been longer, else `open`:
- *   the folder alone cannot tell a log that was cut off from a session that still runs.
+ * - `completeness`: `closed` if the last record closes the session, `truncated` if the log is known to have been longer, else `open`. The
+ *   folder alone cannot distinguish a truncated log from a running session.
  * - `ok`: integrity is ok and the log is closed.
  */
 export interface Verification {
@@ -26,16 +26,16 @@ export interface Verification {
   readonly records: number;
   readonly integrity: "ok" | "failed";
   readonly completeness: "closed" | "open" | "truncated";
-  /** The last record, by its own number and hash; null if there is none or it cannot be read. */
+  /** The last record, with its claimed sequence and hash; null if there is none or it cannot be read. */
   readonly head: Head | null;
   readonly problems: readonly Problem[];
 }
 
-/** A problem at a record, or with the folder if `sequence` is null. */
+/** A problem with a record, or with the folder if `sequence` is null. */
 export interface Problem {
   readonly sequence: number | null;
   readonly what: string;
-  /** Absent in the last entry, which counts the problems left out. */
+  /** Absent in the last entry, which counts the omitted problems. */
   readonly fault?: Fault;
 }
 
@@ -46,10 +46,10 @@ export interface Problem {
 export type Fault = "missing" | "changed" | "foreign" | "ahead" | "decided" | "kept" | "report";
 
 /**
- * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain. `expected` is a head known from elsewhere; a
- * missing folder then counts as missing records. `last` gives the number of the last possible record; it is called after the folder is
- * listed, since a running session commits a record before it publishes it. Reads one record at a time. `events.log` and agents' raw
- * output prove nothing and are not checked. Fails only if the folder cannot be read: `not_found`, `storage`.
+ * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain. `expected` is a head known from elsewhere; with it, a
+ * missing folder counts as missing records. `last` returns the sequence of the last possible record. It is called after the folder is listed,
+ * since a running session commits a record before publishing it. Reads one record at a time. `events.log` and agents' raw output prove nothing
+ * and are not checked. Fails only if the folder cannot be read: `not_found`, `storage`.
  */
 export function verifyFolder(
   directory: string,
@@ -112,7 +112,7 @@ export function verifyFolder(
 
 interface CheckedRecord {
   readonly faults: readonly string[];
-  /** The record's own claim, right or wrong: so one changed record is not a second problem at the next record. */
+  /** As the record claims, right or wrong, so that one changed record is not reported again at the next. */
   readonly hash: string | null;
   readonly previous: string | null;
 }
@@ -134,7 +134,7 @@ function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
   return { faults, hash, previous };
 }
 
-/** Compares bytes, since bytes that are not UTF-8 do not survive decoding. */
+/** Compares bytes, since invalid UTF-8 does not survive decoding. */
 function isCanonical(record: unknown, bytes: Buffer): boolean {
   try {
     return bytes.equals(Buffer.from(`${canonicalJson(record)}\n`, "utf8"));

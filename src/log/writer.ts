@@ -22,13 +22,13 @@ import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { attempt } from "./attempt.ts";
 import { EVENTS_FILE, PUBLISHING_FILE, recordFile, recordName } from "./reader.ts";
 
-/** `events.log` is written in chunks of about this many characters, so that catching up needs little memory. */
+/** `events.log` is written in chunks of about this many characters, so that `catchUp` needs little memory. */
 const CHUNK = 64 * 1024;
 
-/** How much of the end of `events.log` is read to find its last record, in bytes. */
+/** Number of bytes read at the end of `events.log` to find its last record. */
 const TAIL_BYTES = 64 * 1024;
 
-/** How many record files catching up found missing, and how many torn by a crash. */
+/** Number of record files that `catchUp` found missing, and torn by a crash. */
 export interface CaughtUp {
   readonly missing: number;
   readonly torn: number;
@@ -42,9 +42,9 @@ export interface CommittedRecord extends SealedRecord {
 type FileState = "written" | "existed" | "mended";
 
 /**
- * The only writer of a session's `logs/<session>/`. The folder is a copy of committed records, so nothing is forced to the disk:
- * `catchUp` writes again what a crash lost or tore. Every call may fail with `storage` or `storage_full`, and with `conflict` if a
- * record's file exists and says something else; that file is never touched.
+ * The only writer of a session's `logs/<session>/`. The folder is a copy of committed records, so nothing is synced to disk: `catchUp`
+ * rewrites what a crash lost or tore. Every call may fail with `storage` or `storage_full`, and with `conflict` if a record's file exists with
+ * different content; that file is never touched.
  */
 export class LogFolder {
   readonly directory: string;
@@ -74,12 +74,12 @@ export class LogFolder {
     });
   }
 
-  /** Writes committed records in order, each file whole or not at all, then their lines. Blocks meanwhile. */
+  /** Writes committed records in order, each file whole or not at all, then their event lines. Blocks meanwhile. */
   publish(records: Iterable<CommittedRecord>): Result<void, Failure> {
     return attempt(this.directory, () => {
-      // An unchanged folder has no later record. Skipping the look for each file saves a tenth of the time.
+      // An unchanged folder has no later record. Skipping the check of each file saves a tenth of the time.
       const isUnchanged = this.#leftAs !== undefined && this.#leftAs === this.#stamp();
-      // Files in a folder that was deleted or moved are lost, and a folder made anew would lack the earlier records.
+      // Files written into a deleted or moved folder would be lost, and a new folder would lack the earlier records.
       const path = join(this.directory, EVENTS_FILE);
       if (!isUnchanged && statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode)
         return err(gone(this.directory));
@@ -90,28 +90,28 @@ export class LogFolder {
     });
   }
 
-  /** Changes with every name added or removed; on older kernels at the next clock tick (4 ms). */
+  /** Changes whenever a name is added or removed; on older kernels at the next clock tick (4 ms). */
   #stamp(): string | undefined {
     const folder = statSync(this.directory, { throwIfNoEntry: false });
     return folder && `${folder.ino} ${folder.mtimeMs}`;
   }
 
   /**
-   * Completes the folder after a crash: the files from record `from` on, and `events.log` from its last record. `records` gives the
-   * committed records from a sequence on. Of earlier records only missing files are written: a changed file stays, for verification to
-   * find. A directory that an agent made under the name of the temporary file is removed.
+   * Completes the folder after a crash: the files from record `from` on, and `events.log` from its last record. `records` returns the
+   * committed records from a sequence on. Of earlier records, only missing files are written: a changed file is left for verification to find.
+   * A directory that an agent made under the temporary file's name is removed.
    */
   catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Result<CaughtUp, Failure> {
     return attempt(this.directory, () => {
       rmSync(join(this.directory, PUBLISHING_FILE), { force: true, recursive: true });
-      // The last record in `events.log` may lack some of its lines, so all of them are written again.
+      // The last record in `events.log` may lack some of its lines, so all of them are rewritten.
       const last = lastEventOf(this.#events);
       const [known] = last.sequence === 0 ? [true] : records(last.sequence);
       if (!known) return err(ahead(this.directory, last.sequence));
       ftruncateSync(this.#events, last.offset);
       this.#size = last.offset;
       this.#lastEvent = Math.max(0, last.sequence - 1);
-      // Without lines the folder may have been deleted, and the files with it.
+      // Without lines, the folder and its files may have been deleted.
       const filesFrom = last.sequence === 0 ? 1 : from;
       const earlier = this.#writeMissing(filesFrom, records);
       if (!earlier.ok) return earlier;
@@ -124,9 +124,7 @@ export class LogFolder {
     closeSync(this.#events);
   }
 
-  /**
-   * Writes the records before `end` whose names are missing, and returns how many. Looks at names only, since there may be very many.
-   */
+  /** Writes the missing files of the records before `end`, and returns how many there were. Checks only names, since there may be very many. */
   #writeMissing(end: number, records: (from: number) => Iterable<SealedRecord>): Result<number, Failure> {
     if (end === 1) return ok(0);
     const exists = new Uint8Array(end);
@@ -168,7 +166,7 @@ export class LogFolder {
 
   #appendEvents(lines: string, through: number): Result<void, Failure> {
     const bytes = Buffer.from(lines);
-    // A process that was frozen while another took over must not append the same lines again.
+    // A process that was frozen during a take-over must not append the same lines again.
     if (fstatSync(this.#events).size !== this.#size) return err(eventsChanged(join(this.directory, EVENTS_FILE)));
     if (bytes.length > 0) appendFileSync(this.#events, bytes);
     this.#size += bytes.length;
@@ -196,7 +194,7 @@ export class LogFolder {
   }
 }
 
-/** What a crash of the machine leaves of a file: its beginning, or blocks of zeros that were allocated and never written. */
+/** What a machine crash leaves of a file: its beginning, or blocks of zeros that were allocated but never written. */
 function isTorn(found: Buffer, whole: Buffer): boolean {
   return found.equals(whole.subarray(0, found.length)) || found.every((byte) => byte === 0);
 }
@@ -210,7 +208,7 @@ function lastEventOf(events: number): { readonly sequence: number; readonly offs
   let end = tail.lastIndexOf("\n") + 1;
   while (end > 0) {
     const start = end === 1 ? 0 : tail.lastIndexOf("\n", end - 2) + 1;
-    // The tail may begin inside a line, whose rest may look like a whole line.
+    // The tail may begin inside a line whose rest looks like a whole line.
     if (start === 0 && size > TAIL_BYTES) break;
     const found = sequenceOfEventLine(tail.toString("utf8", start, end));
     if (sequence !== 0 && found !== sequence) return { sequence, offset: size - tail.length + end };

@@ -9,8 +9,8 @@ import type { SessionContext } from "./context.ts";
 import type { Workload } from "./workload.ts";
 
 /**
- * Records the begin of every child session and turn that may begin now; they start after the commit. `began` is the
- * monotonic clock's reading when the scheduler began. Returns the limit that forbids the next one, if any.
+ * Records the start of every child session and turn that may begin now; they start after the commit. `began` is the reading of the monotonic
+ * clock when the scheduler began. Returns the limit that forbids the next one, if any.
  */
 export function admitAll<S>(
   context: SessionContext,

@@ -49,7 +49,7 @@ export interface Parent extends Pick<Assembled<unknown>, "session_id" | "config"
 /** Makes the function that takes the children of a session. */
 export type TakeChildOf = (around: Surroundings, parent: Parent) => TakeChild;
 
-/** Runs `work` with the session's lease, which is released if it fails. */
+/** Runs `work` with the session's lease, and releases it if `work` fails. */
 export async function withLease<T>(
   { store, clock, parent }: Surroundings,
   session_id: string,
@@ -68,7 +68,7 @@ export async function withLease<T>(
   return done;
 }
 
-/** A session to be assembled: new, or as its last scheduler left it. */
+/** A session to assemble: new, or as its last scheduler left it. */
 export interface Assembled<S> {
   readonly session_id: string;
   readonly state: S;
@@ -82,7 +82,7 @@ export interface Assembled<S> {
   readonly opened_at: string;
   /** The time of the last record. */
   readonly last_at?: Instant;
-  /** What earlier schedulers notified, by key. */
+  /** Notifications sent by earlier schedulers, by key. */
   readonly sent: ReadonlyMap<string, SentNotification>;
 }
 

@@ -3,14 +3,14 @@ import type { Outcome } from "../kernel/mode.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { StorageError } from "../store/storage-error.ts";
 
-/** What a viewer can see of a running session. Records and asks are emitted after their commit. */
+/** The events of a running session that viewers can see. Records and asks are emitted after their commit. */
 export type SessionEvent =
   | { readonly kind: "record"; readonly sequence: number; readonly record: UnsealedRecord }
-  /** An agent started. `pid`: its process; absent if it has none or the turn ended before it was seen. */
+  /** An agent has started. `pid` is absent if it has no process, or if the turn ended before the process was seen. */
   | (TurnAbout & { readonly kind: "turn_started"; readonly pid?: number })
   /** The agent of a turn is gone. The turn's result is in its records. */
   | (TurnAbout & { readonly kind: "turn_ended" })
-  /** A line of an agent's output that is no message. Untrusted text, at most 8,192 characters. */
+  /** A line of an agent's output that is not a message. Untrusted text, at most 8,192 characters. */
   | (TurnAbout & { readonly kind: "console"; readonly stream: "stdout" | "stderr"; readonly text: string })
   | { readonly kind: "ask"; readonly ask: LedgerAsk }
   /** A problem that does not stop the session, in one line. */
@@ -37,17 +37,17 @@ export type SessionEnd =
 
 type Listener = (event: SessionEvent) => void;
 
-/** Passes a session's events on to its listeners, in order. */
+/** Passes a session's events to its listeners, in order. */
 export class Bus {
   readonly #listeners = new Set<Listener>();
 
-  /** Returns the function that unsubscribes. */
+  /** Returns a function that unsubscribes. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Drops a listener that throws, so that no viewer can break the engine. A `StorageError` ends the session. */
+  /** Drops a listener that throws, so that no viewer can break the engine. A `StorageError` ends the session instead. */
   emit(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {

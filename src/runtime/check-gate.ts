@@ -4,10 +4,10 @@ import type { Exit } from "../protocol/record.ts";
 /** Holds the command back until its process is on record: if the scheduler dies before, nothing runs. */
 const GATE = 'read -r go && exec "$@" </dev/null';
 
-/** A shell reports a signal as a higher exit code. */
+/** Shells report signals as exit codes above this one. */
 const HIGHEST_EXIT = 128;
 
-/** The code swapped with the expected one. Neither Node, nor a failed sandbox, nor a shell exits with it. */
+/** The code that is swapped with the expected one. Neither Node, a failed sandbox nor a shell exits with it. */
 export const WITNESSED = 97;
 
 /** The same gate, which also swaps the exit code. It ignores signals to its group, so it outlives the command. */
@@ -20,7 +20,7 @@ function witness(expect_exit: number): string {
   ].join("; ");
 }
 
-/** A check's command behind its gate, and a function from the gate's exit to the command's. */
+/** A check's command behind its gate, and a function that maps the gate's exit to the command's. */
 export interface GatedCheck {
   readonly command: readonly string[];
   readonly endedAs: (exit: Exit) => Exit;

@@ -1,10 +1,10 @@
 import type { OutputListener, Stream } from "../agents/cli/process.ts";
 import { sizeOf } from "../kernel/cut.ts";
 
-/** The bytes kept of the end of a check's output, as evidence. */
+/** Number of bytes kept of the end of a check's output, as evidence. */
 const OUTPUT_BYTES = 8 * 1024;
 
-/** The bytes of all outputs in one result record. Criteria fit beside them, and 2,000 checks keep all of theirs. */
+/** Maximum size of all outputs in one result record, in bytes. It leaves room for the criteria, and 2,000 checks keep all of theirs. */
 const OUTPUTS_BYTES = 16 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
@@ -33,7 +33,7 @@ function endOf(...pieces: readonly Buffer[]): Buffer<ArrayBuffer> {
   return Buffer.concat(pieces).subarray(-OUTPUT_BYTES);
 }
 
-/** The text without a character that was cut in half at its beginning, and without the last line end. */
+/** Decodes the text, without a character cut in half at its beginning and without the last line end. */
 function textOf(bytes: Buffer): string {
   const isCut = bytes.length === OUTPUT_BYTES;
   const start = isCut
@@ -45,7 +45,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString("utf8", start).replaceAll("\r\n", "\n").replace(/\n$/, "");
 }
 
-/** Returns a function that cuts each output of a result to the end that still fits. */
+/** Returns a function that cuts each output of a result to the part of its end that still fits. */
 export function outputsOfResult(): (output: string) => string {
   let left = OUTPUTS_BYTES;
   return (output) => {

@@ -13,7 +13,7 @@ interface Running {
   readonly over: Promise<void>;
 }
 
-/** Runs executable criteria: the scheduler's own evidence, which no agent's report replaces. */
+/** Runs executable criteria. Their results are the scheduler's own evidence, which no agent's report replaces. */
 export class Checks {
   readonly #context: SessionContext;
   readonly #over: (check_id: string) => void;
@@ -39,7 +39,7 @@ export class Checks {
     this.#running.get(check_id)?.controller.abort();
   }
 
-  /** Ends all that run and begins no more. Checks that become due meanwhile are run by the next scheduler. */
+  /** Ends all running checks and starts no more. The next scheduler runs checks that become due meanwhile. */
   abortAll(): void {
     this.#ending = true;
     for (const { controller } of this.#running.values()) controller.abort();
@@ -49,7 +49,7 @@ export class Checks {
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ over }) => over));
   }
 
-  /** Runs them one after the other and submits the results as one fact; aborted checks submit nothing. */
+  /** Runs checks one after the other and submits the results as one fact; aborted checks submit nothing. */
   start({ check_id, subject, criteria }: LedgerChecks): void {
     if (this.#ending || this.#running.has(check_id)) return;
     const controller = new AbortController();

@@ -17,7 +17,7 @@ import { EXIT_DONE, EXIT_FAILED } from "./exit.ts";
 import type { Journal } from "./journal.ts";
 import { spentOf, usageOf } from "./usage.ts";
 
-/** The most bytes of one ticket's usage. */
+/** Maximum size of one ticket's usage, in bytes. */
 const SPENT_BYTES = 256;
 
 interface Closing {
@@ -53,7 +53,7 @@ export function recordClose<S>(
   });
 }
 
-/** The final report and the closing record. They follow from the log before them, so a replay makes the same. */
+/** Makes the final report and the closing record. They follow from the log before them, so a replay makes the same ones. */
 export function closingRecords(closing: Closing): [report: UnsealedRecord, closed: UnsealedRecord] {
   const { session_id, at, command, ledger } = closing;
   const why = command.reason === undefined ? {} : { reason: command.reason };
@@ -90,7 +90,7 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
   ];
 }
 
-/** The mode's report, and what the turns about each of its tickets used. */
+/** The mode's report, with the usage of the turns about each of its tickets. */
 function withSpends({ command, ledger, records }: Closing): JsonObject {
   const bytes = MAX_PAYLOAD_BYTES - ledger.spends.size * SPENT_BYTES;
   const report = resolve(fitting(command.report, bytes), records) as JsonObject;

@@ -17,15 +17,15 @@ import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import type { SteadyClock } from "./time/steady-clock.ts";
 
-/** A lease with what its owner must know of the inbox. */
+/** A lease, with what its owner must know of the inbox. */
 export interface SessionLease extends Lease {
   /** The last inbox row from before this lease; 0 for none. Ids only rise, while wall clocks can be set back. */
   readonly put_before: number;
-  /** This lease reopens a closed session. */
+  /** Whether this lease reopens a closed session. */
   readonly reopened?: boolean;
 }
 
-/** What a session is and what it works with. */
+/** What a session is, and what it works with. */
 export interface SessionEnvironment {
   readonly session_id: string;
   readonly opened_at: Instant;
@@ -48,7 +48,7 @@ export interface SessionContext extends SessionEnvironment {
   readonly mode: Pick<Mode<never>, "attached">;
   readonly ledger: Ledger;
   readonly bus: Bus;
-  /** Takes a fact in and decides it; it is in the next commit. Undefined once nothing more is recorded. */
+  /** Decides a fact, and puts it into the next commit. Returns undefined once nothing more is recorded. */
   submit(input: FactInput): Advance | undefined;
   /** The same for a person's message, which must be well-formed and allowed by the mode. */
   submitFromPerson(input: FactInput): Advance | undefined;
@@ -56,11 +56,11 @@ export interface SessionContext extends SessionEnvironment {
   nextSequence(): number;
   /** Records a message that moves nothing. */
   note(note: Note): void;
-  /** Stores a value that is no fact, such as a process. Resolves to true once durable, false if it never will be. */
+  /** Stores a value that is not a fact, such as a process. Resolves to true once durable, to false if it never will be. */
   keep(change: Change): Promise<boolean>;
-  /** Runs an effect on the world once everything decided before it is durable. */
+  /** Runs an external effect once everything decided before it is durable. */
   afterCommit(effect: () => void): void;
-  /** Asks for a pass of the loop: there is something to write, to start, or something has ended. */
+  /** Requests a pass of the loop: there is something to write or to start, or something has ended. */
   schedule(): void;
   /** Ends the session resumably. Further calls change nothing. */
   stop(reason: StopReason, message: string, details?: JsonObject): void;

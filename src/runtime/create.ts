@@ -18,7 +18,7 @@ import { withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
-/** What a session begins with; its first record holds all of it. */
+/** The input of a new session; its first record holds all of it. */
 export interface NewSessionInput {
   readonly session_id: string;
   readonly requirement?: string;
@@ -27,15 +27,15 @@ export interface NewSessionInput {
   readonly roles: readonly Role[];
   readonly workspace: string;
   readonly started_by: Actor;
-  /** The session that opens this one, and the subject there. */
+  /** The session that opens this one, and its subject there. */
   readonly parent?: { readonly session_id: string; readonly subject: string | undefined };
-  /** A person's facts that it begins with, such as the requirement or a plan. */
+  /** A person's facts that the session begins with, such as the requirement or a plan. */
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
   /** Makes the files that the session needs. If it fails, the session does not begin. */
   readonly prepare?: () => Result<void, Failure>;
 }
 
-/** Begins a session. `busy` if the id is taken, `usage` for invalid facts. A failed begin leaves at most a name. */
+/** Begins a session. Fails with `busy` if the id is taken, `usage` for invalid facts. A failed start leaves at most a name. */
 export async function createSession<S>(
   around: Surroundings,
   mode: Mode<S>,
@@ -64,7 +64,7 @@ export async function createSession<S>(
   if (!free.ok) return free;
   crashPoint("session_created");
   return withLease(around, session_id, async (lease) => {
-    // Another process with the same name may have begun it first, and even ended it.
+    // Another process may have begun a session with the same name first, and even ended it.
     const still = checkNeverBegun(store, mode.name, input);
     if (!still.ok) return still;
     const prepared = input.prepare?.() ?? ok(undefined);
@@ -122,7 +122,7 @@ function openingOf<S>({ version }: Surroundings, mode: Mode<S>, input: NewSessio
   };
 }
 
-/** Fails with `busy` unless the name is free or was left by a scheduler that died before its first commit. */
+/** Fails with `busy` unless the name is free, or was left by a scheduler that died before its first commit. */
 function checkNeverBegun(
   store: Store,
   mode: string,

@@ -1,7 +1,7 @@
 import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { SessionEnd } from "./bus.ts";
 
-/** The exit codes of every command, a public promise (SPEC.md). */
+/** The exit codes of all commands, a public promise (SPEC.md). */
 export const EXIT_DONE = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
@@ -15,13 +15,13 @@ export const EXIT_TIMED_OUT = 124;
 export const EXIT_INTERRUPTED = 130;
 export const EXIT_TERMINATED = 143;
 
-/** The signals that stop a program, with its exit code. A hang-up counts as a termination. */
+/** The signals that stop a program, with their exit codes. A hang-up counts as a termination. */
 export const CODE_OF_SIGNAL = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
 
 /** A signal that stops a session. */
 export type StopSignal = keyof typeof CODE_OF_SIGNAL;
 
-/** The exit code of a command that waited for the session. `signal`: the signal that stopped it. */
+/** The exit code of a command that waited for the session. `signal` is the signal that stopped it. */
 export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): number {
   if (end.kind === "closed") return end.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
   switch (end.reason) {
@@ -35,7 +35,7 @@ export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): num
   }
 }
 
-/** The recorded end of a session; undefined while it runs, and if its scheduler died. */
+/** The recorded end of a session; undefined while it runs, or if its scheduler died. */
 export function recordedEnd({ closed, stopped }: LedgerFigures): SessionEnd | undefined {
   if (closed) return { kind: "closed", ...closed };
   return stopped && { kind: "stopped", ...stopped };

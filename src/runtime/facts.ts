@@ -10,7 +10,7 @@ import type { Instant } from "../protocol/timestamp.ts";
 import { wordName } from "../protocol/recording.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
-/** A fact before it is recorded, with what its channel knows of it. */
+/** A fact before it is recorded, with what its channel knows about it. */
 export interface FactInput {
   /** Default: now. */
   readonly at?: Instant;
@@ -29,7 +29,7 @@ export interface FactInput {
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
   /** The inbox row that it came from. */
   readonly taken?: number | undefined;
-  /** It was put before this scheduler took over the session, which was closed or only left then. */
+  /** Set if it was put before this scheduler took over the session, which was then closed or merely left. */
   readonly overtaken?: "closed" | "taken_up" | undefined;
 }
 
@@ -37,16 +37,15 @@ export interface FactInput {
 type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
 
 /**
- * A person's message as it is understood; or why it is refused, as an `error` payload: the mode does not allow it, it is
- * malformed, it was a `stop` or `pause` for an earlier scheduler, or it arrived while the session closed and was
- * reopened later.
+ * Validates a person's message. Fails with an `error` payload if the mode does not allow it, it is malformed, it was a `stop` or `pause` for
+ * an earlier scheduler, or it arrived while the session closed and was reopened later.
  */
 export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" | "overtaken">>(
   input: I,
   rights: Rights,
 ): Result<I, PersonRefused> {
   const { payload_type, payload, overtaken } = input;
-  // Another process's row may hold anything, even a type that is no string.
+  // Another process's row may hold anything, even a type that is not a string.
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
     return err({ code: "not_permitted", message: `a person may not send ${quote(payload_type)}` });
   }
@@ -67,10 +66,10 @@ export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" 
   return ok({ ...input, payload: checked.value });
 }
 
-/** The characters of a reason in the record of a stop; the command's own record has all of it. */
+/** Maximum number of characters of a reason in the record of a stop; the command's own record has all of it. */
 const REASON_CHARACTERS = 1_000;
 
-/** The message of the stop that this fact asks for, naming who asked; undefined for any other fact. */
+/** The message of the stop that this fact requests, naming who requested it; undefined for any other fact. */
 export function stopAsked(fact: Fact, actor: Actor | undefined): string | undefined {
   if (fact.payload_type !== "user_command" || fact.payload.command !== "stop") return undefined;
   const { reason } = fact.payload;

@@ -7,7 +7,7 @@ import type { Timers } from "./time/timers.ts";
 import { WallTime } from "./time/wall-time.ts";
 import type { Workload } from "./workload.ts";
 
-/** Decides whether a session with nothing left to write waits for what runs or will wake it, or stops. */
+/** Decides whether a session with nothing left to write stops, or waits for what runs or will wake it. */
 export class IdlePolicy {
   readonly #context: SessionContext;
   readonly #workload: Workload;
@@ -20,14 +20,14 @@ export class IdlePolicy {
     this.#wallTime = new WallTime(context);
   }
 
-  /** `began`: the monotonic clock's reading when the scheduler began. `forPeople`: a person may still answer. */
+  /** `began` is the reading of the monotonic clock when the scheduler began. `forPeople`: a person may still answer. */
   look(began: number, forPeople: boolean): void {
     const { timers, children } = this.#workload;
     timers.arm();
     const { ledger, clock } = this.#context;
     // Only a person ends a pause.
     const late = ledger.figures.paused ? undefined : this.#wallTime.look(began);
-    // Nobody is there to give a permission that agents wait for: their turns end with the session, and are repeated.
+    // No person is there to give the permissions that agents wait for: their turns end with the session, and are repeated.
     const isWaiting = !forPeople && this.#workload.onlyWaits;
     if (this.#workload.isBusy && !isWaiting) {
       if (late?.graceIsOver) this.#context.stop("limit", late.message, late.details);
@@ -82,14 +82,14 @@ export function restOf(
   const standing = [...ledger.holds.values()].filter((hold) => isHeldAt(hold, now) && wants(hold.role_id));
   const held = standing.filter(({ limit }) => limit === undefined);
   const spent = standing.filter(({ limit }) => limit !== undefined);
-  // Rows come back in any order: sorting always names the same spent budget.
+  // Rows are read back in any order; sorting always selects the same spent budget.
   const [first = spent.toSorted((a, b) => (a.role_id < b.role_id ? -1 : 1))[0]] = held;
   if (ledger.asks.size > 0 || childWaits) {
     const message = ledger.asks.size > 0 ? "a person must answer" : "a child session waits for a person";
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message } };
   }
   if (!first) return { kind: "stuck" };
-  // A person may release a hold without an end. A hold that ends too late is not waited for.
+  // A person may release a hold without an end. Do not wait for a hold that ends too late.
   if (forPeople && held.some((hold) => hold.until === undefined && !isHeldTooLong(ledger, hold, now))) return WAITS;
   return { kind: "stops", with: stopFor(ledger, first, now) };
 }

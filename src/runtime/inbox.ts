@@ -7,14 +7,14 @@ import type { InboxRow } from "../store/store.ts";
 import type { Children } from "./children/children.ts";
 import type { SessionContext } from "./context.ts";
 
-/** Interval of the look for new rows, in ms; a look costs one pragma. */
+/** Poll interval for new rows, in ms. A poll costs one pragma. */
 const LOOK_EVERY_MS = 150;
 
 /** Submits the messages that people and other processes put into the session's inbox. */
 export class InboxWatch {
   readonly #context: SessionContext;
   readonly #children: Children;
-  /** The last submitted row, perhaps not yet committed as taken. */
+  /** The last submitted row, which may not be committed as taken yet. */
   #last = 0;
   #version = -1;
   #cancel: (() => void) | undefined;
@@ -60,7 +60,7 @@ export class InboxWatch {
     this.#last = news.at(-1)?.id ?? this.#last;
     for (const row of orderInboxRows(news)) {
       crashPoint("inbox_read");
-      // A row may hold anything. What is no person's message is refused, and its row is taken all the same.
+      // A row may hold anything. One that is not a person's message is refused, and still counts as taken.
       const body = row.body as { payload_type?: PayloadType; payload?: JsonObject } | null;
       const overtaken = row.id > lease.put_before ? undefined : lease.reopened ? "closed" : "taken_up";
       const message = { payload_type: body?.payload_type ?? ("nothing" as PayloadType), payload: body?.payload ?? {} };
@@ -75,7 +75,7 @@ export class InboxWatch {
   }
 }
 
-/** The row's actor, by its own account; undefined if no record can hold it. */
+/** The row's actor, as the row claims; undefined if a record cannot hold it. */
 function actorIn(value: unknown): Actor | undefined {
   const { user, host, via } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
   const isName = (name: unknown, most = 256): name is string =>
@@ -84,8 +84,8 @@ function actorIn(value: unknown): Actor | undefined {
 }
 
 /**
- * The order in which waiting messages are taken: as they were put, but a `retry` before messages about other subjects.
- * One of those may end the last open subject and close the session before the retry.
+ * Sorts waiting messages into the order in which they are taken: as put, but a `retry` before messages about other subjects, since one of
+ * those may end the last open subject and so close the session before the retry.
  */
 function orderInboxRows(rows: readonly InboxRow[]): InboxRow[] {
   const ordered: InboxRow[] = [];

@@ -19,8 +19,8 @@ interface Group {
 }
 
 /**
- * What a session has decided and not yet made durable. Everything since the last flush is one transaction; then the log
- * files are written; then the effects happen in the order in which they were added.
+ * What a session has decided but not yet made durable. Everything since the last flush is one transaction. After it the log files are written,
+ * then the effects run in the order in which they were added.
  */
 export class Journal {
   readonly #context: SessionContext;
@@ -45,12 +45,12 @@ export class Journal {
   }
 
   /**
-   * Seals a record here and not at the flush: references to its bytes are measured before. Throws for one that does not
-   * fit the schema of records, which is a bug.
+   * Seals a record now, not at the flush, because references to its bytes are measured before that. Throws for one that does not match the
+   * schema of records, which is a bug.
    */
   record(record: UnsealedRecord): void {
     const sequence = this.#head.sequence + 1;
-    // Payloads of agents and people are checked when they are taken in.
+    // Payloads from agents and people have been checked on arrival.
     const fault = recordFault(record, record.source === "scheduler" ? "all" : "header");
     if (fault !== undefined) {
       throw new Error(
@@ -71,12 +71,12 @@ export class Journal {
     this.#group.artifacts.push(artifact);
   }
 
-  /** This inbox row became a fact of the group. */
+  /** Marks an inbox row as taken by this group. */
   tookInboxRow(inbox_id: number): void {
     this.#group.taken.push(inbox_id);
   }
 
-  /** Stores a value that is no fact. Resolves to true once durable, false if it never will be. */
+  /** Stores a value that is not a fact. Resolves to true once durable, to false if it never will be. */
   keep(change: Change): Promise<boolean> {
     if (this.#abandoned) return Promise.resolve(false);
     const kept = Promise.withResolvers<boolean>();
@@ -89,20 +89,20 @@ export class Journal {
     return kept.promise;
   }
 
-  /** Nothing more becomes durable: settles every promise of `keep`. */
+  /** Settles every promise of `keep`: nothing more becomes durable. */
   abandon(): void {
     this.#abandoned = true;
     for (const never of this.#unkept) never(false);
   }
 
-  /** Runs an effect on the world once everything before it is durable. */
+  /** Runs an external effect once everything before it is durable. */
   afterCommit(effect: () => void): void {
     this.#group.afterCommit.push(effect);
   }
 
   /**
-   * Commits the group, publishes its files and runs its effects. Fails with `storage`, `storage_full` or `stale_lease`;
-   * then no effect of the group has happened.
+   * Commits the group, publishes its files and runs its effects. Fails with `storage`, `storage_full` or `stale_lease`; then none of its
+   * effects has run.
    */
   async flush(session: SessionChanges): Promise<Result<void, Failure>> {
     const { store, lease, records, log, bus } = this.#context;
@@ -115,7 +115,7 @@ export class Journal {
       changes,
       artifacts,
       taken,
-      // All earlier groups are published: each is published right after its commit.
+      // All earlier groups are published, each right after its commit.
       session: log ? { ...session, published: expected } : session,
     });
     if (!committed.ok) return committed;

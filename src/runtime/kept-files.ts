@@ -8,19 +8,19 @@ import type { SessionPaths } from "./paths.ts";
 import { MAX_ARTIFACT_BYTES } from "./turns/artifacts.ts";
 import { isElsewhere } from "./turns/referenced-file.ts";
 
-/** The bytes read at once. */
+/** Number of bytes read at once. */
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Compares a session's kept artifacts with their records. Older records have an absolute address from the time of keeping,
- * so files are looked for by name in the current artifacts directory. The records themselves are verified by `verifyFolder`.
+ * Compares a session's kept artifacts with their records. Older records hold absolute addresses from the time of keeping, so files are looked
+ * up by name in the current artifacts directory. `verifyFolder` verifies the records themselves.
  */
 export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | "artifacts">): readonly Problem[] {
   const listing = listFolder(log);
   if (!listing.ok) return [];
   const files = listing.value.files.filter(({ payload_type }) => payload_type === "artifact_ref");
   const problems: Problem[] = [];
-  // Several records may name one file; it is read once.
+  // Several records may name one file, which is read only once.
   const known = new Map<string, Found | string>();
   for (const { sequence, bytes } of readFolder(log, { files, foreign: [] })) {
     const kept = bytes === null ? undefined : keptIn(bytes);
@@ -38,7 +38,7 @@ export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | 
 
 type Kept = PayloadByType["artifact_ref"];
 
-/** The reference to a kept file in a record; undefined for a reference elsewhere and for a refused one. */
+/** The reference to a kept file in a record; undefined for a reference elsewhere or a refused one. */
 function keptIn(bytes: Buffer): Kept | undefined {
   const record = parseRecord(bytes.toString("utf8"));
   if (record?.record.disposition !== "applied") return undefined;
@@ -46,7 +46,7 @@ function keptIn(bytes: Buffer): Kept | undefined {
   return typeof kept.uri === "string" && !isElsewhere(kept.uri) ? kept : undefined;
 }
 
-/** A file's size and digest; no digest for a file larger than any artifact. */
+/** A file's size and digest. Files larger than any artifact have no digest. */
 interface Found {
   readonly size_bytes: number;
   readonly digest?: string;
@@ -79,7 +79,7 @@ function look(path: string): Found | string {
   }
 }
 
-/** The digest of the first `size` bytes: the file may still grow. */
+/** The digest of the first `size` bytes, since the file may still grow. */
 function digestOf(file: number, size: number): string {
   const hash = createHash("sha256");
   const piece = Buffer.allocUnsafe(Math.min(size, PIECE_BYTES));

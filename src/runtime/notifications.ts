@@ -9,21 +9,21 @@ import type { Instant } from "../protocol/timestamp.ts";
 import type { SessionContext } from "./context.ts";
 import { runProgram } from "./program.ts";
 
-/** What a person is notified of. `notify.on` names the events that count; without it all do. */
+/** What a person is notified of. `notify.on` selects the events; by default all are selected. */
 export type NotifyEvent = "question" | "hold" | "stopped" | "closed";
 
-/** One notification: everything of one event that is open and was not notified yet. */
+/** One notification: all open items of one event that were not notified yet. */
 export interface Notification {
   readonly event: NotifyEvent;
-  /** What it notifies of: asks, holds or an end. */
+  /** The keys of the asks, the holds or the end that it is about. */
   readonly keys: readonly string[];
   readonly asks: readonly LedgerAsk[];
   readonly holds: readonly LedgerHold[];
-  /** An earlier scheduler died while its program ran for some of this. */
+  /** An earlier scheduler died while its program ran for some of these items. */
   readonly again: boolean;
 }
 
-/** The part of a session that its notifications are written from. */
+/** The part of a session that notifications are made from. */
 export interface ReadableSession {
   readonly session_id: string;
   readonly ledger: Ledger;
@@ -34,11 +34,11 @@ export interface ReadableSession {
   resolve(value: JsonObject): JsonObject;
 }
 
-/** What the runtime must be given to run `notify.command`. */
+/** What the runtime needs to run `notify.command`. */
 export interface NotificationHook {
-  /** The program's stdin: one line of JSON. Undefined if there is nothing left to say. */
+  /** Returns the program's stdin: one line of JSON. Undefined if there is nothing left to report. */
   readonly message: (session: ReadableSession, notification: Notification) => string | undefined;
-  /** The time limit of the program, in ms; then its group is ended. */
+  /** The program's timeout, in ms, after which its process group is ended. */
   readonly timeout_ms: number;
 }
 
@@ -54,16 +54,16 @@ export interface SentNotification {
   readonly trouble?: string;
 }
 
-/** The stored process of the running program: there is at most one. */
+/** The key of the running program's stored process. At most one runs. */
 const PROCESS_ID = "notification";
 
-/** Starts the program only when its process is on record, so that a crash before leaves no program without a message. */
+/** Starts the program only once its process is on record, so that a crash before that leaves no program without a message. */
 const GATE = ["sh", "-c", 'read -r go && exec "$@"', "notification"];
 
 /**
- * Runs `notify.command` when a person should look: one program at a time, with everything of one event that is open and was not notified. What
- * was notified is stored when the program has ended, so it is notified at least once, and a crash in between repeats it. A program that fails,
- * hangs or is missing is a warning.
+ * Runs `notify.command` when a person should look. One program runs at a time, with all open items of one event that were not notified. They
+ * are stored as notified when the program has ended, so each is notified at least once, and a crash in between repeats it. A program that
+ * fails, hangs or is missing causes a warning.
  */
 export class Notifications {
   readonly #context: SessionContext;
@@ -77,7 +77,7 @@ export class Notifications {
   #running: Promise<void> | undefined;
   #lastTrouble: string | undefined;
 
-  /** `sent`: what earlier schedulers notified, by key. */
+  /** `sent` has the notifications of earlier schedulers, by key. */
   constructor(
     context: SessionContext,
     session: ReadableSession,
@@ -101,7 +101,7 @@ export class Notifications {
     return this.#running !== undefined;
   }
 
-  /** Starts to notify, first of what is open already. */
+  /** Starts to notify, beginning with what is already open. */
   begin(): void {
     this.#begun = true;
     this.#wake();
@@ -127,12 +127,12 @@ export class Notifications {
   }
 
   async #sendAll(): Promise<void> {
-    // Answers given beforehand settle their questions in this turn of the event loop.
+    // Answers given in advance settle their questions in this turn of the event loop.
     await new Promise<void>((resolve) => this.#context.clock.soon(resolve));
     for (let due = this.#due(); due; due = this.#due()) await this.#send(due);
   }
 
-  /** The first event with something open that was not notified. */
+  /** The first event with open items that were not notified. */
   #due(): Notification | undefined {
     if (!this.#hook || this.#abort.signal.aborted) return undefined;
     const { config, ledger } = this.#context;
@@ -141,7 +141,7 @@ export class Notifications {
     const isStored = sequence === this.#stored;
     const isNew = (key: string) => this.#sent.get(key)?.begun ?? !this.#sent.has(key);
     const asks = [...ledger.asks.values()].filter((ask) => ask.record <= this.#stored && isNew(questionKey(ask)));
-    // A role held by its own rate goes on by itself within a minute.
+    // A role held by its own rate limit continues by itself within a minute.
     const holds = [...ledger.holds.values()].filter(
       (hold) => isStored && hold.limit?.limit !== "turns_per_minute" && isNew(holdKey(hold)),
     );
@@ -171,7 +171,7 @@ export class Notifications {
     await this.#context.keep({ drop: "process", id: PROCESS_ID });
   }
 
-  /** Runs the program once; returns why it failed. */
+  /** Runs the program once. Returns why it failed. */
   async #run({ event, keys }: Notification, message: string): Promise<string | undefined> {
     const { clock, config } = this.#context;
     const { command = [] } = config.notify ?? {};
@@ -205,7 +205,7 @@ function questionKey({ ask_id }: LedgerAsk): string {
   return `question:${ask_id}`;
 }
 
-/** Roles of one account are held and notified together; a prolonged hold is the same hold. */
+/** Roles of one account are held and notified together. A prolonged hold is the same hold. */
 function holdKey({ role_id, account, since }: LedgerHold): string {
   return `hold:${account === undefined ? role_id : `account ${account}`}:${since ?? ""}`;
 }

@@ -7,26 +7,26 @@ import { ok, type Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { SessionContext } from "./context.ts";
 
-/** A program that is no agent: a check, or the one for notifications. */
+/** A program that is not an agent: a check, or the notification program. */
 export interface Program {
   readonly kind: "check" | "notification";
   /** The key of its stored process. */
   readonly id: string;
-  /** Behind a gate, which reads a line first. */
+  /** Runs behind a gate, which first reads a line. */
   readonly command: readonly string[];
-  /** What its environment has besides the part of the scheduler's. */
+  /** Variables added to the part of the scheduler's environment that it gets. */
   readonly variables?: Readonly<Record<string, string>>;
   readonly subject?: string | undefined;
-  /** What it reads after the gate. */
+  /** Its stdin after the gate's line. */
   readonly input?: string;
   readonly timeout_ms: number;
-  /** Stored with its process. */
+  /** Changes stored together with its process. */
   readonly begun?: readonly Change[];
 }
 
 /**
- * Runs a program in the workspace to its end, supervised. It passes its gate only when its process is on record: if the scheduler dies
- * before, nothing runs.
+ * Runs a program in the workspace to its end, supervised. It passes its gate only once its process is on record: if the scheduler dies before,
+ * nothing runs.
  */
 export async function runProgram(
   context: SessionContext,
@@ -41,7 +41,7 @@ export async function runProgram(
   if (!made.ok && isOfStorage(made.error)) context.fail(made.error);
   if (!made.ok) return made;
   const launched = await launcher.launch({
-    // Where the machine can, everything that the program starts dies with it.
+    // Where the machine supports it, everything that the program starts dies with it.
     isolation: { level: "processes", required: false },
     command,
     directory: workspace,

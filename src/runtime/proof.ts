@@ -14,9 +14,8 @@ export interface Proof extends Omit<Verification, "ok"> {
 }
 
 /**
- * Verifies a session from its folder: the hash chain, then every decision, made again by the mode's rules. A log made
- * under other rules, or of an unknown mode, is `not_comparable`, which is no failure. `head` and `last` are as in
- * `verifyFolder`.
+ * Verifies a session from its folder: the hash chain, then every decision, replayed by the mode's rules. A log made under other rules, or of
+ * an unknown mode, is `not_comparable`, which is not a failure. `head` and `last` are as in `verifyFolder`.
  */
 export function verifySession(
   folder: string,

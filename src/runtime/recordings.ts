@@ -57,7 +57,7 @@ export function decidedRecord(
   });
 }
 
-/** A message of an agent or a person that moves nothing. */
+/** A message from an agent or a person that changes nothing. */
 export interface Note {
   readonly source: string;
   readonly payload_type: FactInput["payload_type"];

@@ -9,13 +9,13 @@ import type { Json } from "../lib/json.ts";
 import { recordName } from "../log/reader.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
-/** The records in a generation of the cache. Records in neither generation are read from the store again. */
+/** Maximum number of records in a generation of the cache. Records in neither generation are read from the store again. */
 const GENERATION = 4096;
 
-/** The bytes in a generation. */
+/** Maximum size of a generation, in bytes. */
 const GENERATION_BYTES = 32 * 1024 * 1024;
 
-/** A record, and the bytes of its line. */
+/** A record, and the size of its line in bytes. */
 interface Kept {
   readonly record: Recorded;
   readonly bytes: number;
@@ -34,7 +34,7 @@ export class SessionRecords implements Lookup {
   #old = new Map<number, Kept>();
   readonly #read: (sequence: number) => Kept;
   readonly #folder: string;
-  /** Paths of files seen since the last commit: every turn request names the plan's. */
+  /** Paths of files seen since the last commit: every turn request names the plan's file. */
   readonly #files = new Map<number, string>();
 
   constructor(read: (sequence: number) => Kept, folder: string) {
@@ -48,7 +48,7 @@ export class SessionRecords implements Lookup {
       this.#unstored.set(sequence, { record, bytes: Buffer.byteLength(line) });
   }
 
-  /** The records up to `last` are stored, so they may leave memory. */
+  /** Call when the records up to `last` are stored, so they may leave memory. */
   stored(last: number): void {
     for (const [sequence, kept] of this.#unstored) {
       if (sequence > last) break;
@@ -84,7 +84,7 @@ export class SessionRecords implements Lookup {
     this.#youngBytes += kept.bytes;
   }
 
-  /** Writes the value atomically unless its file exists, and returns the path: for programs that want a file. */
+  /** Writes the value atomically unless its file exists, and returns the path. For programs that need a file. */
   file(sequence: number, pointer: string): string {
     const known = this.#files.get(sequence);
     if (known !== undefined) return known;

@@ -5,7 +5,7 @@ import type { PayloadByType } from "../protocol/payload.ts";
 import type { Conversation } from "../protocol/record.ts";
 import type { FactInput } from "./facts.ts";
 
-/** Records the resume: which turns are repeated, which a person is asked about, which were repeated too often. */
+/** Records the resume: which turns are repeated, which a person is asked about, and which were repeated too often. */
 export function recover(
   submit: (input: FactInput) => unknown,
   ledger: Ledger,
@@ -64,7 +64,7 @@ export function recover(
   });
 }
 
-/** The conversation that the turn's program had begun, with what was known of it, or of the one that it goes on with, before. */
+/** The conversation that the turn's program had begun, with what was known before about it or the one that it continues. */
 function conversationOf(
   begun: Conversation | undefined,
   { conversation, chosen }: LedgerTurn,

@@ -12,18 +12,18 @@ import { decidedRecord, factFrom } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
 import { fittingRequest, INTERRUPTED } from "./admission/turn-request.ts";
 
-/** The most wrong decisions that are reported; the first is the one that matters. */
+/** Maximum number of wrong decisions reported; the first is the one that matters. */
 const DECISIONS_TOLD = 20;
 
-/** The wrong decisions in a log, and how many decided records are missing after its last one. */
+/** The wrong decisions in a log, and the number of decided records missing after its last one. */
 export interface ReplayedDecisions {
   readonly problems: readonly { readonly sequence: number | null; readonly what: string }[];
   readonly awaited: number;
 }
 
 /**
- * Makes every decision again, from records of a folder, a store or memory. Reports at most 20 wrong ones; undefined if
- * the rules cannot be compared. The caller must know that the records are complete and in order.
+ * Replays every decision, from records of a folder, a store or memory. Reports at most 20 wrong ones. Returns undefined if the rules cannot be
+ * compared. The caller must know that the records are complete and in order.
  */
 export function replayDecisions(
   sequences: readonly number[],
@@ -51,7 +51,7 @@ function taken(replay: Replay, sequence: number, line: string): string | undefin
   }
 }
 
-/** Begins with the first record; undefined if the rules cannot be compared. */
+/** Begins a replay with the first record; undefined if the rules cannot be compared. */
 function beginReplay(
   first: string | undefined,
   modes: ReadonlyMap<string, Mode<unknown>>,
@@ -65,7 +65,7 @@ function beginReplay(
   return new Replay(mode, opened, lineOf);
 }
 
-/** Runs a session again from its records and compares each decision with the recorded one. */
+/** Replays a session from its records, and compares each decision with the recorded one. */
 class Replay {
   readonly engine: Engine<unknown>;
   readonly #opened: LogRecord;
@@ -84,12 +84,12 @@ class Replay {
     this.#records = new SessionRecords(read, "");
   }
 
-  /** The number of decided records that are still due. */
+  /** Number of decided records still due. */
   get awaited(): number {
     return this.#awaited.length + (this.#closing ? 2 : 0);
   }
 
-  /** Takes the next record; returns what is wrong with it, if anything. */
+  /** Processes the next record. Returns what is wrong with it, if anything. */
   take(sequence: number, line: string): string | undefined {
     const record = JSON.parse(line) as LogRecord;
     this.#records.add(sequence, record, line);
@@ -111,7 +111,7 @@ class Replay {
 
   #decide(sequence: number, record: LogRecord): string | undefined {
     const { disposition, effects, usage, quota } = record.record;
-    // A late end of a turn moves nothing, but what it tells of its use counts.
+    // A late end of a turn changes nothing, but the usage that it reports counts.
     if (isNote(record) && !(disposition === "late" && (usage || quota)))
       return moves(record) ? "a message that moves nothing is recorded as moving something" : undefined;
     if (this.awaited > 0) {
@@ -145,14 +145,14 @@ class Replay {
     const { discuss: ___, ...given } = record.payload;
     const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
     const asked = { ...given, ...draft, context };
-    // Older versions cut less: cut only what the recorded request cuts.
+    // Older versions cut less: cut only what is cut in the recorded request.
     const expected = isCut(given["context"])
       ? fittingRequest(asked, this.#records, !hasCutCommands(given["message"]))
       : asked;
     return same(expected, record.payload) ? undefined : "the rules request something else in this turn";
   }
 
-  /** The report names the record before it, so it is made once that is known. */
+  /** The report names the record before it, so it is made once that record is known. */
   #close({ command, fact }: { command: Extract<Command, { do: "finish" }>; fact: Fact }): void {
     this.#closing = undefined;
     this.#awaited.push(

@@ -7,8 +7,8 @@ import type { LogRecord } from "../protocol/record.ts";
 import { SessionRecords } from "./records.ts";
 
 /**
- * Resolves the references of the records in a log folder. A record stays as it is stored if they lead to a record that is missing or
- * cannot be read, or if they are not what Bosun writes.
+ * Resolves the references of the records in a log folder. A record stays as stored if its references lead to a missing or unreadable record,
+ * or are not of the form that Bosun writes.
  */
 export function resolverOf(folder: string, { files }: Listing): (record: LogRecord) => LogRecord {
   const names = new Map(files.map(({ sequence, name }) => [sequence, name]));
@@ -24,7 +24,7 @@ export function resolverOf(folder: string, { files }: Listing): (record: LogReco
     return { record, bytes: bytes.length };
   }, folder);
   return (record) => {
-    // Other types are stored resolved. What looks like a reference there is an agent's own value.
+    // Other types are stored resolved. Whatever looks like a reference in them is an agent's own value.
     if (record.payload_type !== "turn_request") return record;
     const { artifacts_dir } = record.payload;
     if (typeof artifacts_dir !== "string") return record;
@@ -37,7 +37,7 @@ export function resolverOf(folder: string, { files }: Listing): (record: LogReco
       const payload = resolveWithin(record.payload, lookup, MAX_PAYLOAD_BYTES) as JsonObject | undefined;
       return payload === undefined ? record : { ...record, payload };
     } catch {
-      // Of a damaged or forged log.
+      // The log is damaged or forged.
       return record;
     }
   };

@@ -23,21 +23,21 @@ import type { Session } from "./session.ts";
 import { stateIn } from "./stored-state.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
-/** What a resume changes in the session. */
+/** The changes that a resume makes to the session. */
 export interface ResumeTerms {
   readonly limits?: JsonObject;
   /** Why a closed session is reopened. */
   readonly reopen?: string;
-  /** It is resumed only to be closed, so no role starts and no secrets are needed. */
+  /** The session is resumed only to be closed, so no role starts and no secrets are needed. */
   readonly ends?: true;
-  /** Its roles with their secrets, if the caller has them. */
+  /** The session's roles with their secrets, if the caller has them. */
   readonly roles?: readonly Role[];
 }
 
 /**
- * Resumes a session, after ending the processes that a dead scheduler left. `busy` naming the holder, `not_found`,
- * `usage` for a session of another mode, `environment` for missing secrets or processes that do not end. A closed
- * session gets no record unless it is reopened.
+ * Resumes a session, after ending the processes that a dead scheduler left. Fails with `busy`, naming the holder, `not_found`, `usage` for a
+ * session of another mode, or `environment` for missing secrets or processes that do not end. A closed session gets no record unless it is
+ * reopened.
  */
 export async function resumeSession<S>(
   around: Surroundings,
@@ -49,9 +49,9 @@ export async function resumeSession<S>(
 }
 
 /**
- * The order matters. Refusals come before anything irreversible: no process is ended for a session that cannot resume.
- * Files are mended after the processes that could still write to them have ended. The session is assembled last, since
- * its log is open from then on and nothing may fail any more. The records of the resume are in its first commit.
+ * The order matters. Refusals come before anything irreversible: no process is ended for a session that cannot resume. Files are mended once
+ * no leftover process can write to them. The session is assembled last, since its log is then open and nothing may fail any more. Its first
+ * commit holds the records of the resume.
  */
 async function takeUp<S>(
   around: Surroundings,
@@ -110,7 +110,7 @@ interface Left<S> {
   readonly ledger: Ledger;
   /** The processes that it had started and not seen end. */
   readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
-  /** By turn: the conversation that its program had begun. */
+  /** The conversations that programs had begun, by turn. */
   readonly conversing: ReadonlyMap<string, Conversation>;
   readonly sent: ReadonlyMap<string, SentNotification>;
 }
@@ -141,7 +141,7 @@ async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Pro
   });
 }
 
-/** The roles with their secrets, unless no role will start. */
+/** The roles, with their secrets unless no role will start. */
 function rolesOf<S>({ row, opened, ledger }: Left<S>, change: ResumeTerms): Result<readonly Role[], Failure> {
   if (change.roles) return ok(change.roles);
   const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
@@ -165,7 +165,7 @@ async function endPrograms<S>(
   );
 }
 
-/** Removes partial copies. Writes the report of a closed session, whose scheduler may have died before that. */
+/** Removes partial copies. Writes the report of a closed session, whose scheduler may have died before writing it. */
 function mendFiles<S>(
   { home, store }: Surroundings,
   { presentation }: Mode<S>,

@@ -5,7 +5,7 @@ import { isSecretName, type Role } from "../protocol/roles.ts";
 
 const WITHHELD = "[withheld]";
 
-/** A role as it is recorded: without the values of variables whose names look secret, and without proxy passwords. */
+/** A role as recorded: without the values of variables whose names look secret, and without proxy passwords. */
 export function withoutSecrets(role: Role): Role {
   if (!role.env) return role;
   const isSecret = (name: string, value: string) => isSecretName(name) || isSecretProxy(name, value);
@@ -14,8 +14,8 @@ export function withoutSecrets(role: Role): Role {
 }
 
 /**
- * Recorded roles with their withheld values, taken by name from the environment of the process that resumes. Fails with
- * `environment` if one is missing: an agent without its key would fail later, for a reason that is harder to see.
+ * Restores the withheld values of recorded roles, by name, from the environment of the resuming process. Fails with `environment` if one is
+ * missing: an agent without its key would fail later, for a less obvious reason.
  */
 export function withSecrets(
   session_id: string,

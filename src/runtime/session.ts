@@ -25,21 +25,21 @@ import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./re
 import { TimeWatch } from "./time/time-watch.ts";
 import { Workload } from "./workload.ts";
 
-/** How `assemble` hands a session over: its environment, and where it stands. */
+/** What `assemble` makes a session from: its environment and its current state. */
 export interface SessionSetup<S> extends SessionEnvironment {
   readonly engine: Engine<S>;
-  /** The last stored record, where the hash chain goes on. */
+  /** The last stored record, which the hash chain continues. */
   readonly head: Head;
   readonly takeChild: TakeChild;
   readonly notify: NotificationHook | undefined;
-  /** What earlier schedulers notified, by key. */
+  /** Notifications sent by earlier schedulers, by key. */
   readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
 /**
- * A running session, its only writer. Read it from top to bottom: input is taken in and decided in memory, a group of
- * decisions is committed, published and then takes effect; with nothing left to do the session rests, and in the end it
- * leaves. A failed commit ends it with everything before intact.
+ * A running session, the only writer of its records. The class reads from top to bottom: it takes input in and decides it in memory; commits a
+ * group of decisions, publishes it and runs its effects; rests when nothing is left to do; and finally leaves. A failed commit ends the
+ * session and leaves earlier commits intact.
  */
 export class Session<S> {
   readonly session_id: string;
@@ -54,17 +54,17 @@ export class Session<S> {
   readonly #time: TimeWatch;
   readonly #idle: IdlePolicy;
   readonly #notifications: Notifications;
-  /** The monotonic clock's reading when `run` began. Before it, input is recorded, and nothing starts or ends. */
+  /** The reading of the monotonic clock when `run` was called. Until then input is recorded, but nothing starts or ends. */
   #began: number | undefined;
   #waitForPeople = true;
   #pass: "none" | "scheduled" | "flushing" = "none";
-  /** `schedule` was called during a flush. */
+  /** Whether `schedule` was called during a flush. */
   #again = false;
-  /** How the session ends, once that is decided; then nothing new starts. */
+  /** How the session ends, once decided. From then on nothing new starts. */
   #end: SessionEnd | undefined;
-  /** The record of that end is in the journal. */
+  /** Whether the record of that end is in the journal. */
   #endRecorded = false;
-  /** Nothing is written any more. */
+  /** Whether writing has stopped for good. */
   #over = false;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
 
@@ -119,8 +119,8 @@ export class Session<S> {
   }
 
   /**
-   * Runs until the session closes or stops. With `waitForPeople` false it stops as `waiting` when only a person could
-   * move it. Fails with `storage`, `storage_full` or `stale_lease` when it can no longer write. Rejects after a bug.
+   * Runs until the session closes or stops. With `waitForPeople` false, it stops as `waiting` when only a person could advance it. Fails with
+   * `storage`, `storage_full` or `stale_lease` when it can no longer write. Rejects after a bug.
    */
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
@@ -138,14 +138,14 @@ export class Session<S> {
 
   // ── Take in
 
-  /** Takes a fact in and decides it in memory. Undefined once the session records nothing more. */
+  /** Decides a fact in memory. Returns undefined once the session records nothing more. */
   submit(input: FactInput): Advance | undefined {
     return this.#recording(() => this.#take(input));
   }
 
-  /** Takes a person's message in. A malformed one, or one that the mode does not allow, is recorded as refused. */
+  /** Takes in a person's message. A malformed one, or one that the mode does not allow, is recorded as refused. */
   submitFromPerson(input: FactInput): Advance | undefined {
-    // A later scheduler that reopens the session refuses what its inbox still holds.
+    // The next scheduler, if it reopens the session, refuses what is left in the inbox.
     if (this.#isClosed) return undefined;
     const message = fromPerson(input, this.#setup.engine.mode.rights);
     if (message.ok) return this.submit({ ...message.value, subject: subjectIn(message.value.payload) });
@@ -155,7 +155,7 @@ export class Session<S> {
     return undefined;
   }
 
-  /** Stores a value that is no fact. Resolves to true once durable, false if it never will be. */
+  /** Stores a value that is not a fact. Resolves to true once durable, to false if it never will be. */
   keep(change: Change): Promise<boolean> {
     const kept = this.#journal.keep(change);
     this.#schedule();
@@ -178,7 +178,7 @@ export class Session<S> {
     }
   }
 
-  /** Whether nothing is recorded any more, not even what agents say while they are being ended. */
+  /** Whether nothing more is recorded, not even the output of agents that are being ended. */
   get #isClosed(): boolean {
     return this.#over || this.#end?.kind === "closed";
   }
@@ -207,7 +207,7 @@ export class Session<S> {
     return done;
   }
 
-  /** Decides a fact, and puts it with everything it led to into the next commit. */
+  /** Decides a fact, and puts it and everything that follows from it into the next commit. */
   #decide(input: FactInput): { readonly fact: Fact; readonly done: Advance } {
     const { engine, records, clock } = this.#setup;
     const sequence = this.#journal.head.sequence + 1;
@@ -224,7 +224,7 @@ export class Session<S> {
     return { fact, done };
   }
 
-  /** Acts on the person's commands that modes do not see. */
+  /** Acts on a person's commands that modes do not see. */
   #obey(fact: Fact, { actor }: FactInput): void {
     const stopped = stopAsked(fact, actor);
     if (stopped !== undefined) this.#journal.afterCommit(() => this.stop("signal", stopped));
@@ -261,7 +261,7 @@ export class Session<S> {
     this.submit({ source: "scheduler", payload_type: "turn_failed", payload, subject, turn: stampOf(turn) });
   }
 
-  /** The report and the close are one commit. */
+  /** Puts the report and the close into one commit. */
   #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
     recordClose(this.#context, this.#setup.engine, this.#journal, command, at);
     const { outcome, reason } = command;
@@ -272,8 +272,8 @@ export class Session<S> {
   // ── Commit, publish, take effect
 
   /**
-   * Flushes one turn of the event loop later, with everything that came in until then, and never twice at once: a
-   * single fact is durable soon, and under load hundreds are one transaction.
+   * Flushes in the next turn of the event loop, together with everything that came in until then. Flushes never overlap: a single fact is
+   * durable soon, and under load hundreds share one transaction.
    */
   #schedule(): void {
     if (this.#pass === "flushing") this.#again = true;
@@ -306,13 +306,13 @@ export class Session<S> {
     const { paused, stopping, stopped, closed } = this.ledger.figures;
     if (this.#began === undefined || this.#isEnding || paused || stopping || stopped || closed) return;
     const limit = admitAll(this.#context, this.#setup.engine, this.#workload, this.#began);
-    // Turns that run have been paid for: they end by themselves, and nothing new begins.
+    // Running turns have been paid for, so they end by themselves, but nothing new begins.
     if (limit && !this.#workload.isUnderWay) this.stop("limit", limit.message, limit.details);
   }
 
   // ── Rest
 
-  /** Nothing is left to write: waits for what runs, or ends the session. */
+  /** Called when nothing is left to write: waits for what runs, or ends the session. */
   #rest(): void {
     if (this.#isEnding) this.#leaveWhenIdle();
     else if (this.#began !== undefined) this.#idle.look(this.#began, this.#waitForPeople);
@@ -335,7 +335,7 @@ export class Session<S> {
     this.#workload.abortAll();
     crashPoint("stopping");
     void this.#workload.idle().then(() => {
-      // An answer that came meanwhile may have closed the session.
+      // An answer that arrived meanwhile may have closed the session.
       if (this.#end?.kind !== "stopped") return;
       this.#endRecorded = true;
       const payload = { reason, message, ...details };
@@ -343,7 +343,7 @@ export class Session<S> {
     });
   }
 
-  /** The closing record is in the journal, or was there from the start. */
+  /** Call when the closing record is in the journal, or was there from the start. */
   #settle(end: SessionEnd): void {
     this.#end = end;
     this.#endRecorded = true;
@@ -360,7 +360,7 @@ export class Session<S> {
 
   #fail(failure: Failure): void {
     if (this.#over) return;
-    // Everything that a successor causes here is reported as the lost lease.
+    // All errors that a successor causes here are reported as the lost lease.
     const ours = this.#setup.store.confirm(this.#setup.lease);
     const cause = ours.ok || ours.error.code !== "stale_lease" ? failure : ours.error;
     this.#quit(() => this.#ended.resolve(err(cause)));
@@ -373,7 +373,7 @@ export class Session<S> {
     else this.#quit(() => this.#ended.reject(error));
   }
 
-  /** Ends at once: running programs are ended, and what is not committed is dropped. */
+  /** Ends at once: ends running programs and drops what is not committed. */
   #quit(settle: () => void): void {
     this.#workload.abortAll();
     this.#notifications.abort();

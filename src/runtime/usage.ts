@@ -8,7 +8,7 @@ export function usageOf(ledger: Pick<Ledger, "figures" | "spends">): TotalUsage 
   return { ...totalOf(ledger.figures), ...(by_role.length > 0 ? { by_role } : {}) };
 }
 
-/** The same without the parts of the roles. */
+/** The same, without the roles' shares. */
 export function totalOf(figures: LedgerFigures): TotalUsage {
   const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, unpriced_turns } = figures;
   return {
@@ -20,7 +20,7 @@ export function totalOf(figures: LedgerFigures): TotalUsage {
   };
 }
 
-/** What a role or a subject has spent. Tokens that no turn told are null, a cost that not every turn told is null. */
+/** The usage of a role or a subject. Tokens are null if no turn reported any, a cost is null unless every turn reported one. */
 export function spentOf(spend: LedgerSpend): Spent {
   const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, untold_turns, unpriced_turns, computed } = spend;
   const knowsTokens = untold_turns === 0 || input_tokens + output_tokens > 0;

@@ -10,7 +10,7 @@ import { Seats } from "./admission/seats.ts";
 import { Timers } from "./time/timers.ts";
 import { Turns } from "./turns/turns.ts";
 
-/** The commands that begin, end or hold up work; the session carries out the others itself. */
+/** The commands that begin, end or delay work; the session carries out the others itself. */
 type WorkCommand = Extract<
   Command,
   {
@@ -66,12 +66,12 @@ export class Workload {
     return this.turns.count > 0 || this.#checks.count > 0 || this.children.count > 0;
   }
 
-  /** Whether agents run, each only waits for a permission, and nothing else runs. */
+  /** Whether agents run that all wait for a permission, and nothing else runs. */
   get onlyWaits(): boolean {
     return this.turns.onlyWait && this.#checks.count === 0 && this.children.count === 0;
   }
 
-  /** Whether one runs, or will once its request is durable. */
+  /** Whether any work runs, or will once its request is durable. */
   get isUnderWay(): boolean {
     return this.isBusy || this.#dispatcher.running > 0 || this.children.isAnyBegun;
   }
@@ -123,7 +123,7 @@ export class Workload {
     }
   }
 
-  /** Offers a turn. While checks of its subject still run it waits, so that neither disturbs the other. */
+  /** Offers a turn. It waits while checks of its subject still run, so that neither disturbs the other. */
   offer(turn_id: string): void {
     const turn = this.#ledger.turns.get(turn_id);
     if (!turn) return;
@@ -131,7 +131,7 @@ export class Workload {
     else this.#dispatcher.offer(turn);
   }
 
-  /** Frees the dispatcher's seat of a turn that a fact has ended; `before` is the ledger's turn before that fact. */
+  /** Frees the dispatcher's seat of a turn that a fact has ended. `before` is the ledger's turn before that fact. */
   settle(before: LedgerTurn | undefined): void {
     if (!before) return;
     const after = this.#ledger.turns.get(before.turn_id);
@@ -140,9 +140,9 @@ export class Workload {
     if (after) this.#dispatcher.offer(after);
   }
 
-  /** A turn's agent or a check is gone. The seat of a withdrawn turn is free only now. */
+  /** Called when a turn's agent or a check is gone. Only now is the seat of a withdrawn turn free. */
   #over(id: string): void {
-    // A held turn has been offered again by now, and waits.
+    // A held turn has already been offered again, and waits.
     if (this.#dispatcher.hasAdmitted(id) && this.#ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
     const waiting = [...this.#behindChecks];
     this.#behindChecks.clear();
@@ -150,7 +150,7 @@ export class Workload {
     this.#context.schedule();
   }
 
-  /** The next turn that may start; it counts as started from here on. */
+  /** The next turn that may start. It counts as started from here on. */
   admit(): Admission | undefined {
     return this.#dispatcher.admit();
   }
@@ -168,7 +168,7 @@ export class Workload {
     this.children.abortAll();
   }
 
-  /** Ends everything of a closed session, including children that an earlier stop left open. */
+  /** Ends all work of a closed session, including children that an earlier stop left open. */
   closeAll(): void {
     this.abortAll();
     this.children.closeLeft();

@@ -5,8 +5,8 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { guarded } from "./storage-failure.ts";
 
 /**
- * Copies the database at `path`, which has the schema of this number, to `<path>.<number>.bak`, and replaces an earlier copy. The caller
- * must hold the write lock, so that the copy has everything that was committed. Fails with `storage` or `storage_full`.
+ * Copies the database at `path`, whose schema has this number, to `<path>.<number>.bak`, replacing an earlier copy. The caller must hold the
+ * write lock, so that the copy has everything that was committed. Fails with `storage` or `storage_full`.
  */
 export function backUp(path: string, number: number): Result<void, Failure> {
   const copy = `${path}.${number}.bak`;

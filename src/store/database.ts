@@ -11,7 +11,7 @@ import { guarded } from "./storage-failure.ts";
 /** An open connection. */
 export type Database = SqliteDatabase.Database;
 
-/** How long a connection waits for another process's write, in milliseconds. A write takes a few; on a full disk it takes long. */
+/** Maximum time a connection waits for another process's write, in milliseconds. A write takes a few, but much longer on a full disk. */
 const BUSY_TIMEOUT_MS = 10_000;
 const RETRY_MS = 5;
 
@@ -21,7 +21,7 @@ export function databasePath(home: string): string {
 }
 
 /**
- * Opens a home's database for writing; makes the home and the file if they are missing. A commit is on the disk when it returns
+ * Opens a home's database for writing. Creates the home and the file if they are missing. A commit is on disk when it returns
  * (`synchronous=FULL`), and readers never wait for it (WAL). Fails with `storage` or `storage_full`.
  */
 export function openForWriting(home: string): Result<Database, Failure> {
@@ -32,11 +32,11 @@ export function openForWriting(home: string): Result<Database, Failure> {
     if (notFile) return err(notFile);
     const database = new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS });
     try {
-      // Works only before the first table is made. Records of about 1 KiB fill larger pages better, with fewer writes.
+      // Only effective before the first table is created. Records of about 1 KiB fill larger pages better, with fewer writes.
       database.pragma("page_size = 8192");
       enableWal(database);
       database.pragma("synchronous = FULL");
-      // In pages. The same state is rewritten often, so rarer checkpoints copy less into the database.
+      // In pages. The same state is often rewritten, so rarer checkpoints copy less into the database.
       database.pragma("wal_autocheckpoint = 2000");
       // Negative means KiB. The default of 2 MiB holds few of the scattered pages of state; more than 4 MiB gained nothing.
       database.pragma("cache_size = -4096");
@@ -49,7 +49,7 @@ export function openForWriting(home: string): Result<Database, Failure> {
   });
 }
 
-/** Switches a new file to WAL. SQLite ignores its busy timeout here (measured), so waiting for another process that switches is up to us. */
+/** Switches a new file to WAL. SQLite ignores its busy timeout here (measured), so wait here for another process that is switching. */
 function enableWal(database: Database): void {
   const deadline = performance.now() + BUSY_TIMEOUT_MS;
   for (;;) {
@@ -64,13 +64,14 @@ function enableWal(database: Database): void {
 }
 
 /**
- * Opens a home's database for reading, also where nothing may be written. With `untouched` no file is made beside one that nobody has open.
- * `not_found` if the home has none, else as `openForWriting`; a file that is not a database is refused only at the first read.
+ * Opens a home's database for reading, even where nothing may be written. With `untouched`, no file is created beside a database that nobody
+ * has open. Fails with `not_found` if the home has none, else like `openForWriting`. A file that is not a database fails only at the first
+ * read.
  */
 export function openForReading(home: string, untouched = false): Result<Database, Failure> {
   const path = databasePath(home);
   return guarded(path, () => {
-    // statSync throws for a file that exists and may not be looked at: existsSync would take it for missing.
+    // statSync throws for a file that exists but is inaccessible; existsSync would report it as missing.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return err(noDatabase(home));
     const notFile = notRegularFile(path);
     if (notFile) return err(notFile);
@@ -97,7 +98,7 @@ function hasLogs(home: string): boolean {
   }
 }
 
-/** SQLite would wait at a pipe forever. */
+/** SQLite would wait forever on a pipe. */
 function notRegularFile(path: string): Failure | undefined {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== false) return undefined;
   return failure("storage", `The database path is not a regular file: ${path}.`, {
@@ -109,8 +110,8 @@ function notRegularFile(path: string): Failure | undefined {
 const HEADER_VERSIONS = { from: 18, to: 20 };
 
 /**
- * A closed database as bytes to be opened in memory, for a directory where nothing may be, or is to be, written: to read a WAL database SQLite
- * first creates its `-wal` file, even an empty one, unless the header says otherwise.
+ * Reads a closed database to be opened in memory, for a directory where nothing may or should be written. To read a WAL database, SQLite first
+ * creates its `-wal` file, even an empty one, unless the header says otherwise.
  */
 function readOnlyCopy(path: string): Buffer {
   const bytes = readFileSync(path);
@@ -118,10 +119,7 @@ function readOnlyCopy(path: string): Buffer {
   return bytes;
 }
 
-/**
- * Runs `work` in one exclusive write transaction (BEGIN IMMEDIATE). It is rolled back if `work` returns a failure or throws, or if
- * the commit fails.
- */
+/** Runs `work` in one exclusive write transaction (BEGIN IMMEDIATE). Rolls back if `work` returns a failure or throws, or if the commit fails. */
 export function write<T>(database: Database, work: () => Result<T, Failure>): Result<T, Failure> {
   return guarded(database.name, () => {
     database.exec("BEGIN IMMEDIATE");
@@ -130,21 +128,21 @@ export function write<T>(database: Database, work: () => Result<T, Failure>): Re
       if (result.ok) database.exec("COMMIT");
       return result;
     } finally {
-      // Some errors (a full disk) have rolled back already.
+      // Some errors (a full disk) have already rolled back.
       if (database.inTransaction) database.exec("ROLLBACK");
     }
   });
 }
 
 /**
- * Returns a check that an open database's files are still the ones it opened: SQLite goes on committing to a file that was deleted
- * or replaced, and those commits are lost with the process. The check costs two calls of `stat`. Fails with `storage`.
+ * Returns a check that an open database's files are still the ones it opened. SQLite goes on committing to a file that was deleted or
+ * replaced, and those commits are lost with the process. The check costs two calls of `stat`. Fails with `storage`.
  */
 export function watchFiles({ name, memory }: Database): () => Result<void, Failure> {
   if (memory) return () => ok(undefined);
   const file = inode(name);
   const wal = `${name}-wal`;
-  // SQLite makes it at the first write and keeps it while any connection is open.
+  // SQLite creates it at the first write and keeps it while any connection is open.
   let walSeen = inode(wal);
   return () => {
     if (file === undefined || inode(name) !== file) return err(replaced(name));

@@ -6,7 +6,7 @@ import type { Holder, SessionRow } from "./store.ts";
 /** The environment variable that accepts a home on a shared file system: `BOSUN_SHARED_HOME=accept`. */
 export const ACCEPT_SHARED_HOME = "BOSUN_SHARED_HOME";
 
-/** The home is on a file system that machines share: `environment`. */
+/** The home is on a file system that several machines share: `environment`. */
 export function sharedHome(home: string, name: string): Failure {
   return failure(
     "environment",
@@ -45,14 +45,14 @@ export function notALock(path: string): Failure {
   });
 }
 
-/** The id of a new session exists: `busy`. */
+/** The id of a new session is taken: `busy`. */
 export function taken(session_id: string): Failure {
   return failure("busy", `Session ${session_id} already exists.`, {
     hint: `Continue it with \`bosun resume ${session_id}\`, or choose another id.`,
   });
 }
 
-/** The database has other tables than the migrations make: `storage`. */
+/** The database has other tables than the migrations create: `storage`. */
 export function otherTables(file: string, why: string): Failure {
   return failure("storage", `The database is damaged, or is not a Bosun database: ${file} (${why}).`, {
     hint: damagedHint(file),
@@ -82,12 +82,12 @@ export function stale(session_id: string): Failure {
   });
 }
 
-/** What to do with a damaged database. */
+/** The hint for a damaged database. */
 export function damagedHint(path: string): string {
   return `Keep the file as it is. Every record is also a file in the logs: ${verifyCommand(dirname(path))} To go on, start a new home with --home.`;
 }
 
-/** The sentence that tells how to verify sessions without the database. */
+/** A sentence on how to verify sessions without the database. */
 export function verifyCommand(home: string): string {
   return `\`bosun replay ${shellWord(join(home, "logs"))}/SESSION --verify\` checks one session.`;
 }

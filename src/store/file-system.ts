@@ -3,16 +3,16 @@ import { dirname } from "node:path";
 
 /** The file system of a directory, and whether a home is safe on it. */
 export interface FileSystem {
-  /** Its common name, or its number if this program does not know it. */
+  /** Its common name, or its number if it is unknown. */
   readonly name: string;
   /**
-   * `unsafe`: machines share it, and its locks or shared memory do not work as SQLite needs them, so two schedulers could write one
-   * database. `depends`: on the storage behind it.
+   * `unsafe`: machines share it, and its locks or shared memory do not meet SQLite's needs, so two schedulers could write one database.
+   * `depends`: on the underlying storage.
    */
   readonly safety: "safe" | "depends" | "unsafe";
 }
 
-/** The numbers of Linux's statfs(2). */
+/** Magic numbers of Linux's statfs(2). */
 const KNOWN: ReadonlyMap<number, readonly [name: string, safety: FileSystem["safety"]]> = new Map([
   [0xef53, ["ext4", "safe"]],
   [0x9123683e, ["Btrfs", "safe"]],
@@ -48,8 +48,8 @@ const KNOWN: ReadonlyMap<number, readonly [name: string, safety: FileSystem["saf
 export type Statfs = (path: string) => { readonly type: number };
 
 /**
- * The file system that a directory is on, or will be on once it is made. Only Linux numbers its file systems; on other platforms each is
- * taken for safe, and so is one that cannot be asked: opening a file there will fail by itself.
+ * The file system that a directory is on, or will be on once it exists. Only Linux numbers its file systems. All others count as safe, and so
+ * does one that cannot be queried, since opening a file there fails anyway.
  */
 export function fileSystemOf(directory: string, statfs: Statfs = statfsSync): FileSystem {
   if (process.platform !== "linux") return { name: process.platform, safety: "safe" };
@@ -63,10 +63,10 @@ export function fileSystemOf(directory: string, statfs: Statfs = statfsSync): Fi
   }
 }
 
-/** SQLite cannot extend its shared-memory file, which grows in steps of this size, with less; in bytes. */
+/** With less free space, in bytes, SQLite cannot extend its shared-memory file, which grows in steps of this size. */
 const FULL_BYTES = 32 * 1024;
 
-/** Why nothing can be written in a directory, as far as that is known without trying; undefined if there is no known reason. */
+/** Why nothing can be written in a directory, as far as can be known without trying; undefined if there is no known reason. */
 export function unwritable(directory: string): "read_only" | "forbidden" | "full" | undefined {
   const path = existing(directory);
   try {
@@ -76,14 +76,14 @@ export function unwritable(directory: string): "read_only" | "forbidden" | "full
   }
   try {
     const { blocks, bavail, bsize } = statfsSync(path);
-    // Some file systems count no blocks.
+    // Some file systems report no blocks.
     return blocks > 0 && bavail * bsize < FULL_BYTES ? "full" : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The path, or the nearest directory above it that exists. */
+/** The path, or its nearest ancestor that exists. */
 function existing(path: string): string {
   return existsSync(path) || path === dirname(path) ? path : existing(dirname(path));
 }

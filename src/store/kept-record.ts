@@ -5,7 +5,7 @@ import { recordLost } from "./failures.ts";
 import { StorageError } from "./storage-error.ts";
 import type { SessionRow, StoreReader } from "./store.ts";
 
-/** A committed record. Throws a `StorageError` if the database has lost it, or has something there that does not parse. */
+/** A committed record. Throws a `StorageError` if the database has lost it, or if the stored line does not parse. */
 export function keptRecord(
   reader: Pick<StoreReader, "location" | "record">,
   session_id: string,
@@ -14,7 +14,7 @@ export function keptRecord(
   return measuredRecord(reader, session_id, sequence).record;
 }
 
-/** A committed record and its size in bytes; throws as `keptRecord`. */
+/** A committed record and its size in bytes. Throws like `keptRecord`. */
 export function measuredRecord(
   reader: Pick<StoreReader, "location" | "record">,
   session_id: string,
@@ -29,8 +29,8 @@ export function measuredRecord(
 }
 
 /**
- * The stored records of a session from one sequence on, up to `to` or to the last one there is now. Records committed meanwhile come with
- * the next call. Throws a `StorageError` for a record that is lost or cannot be read.
+ * The stored records of a session from sequence `from` up to `to`, or up to the current last one. Records committed meanwhile are left for the
+ * next call. Throws a `StorageError` for a record that is lost or unreadable.
  */
 export function* recordsOf(reader: StoreReader, session_id: string, from: number, to?: number): Generator<LogRecord> {
   const row = reader.session(session_id);
@@ -41,10 +41,10 @@ export function* recordsOf(reader: StoreReader, session_id: string, from: number
     yield keptRecord(reader, session_id, sequence);
 }
 
-/** How many of the latest records `latestOf` looks through. */
+/** Number of latest records that `latestOf` searches. */
 const LOOKED_THROUGH = 2_000;
 
-/** The records of some types among the latest of a session; no other record is read. Throws a `StorageError` like `recordsOf`. */
+/** Returns those of a session's latest records that have one of `types`, without reading the others. Throws a `StorageError` like `recordsOf`. */
 export function* latestOf(
   reader: StoreReader,
   { session_id, last_sequence }: Pick<SessionRow, "session_id" | "last_sequence">,
@@ -56,7 +56,7 @@ export function* latestOf(
   }
 }
 
-/** The last final report of a closed session. Its files may be missing, if the process died after the commit. */
+/** The last final report of a closed session. Its files may be missing if the process died after the commit. */
 export function lastReport(
   reader: Pick<StoreReader, "location" | "record">,
   { session_id, last_sequence }: Pick<SessionRow, "session_id" | "last_sequence">,

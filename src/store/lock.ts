@@ -9,15 +9,15 @@ import { notALock } from "./failures.ts";
 import { guarded } from "./storage-failure.ts";
 import type { Holder, Owner } from "./store.ts";
 
-/** `isLocked` takes a shared lock for a moment, and so blocks `takeLock`: how long and how often that waits, in milliseconds. */
+/** `isLocked` briefly takes a shared lock, and so blocks `takeLock`, which waits at most this long (in milliseconds) and this often. */
 const WAIT_MS = 20;
 const WAITS = 100;
 
-/** How long and how often `ownerBehind` waits for a new holder to be written down, in milliseconds. */
+/** How long (in milliseconds) and how often `ownerBehind` waits for a new holder to be recorded. */
 const OWNER_WAIT_MS = 10;
 const OWNER_WAITS = 20;
 
-/** Every lock of the machine, with its process: proc_locks(5). */
+/** All locks of the machine, with their processes: proc_locks(5). */
 const LOCKS = "/proc/locks";
 
 /** A lock that is held until it is released, or until its process dies. */
@@ -25,20 +25,20 @@ export interface Lock {
   release(): void;
 }
 
-/** The locks of this process. An unreachable connection would be closed by the garbage collector, and its lock lost. */
+/** The locks of this process. The garbage collector would close an unreachable connection, and so release its lock. */
 const held = new Set<Lock>();
 
 /**
- * The file that a session's owner locks; it has no content. Only this module may open it in the owner's process: the system drops a
- * process's locks on a file as soon as the process closes any handle of that file.
+ * The file that a session's owner locks; it is empty. Only this module may open it in the owner's process: the system drops a process's locks
+ * on a file as soon as the process closes any handle of it.
  */
 export function lockPath(home: string, session_id: string): string {
   return join(home, "sessions", session_id, "owner.lock");
 }
 
 /**
- * Takes the lock at `path`; null, without waiting, if another holds it. It is SQLite's exclusive lock on an empty database: the
- * kernel releases it the moment the process ends, so there is no age to guess and no file to clean up. Fails with `storage`.
+ * Takes the lock at `path`. Returns null, without waiting, if another process holds it. It is SQLite's exclusive lock on an empty database:
+ * the kernel releases it the moment the process ends, so no lock can be stale and no file needs cleanup. Fails with `storage`.
  */
 export function takeLock(path: string): Result<Lock | null, Failure> {
   return guarded(path, () => {
@@ -64,8 +64,8 @@ function kept(lock: Lock): Lock {
 }
 
 /**
- * Whether any process, this one included, holds the lock at `path`. It takes a shared lock for a moment, so that two processes that
- * ask at once do not take each other for the holder.
+ * Whether any process, including this one, holds the lock at `path`. Briefly takes a shared lock, so that two processes that ask at once do
+ * not take each other for the holder.
  */
 export function isLocked(path: string): boolean {
   // SQLite would wait at a pipe forever.
@@ -77,8 +77,8 @@ export function isLocked(path: string): boolean {
 }
 
 /**
- * The process of this machine that holds the lock at `path`, according to the kernel; a process that only has the file open does not
- * count. Undefined if none here holds it, and on platforms other than Linux.
+ * The process of this machine that holds the lock at `path`, according to the kernel; having the file open is not enough. Undefined if no
+ * process here holds it, and on platforms other than Linux.
  */
 export function holderOf(path: string): number | undefined {
   if (!existsSync(LOCKS) || !existsSync(path)) return undefined;
@@ -100,7 +100,7 @@ function hasOpen(pid: number, file: string): boolean {
       try {
         return readlinkSync(`${descriptors}/${name}`) === file;
       } catch {
-        // It was closed in the meantime.
+        // It was closed meanwhile.
         return false;
       }
     });
@@ -110,8 +110,8 @@ function hasOpen(pid: number, file: string): boolean {
 }
 
 /**
- * The holder of a session as it is written down. A new holder takes the lock a moment before it writes its name; until then the name
- * is missing or that of a dead process. So this waits for the name a little, and then names the process that the kernel knows.
+ * The recorded holder of a session. A new holder takes the lock a moment before it records its name; until then the name is missing or that of
+ * a dead process. So this waits briefly for the name, then falls back to the process that the kernel reports.
  */
 export function ownerBehind(lock: string, read: () => Owner | undefined): Holder | undefined {
   for (let waits = 0; ; waits++) {
@@ -126,7 +126,7 @@ export function ownerBehind(lock: string, read: () => Owner | undefined): Holder
   }
 }
 
-/** False for a process of another host, of which nothing is known. */
+/** False for a process on another host, whose state is unknown. */
 function isDead({ pid, host }: Owner): boolean {
   if (host !== os.hostname()) return false;
   try {
@@ -138,8 +138,8 @@ function isDead({ pid, host }: Owner): boolean {
 }
 
 /**
- * The lock that the statement takes; null if another process is in its way. SQLite locks the file before it reads it, so a file
- * that is not a database is not held by anyone.
+ * Returns the lock that the statement takes; null if another process blocks it. SQLite locks the file before reading it, so nobody holds a
+ * file that is not a database.
  */
 function lockWith(database: SqliteDatabase.Database, statement: string): Lock | "not a lock" | null {
   try {

@@ -7,7 +7,7 @@ import { failure, type Failure } from "../protocol/failure.ts";
 import { backUp } from "./backup.ts";
 import { type Database, write } from "./database.ts";
 
-/** One numbered file of `migrations/`. It never changes after its release: its hash is in every database that it made. */
+/** One numbered file of `migrations/`. It never changes after its release: every database that it made stores its hash. */
 export interface Migration {
   readonly number: number;
   readonly name: string;
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS migrations (
   applied_at TEXT NOT NULL
 ) STRICT`;
 
-/** This program's migrations, in order. Throws if their files are missing: the installation is broken. */
+/** This program's migrations, in order. Throws if their files are missing, since the installation is then broken. */
 export function bundledMigrations(): readonly Migration[] {
   const folder = migrationsFolder();
   return readdirSync(folder)
@@ -40,16 +40,16 @@ export function bundledMigrations(): readonly Migration[] {
 }
 
 /**
- * Brings a database to the newest schema, in one transaction; a database of an older version is backed up first. Many processes may do it
- * at once, and it does nothing to a database that is up to date. `newer_database` if a later version of the program made it, `storage`
- * if other migrations than these did or if the backup fails.
+ * Migrates a database to the newest schema, in one transaction; an older database is backed up first. Safe to run in several processes at
+ * once. Does nothing if the database is up to date. Fails with `newer_database` if a later version of the program made it, `storage` if it was
+ * made by other migrations or the backup fails.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): Result<void, Failure> {
   const before = appliedCount(database, migrations, database.name);
   if (!before.ok) return before;
   if (before.value === migrations.length) return ok(undefined);
   const migrated = write(database, () => {
-    // Another process may have migrated it in the meantime.
+    // Another process may have migrated it meanwhile.
     const applied = appliedCount(database, migrations, database.name);
     if (!applied.ok) return applied;
     const { value: number } = applied;
@@ -63,7 +63,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): R
   return migrated;
 }
 
-/** How many of the migrations the database at `path` has; fails as `migrate`. */
+/** Number of migrations applied to the database at `path`. Fails like `migrate`. */
 export function appliedCount(
   database: Database,
   migrations: readonly Migration[],
@@ -107,7 +107,7 @@ function newer(path: string, found: number, known: number): Failure {
   );
 }
 
-/** Looks upwards, since the sources are two folders below the package and the bundle is one. */
+/** Searches upwards, since the sources are two folders below the package and the bundle is one. */
 function migrationsFolder(): string {
   let folder = import.meta.dirname;
   while (!existsSync(join(folder, "migrations", "0001_initial.sql"))) {

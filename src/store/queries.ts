@@ -7,7 +7,7 @@ import type { ArtifactRow, InboxRow } from "./store.ts";
 
 export type Queries = ReturnType<typeof queriesOn>;
 
-/** The queries of one connection, prepared once. Sessions are named by their integer keys. */
+/** The queries of one connection, prepared once. Sessions are given by their integer keys. */
 export function queriesOn(database: Database) {
   return {
     sessions: sessionQueries(database),
@@ -93,5 +93,5 @@ function inboxQueries(database: Database) {
   };
 }
 
-/** A row whose optional fields are null where they are absent. */
+/** A row with null in place of absent optional fields. */
 type Nullable<T, K extends keyof T> = Omit<T, K> & { readonly [key in K]: NonNullable<T[K]> | null };

@@ -4,7 +4,7 @@ import { GENESIS } from "../protocol/record.ts";
 import type { Database } from "./database.ts";
 import type { NewSession, Owner, SessionChanges, SessionFilter, SessionRow } from "./store.ts";
 
-/** A folder name that is valid everywhere, not hidden, not a path, and short enough to append a child's `.<sequence>`. */
+/** A valid folder name on every system: not hidden, not a path, and short enough to append a child's `.<sequence>`. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 
 const COLUMNS = `session_id, mode, state, outcome, requirement, workspace, parent, created_at, updated_at,
@@ -12,10 +12,10 @@ const COLUMNS = `session_id, mode, state, outcome, requirement, workspace, paren
 
 const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ')";
 
-/** How many candidates the failure of an ambiguous prefix names. */
+/** Maximum number of candidates that the failure of an ambiguous prefix names. */
 const MAX_CANDIDATES = 5;
 
-/** How a commit moves a session on. */
+/** How a commit advances a session. */
 export interface Advance {
   readonly session: number;
   readonly epoch: number;
@@ -26,7 +26,7 @@ export interface Advance {
   readonly head: string | null;
 }
 
-/** The queries of `sessions`. Inside the database an integer key stands for a session's id. */
+/** The queries of `sessions`. Inside the database, an integer key stands for a session's id. */
 export function sessionQueries(database: Database) {
   const insert = database.prepare<[Pick<SessionRow, "requirement" | "parent" | "head">]>(
     `INSERT INTO sessions (session_id, mode, requirement, workspace, parent, created_at, updated_at, head)
@@ -53,7 +53,7 @@ export function sessionQueries(database: Database) {
   const leave = database.prepare<[number, number]>(
     `UPDATE sessions SET owner_pid = NULL, owner_host = NULL, owner_started_at = NULL WHERE session = ? AND epoch = ?`,
   );
-  // Null leaves a column unchanged. An outcome can be set to null again, so a flag says whether it is set.
+  // Null leaves a column unchanged. An outcome can also be set to null, so a flag says whether it is set.
   const advance = database.prepare<[Advance & Record<keyof SessionChanges | "sets_outcome", string | number | null>]>(
     `UPDATE sessions SET last_sequence = :last_sequence, head = coalesce(:head, head), updated_at = ${NOW},
        state = coalesce(:state, state), published = coalesce(:published, published),
@@ -69,13 +69,13 @@ export function sessionQueries(database: Database) {
     },
     key: (session_id: string): number | undefined => key.get(session_id),
     byId: (session_id: string): SessionRow | undefined => byId.get(session_id),
-    /** The owner that is written down, alive or dead. */
+    /** The recorded owner, alive or dead. */
     owner: (session_id: string): Owner | undefined => owner.get(session_id),
-    /** Writes the new owner down and returns the new epoch. */
+    /** Records the new owner and returns the new epoch. */
     take: (session: number, by: Owner): number => take.get(by.pid, by.host, by.started_at, session) as number,
     epoch: (session: number): number => epoch.get(session) as number,
     leave: (session: number, epoch: number): void => void leave.run(session, epoch),
-    /** False, and nothing changed, if the epoch or the last sequence is not the expected one. */
+    /** Returns false and changes nothing if the epoch or the last sequence is not the expected one. */
     advance(step: Advance, { state, outcome, published }: SessionChanges): boolean {
       const row = { state: state ?? null, outcome: outcome ?? null, published: published ?? null };
       return advance.run({ ...step, ...row, sets_outcome: outcome === undefined ? 0 : 1 }).changes === 1;
@@ -93,7 +93,7 @@ export function sessionQueries(database: Database) {
   };
 }
 
-/** `usage` for an id that cannot name a folder. */
+/** Fails with `usage` for an id that cannot name a folder. */
 export function checkSessionId(session_id: string): Result<void, Failure> {
   if (SESSION_ID.test(session_id) && !session_id.endsWith(".")) return ok(undefined);
   return err(
@@ -103,7 +103,7 @@ export function checkSessionId(session_id: string): Result<void, Failure> {
   );
 }
 
-/** `not_found`. */
+/** The failure for an unknown session: `not_found`. */
 export function unknownSession(session_id: string): Failure {
   return failure("not_found", `There is no session ${JSON.stringify(session_id)} in this home.`, {
     hint: "`bosun status` lists the sessions; --home chooses another home.",

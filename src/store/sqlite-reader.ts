@@ -8,7 +8,7 @@ import { StorageError } from "./storage-error.ts";
 import { guarded, reading, readingEach } from "./storage-failure.ts";
 import type { StoredSession, StoreReader } from "./store.ts";
 
-/** A reader on a connection. `queries` are the connection's own, which its owner may also write with. */
+/** A reader on a connection. `queries` belong to that connection, whose owner may also write with them. */
 export function readerOn(home: string, database: Database, queries: Queries): StoreReader {
   const { sessions, records, state, inbox, artifacts } = queries;
   // The connection's own name is wrong for a copy in memory.
@@ -22,10 +22,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
     if (key !== 0) keys.set(session_id, key);
     return key;
   };
-  /**
-   * One lookup for each record: an open statement would keep the owner's connection, which reads and commits in turns, from
-   * writing.
-   */
+  /** Looks up each record separately: an open statement would keep the owner's connection, which alternates reads and commits, from writing. */
   function* range<T>(
     at: (key: number, sequence: number) => T | undefined,
     session_id: string,
@@ -52,7 +49,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
       try {
         return await read();
       } finally {
-        // Some errors have ended the transaction already.
+        // Some errors have already ended the transaction.
         if (database.inTransaction) reading(file, () => database.exec("COMMIT"));
       }
     },
@@ -62,7 +59,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
         if (session === undefined) return err(unknownSession(session_id));
         const key = keyOf(session.session_id);
         const { last_sequence, head } = session;
-        // A file that was cut off, or copied while it was written, most likely lacks what was written last.
+        // A file that was truncated, or copied during a write, most likely lacks the last writes.
         if (last_sequence > 0 && records.sealed(key, last_sequence)?.hash !== head)
           return err(lastRecordDamaged(file, session));
         return ok({ session, rows: (collection) => readingEach(file, state.rows(key, collection)) });

@@ -23,15 +23,15 @@ import { readerOn } from "./sqlite-reader.ts";
 import { guarded } from "./storage-failure.ts";
 import type { Commit, Lease, Owner, SessionRow, Store, StoreReader } from "./store.ts";
 
-/** Whether a home on a file system that machines share is accepted; tests pass their own `statfs`. */
+/** Whether a home on a shared file system is accepted; tests pass their own `statfs`. */
 export interface SharedHome {
   readonly accept?: boolean;
   readonly statfs?: Statfs;
 }
 
 /**
- * Opens the store of a home; makes the home and its database if they are missing, and migrates one of an older version. Failures: `storage`, `storage_full`,
- * `newer_database`, and `environment` for a home on a shared file system, unless that is accepted.
+ * Opens the store of a home. Creates the home and its database if they are missing, and migrates an older database. Fails with `storage`,
+ * `storage_full`, `newer_database`, or `environment` for a home on a shared file system, unless that is accepted.
  */
 export function openStore(home: string, shared: SharedHome = {}): Result<Store, Failure> {
   const { name, safety } = fileSystemOf(home, shared.statfs);
@@ -47,9 +47,9 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
 }
 
 /**
- * Opens the store of a home for reading. The database may be of an older version, and stays so: the tables of every version can be read.
- * Makes them, if `openStore` accepts the home, where another process has not come so far. Failures: `not_found` if the home has no
- * database, else as `openStore`.
+ * Opens the store of a home for reading. An older database is not migrated, since the tables of every version can be read. A database that
+ * another process has created but given no tables yet gets them, if `openStore` accepts the home. Fails with `not_found` if the home has no
+ * database, else like `openStore`.
  */
 export function openReader(home: string, shared: SharedHome = {}): Result<StoreReader, Failure> {
   const database = openForReading(home);
@@ -64,7 +64,7 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   return openReader(home, shared);
 }
 
-/** The same, but makes neither tables nor files beside a database that nobody has open: for a look that nobody asked for. */
+/** Like `openReader`, but creates no tables, and no files beside a database that nobody has open: for shell completion. */
 export function openUntouched(home: string): Result<StoreReader, Failure> {
   const database = openForReading(home, true);
   if (!database.ok) return database;
@@ -85,8 +85,8 @@ function readingOn(home: string, database: Database): Result<StoreReader | undef
 }
 
 /**
- * The row of a session, by its id or a prefix that only one session has; from a home, which is opened for this call, or from a reader that
- * is open. Failures: `not_found`, `usage` for an ambiguous prefix, and those of `openReader`.
+ * The row of a session, by its id or a prefix that only one session has. `from` is a home, which is opened for this call, or an open reader.
+ * Fails with `not_found`, with `usage` for an ambiguous prefix, or like `openReader`.
  */
 export function getSession(from: string | StoreReader, session_id: string): Result<SessionRow, Failure> {
   if (typeof from !== "string") return from.session(session_id);
@@ -99,7 +99,7 @@ export function getSession(from: string | StoreReader, session_id: string): Resu
   }
 }
 
-/** `guarded` for the first statements on a connection, which fail if the tables are not those that the migrations make. */
+/** `guarded` for the first statements on a connection, which fail if the database has other tables than the migrations create. */
 function guardedOpening<T>(path: string, open: () => Result<T, Failure>): Result<T, Failure> {
   return guarded(path, () => {
     try {
@@ -113,7 +113,7 @@ function guardedOpening<T>(path: string, open: () => Result<T, Failure>): Result
 
 const OTHER_TABLES = /^no such (?:table|column): |^table \w+ already exists$/;
 
-/** A session this process holds. */
+/** A session that this process holds. */
 interface Held {
   readonly lease: Lease;
   readonly key: number;
@@ -127,10 +127,10 @@ export function storeOn(home: string, database: Database): Store {
   const reader = readerOn(home, database, queries);
   const checkFiles = watchFiles(database);
   const held = new Map<string, Held>();
-  // SQLite's data version does not count what this connection itself writes.
+  // SQLite's data version does not count writes by this connection.
   let puts = 0;
-  // Why a commit failed. After that this connection writes no more: how much of the failed transaction is on the disk is only known
-  // after the file is opened again.
+  // Why a commit failed. Afterwards this connection writes no more: how much of the failed transaction is on disk is only known after the file is
+  // reopened.
   let refused: Failure | undefined;
 
   function acquire(session_id: string, owner: Owner): Result<Lease, Failure> {
@@ -160,7 +160,7 @@ export function storeOn(home: string, database: Database): Store {
 
   function release({ lease, key, lock }: Held): void {
     held.delete(lease.session_id);
-    // The owner's name is only for people: the lock must be released even if the name cannot be removed.
+    // The owner's name is only informative: release the lock even if the name cannot be removed.
     if (refused === undefined) write(database, () => ok(sessions.leave(key, lease.epoch)));
     lock.release();
     crashPoint("lock_released");
@@ -183,7 +183,7 @@ export function storeOn(home: string, database: Database): Store {
   return {
     ...reader,
     async create(session) {
-      // A child's id may be longer: its parent's id and the child's number.
+      // A child's id may be longer: it is its parent's id and the child's number.
       const named = checkSessionId(session.parent ?? session.session_id);
       if (!named.ok) return named;
       return write(database, () => (sessions.insert(session) ? ok(undefined) : err(taken(session.session_id))));
@@ -237,7 +237,7 @@ function apply(queries: Queries, { lease, key }: Held, commit: Commit): Result<v
   return ok(undefined);
 }
 
-/** A gap would make a log that cannot be verified, so it is a bug of the caller and not a failure. */
+/** Throws for a gap, which would make the log unverifiable: it is a caller's bug, not a failure. */
 function lastSequence({ expected, records }: Commit): number {
   let sequence = expected;
   for (const record of records) {

@@ -3,7 +3,7 @@ import type { Json } from "../lib/json.ts";
 import type { Database } from "./database.ts";
 import type { StateRow } from "./store.ts";
 
-/** How many rows are fetched at once. */
+/** Number of rows fetched at once. */
 const PAGE_ROWS = 250;
 
 /** The queries of `state`: values by collection and id. */
@@ -31,8 +31,8 @@ export function stateQueries(database: Database) {
     .raw();
 
   /**
-   * Reads in pages, since an open statement would keep its connection from writing. Each page is one JSON text, which is faster to read
-   * than a text for each row.
+   * Reads in pages, since an open statement would keep its connection from writing. Each page is one JSON text, which is faster to read than
+   * one text per row.
    */
   function* rowsOf(session: number, collection: string): IterableIterator<StateRow> {
     let from = "";
@@ -77,7 +77,7 @@ export function stateQueries(database: Database) {
   };
 }
 
-/** The text that sorts next after another. */
+/** The text that sorts directly after another. */
 function after(text: string): string {
   return `${text}\0`;
 }

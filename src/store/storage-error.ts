@@ -2,8 +2,8 @@ import { err, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 
 /**
- * Thrown by reads of the store when the disk or the database fails. Reads are many and happen deep inside pure code, whose callers
- * can only give up: so the error is caught where a command or a session ends, and becomes a failure again there.
+ * Thrown by reads of the store when the disk or the database fails. Reads are many and happen deep inside pure code, whose callers can only
+ * give up. The error is therefore caught where a command or a session ends, and becomes a failure again.
  */
 export class StorageError extends Error {
   readonly failure: Failure;
@@ -14,7 +14,7 @@ export class StorageError extends Error {
   }
 }
 
-/** Runs `work` and returns a `StorageError` that it throws as its failure: `storage`, `storage_full`. */
+/** Runs `work` and converts a `StorageError` that it throws to its failure: `storage`, `storage_full`. */
 export async function catchStorage<T>(work: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
   try {
     return await work();

@@ -6,7 +6,7 @@ import { damagedHint } from "./failures.ts";
 import { unwritable } from "./file-system.ts";
 import { StorageError } from "./storage-error.ts";
 
-/** Runs `work` on the file at `path`. An error of the disk or the database becomes a failure that names the file; bugs are thrown on. */
+/** Runs `work` on the file at `path`. An error of the disk or the database becomes a failure that names the file; bugs are rethrown. */
 export function guarded<T>(path: string, work: () => Result<T, Failure>): Result<T, Failure> {
   try {
     return work();
@@ -24,7 +24,7 @@ export function reading<T>(path: string, read: () => T): T {
   }
 }
 
-/** `reading` for rows that are fetched one by one. */
+/** `reading` for rows that are fetched one at a time. */
 export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterator<T> {
   for (;;) {
     const next = reading(path, () => rows.next());
@@ -33,9 +33,9 @@ export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterat
   }
 }
 
-/** The failure behind an error of the disk or the database; throws any other error again, since it is a bug. */
+/** Converts an error of the disk or the database to a failure. Rethrows any other error, since it is a bug. */
 function storageFailure(error: unknown, path: string): Failure {
-  // The columns parsed as JSON were written as JSON.
+  // Columns that are parsed as JSON were written as JSON.
   if (error instanceof SyntaxError)
     return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: damagedHint(path) });
   const code = (error as { code?: unknown }).code;
@@ -49,7 +49,7 @@ function storageFailure(error: unknown, path: string): Failure {
     case "EDQUOT":
       return noSpace(message);
     case "SQLITE_IOERR":
-      // On a full disk SQLite reports its shared-memory file as a mere input/output error.
+      // On a full disk, SQLite reports only an input/output error for its shared-memory file.
       return unwritable(dirname(path)) === "full" ? noSpace(message) : unusable(message);
     case "EROFS":
     case "SQLITE_READONLY":

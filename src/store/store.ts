@@ -6,32 +6,30 @@ import type { Actor, SealedRecord } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 
 /**
- * Stores sessions. `commit` is the only hot write. Callers must work with a store on this machine and with one that many machines
+ * Stores sessions. `commit` is the only hot write. Callers must work both with a store on this machine and with one that several machines
  * share, so every write is async, and every write of a session carries its lease.
  *
- * A ticket or its history has no write of its own: both follow from the records, and a commit writes all three together. Written alone they
- * would disagree with the log, which is what a replay proves.
+ * Tickets and their history have no writes of their own: both follow from the records, and a commit writes all three together. Written
+ * separately, they would disagree with the log, which a replay proves.
  *
- * Any call can fail with `storage` (the disk or the database cannot be used; the message names the path and the remedy) and
- * `storage_full`; other failures are listed with their calls. Reads that do not return a `Result` throw a `StorageError`.
+ * Any call can fail with `storage` (the disk or the database cannot be used; the message names the path and the remedy) and `storage_full`;
+ * other failures are listed with their calls. Reads that do not return a `Result` throw a `StorageError`.
  */
 export interface Store extends StoreReader {
-  /** Adds a session without records. `busy` if the id exists; `usage` if it cannot be a folder's name. */
+  /** Adds a session without records. Fails with `busy` if the id exists, `usage` if it cannot be a folder name. */
   create(session: NewSession): Promise<Result<void, Failure>>;
-  /**
-   * Takes the session until `release` or the end of this process. `busy` names the holder; `not_found` if there is no such session.
-   */
+  /** Holds the session until `release` or the end of this process. Fails with `busy`, naming the holder, or with `not_found`. */
   acquire(session_id: string, owner: Owner): Promise<Result<Lease, Failure>>;
-  /** Releases the session. A lease that another process took over may be released, too, without harm to its successor. */
+  /** Releases the session. Releasing a lease that another process took over does not affect that process. */
   release(lease: Lease): Promise<void>;
   /**
-   * Writes all of the commit or nothing; it is durable on return. `stale_lease` if the session was taken over, or if its last record is
-   * not `expected`: then nothing was written, and the caller MUST stop.
+   * Writes all of the commit or nothing; it is durable on return. Fails with `stale_lease` if the session was taken over or its last record is
+   * not `expected`. Then nothing was written, and the caller MUST stop.
    */
   commit(lease: Lease, commit: Commit): Promise<Result<void, Failure>>;
   /**
-   * `stale_lease` if the session was taken over. A process can be frozen after a commit while another takes its session over, so it
-   * MUST ask before it acts on the world. Cheap enough for every commit.
+   * Fails with `stale_lease` if the session was taken over. A process can be frozen after a commit while another takes its session over, so it
+   * MUST call this before it acts on the world. Cheap enough for every commit.
    */
   confirm(lease: Lease): Result<void, Failure>;
   readonly inbox: Inbox;
@@ -39,37 +37,37 @@ export interface Store extends StoreReader {
 
 /** The reading half of a store. Any process may read while the owner writes; a reader never waits for a writer. */
 export interface StoreReader {
-  /** Where the store is, for messages. */
+  /** The location of the store, for messages. */
   readonly location: string;
   /**
-   * Everything that `read` reads is of one moment, whatever is committed meanwhile. Only on a connection for reading: a writer could not
-   * commit until the snapshot ends, so it reads without one.
+   * Runs `read` on a snapshot: all its reads see one moment, whatever is committed meanwhile. Only connections for reading take a snapshot. On
+   * a connection that writes, which could not commit until the snapshot ends, `read` runs without one.
    */
   snapshot<T>(read: () => Promise<T>): Promise<T>;
-  /** The session and all its state. `not_found`. */
+  /** Loads the session and all its state. Fails with `not_found`. */
   load(session_id: string): Promise<Result<StoredSession, Failure>>;
-  /** The stored line of one record, with its line end. */
+  /** The stored line of a record, with its line end. */
   record(session_id: string, sequence: number): string | undefined;
-  /** The payload type of a record, without reading the record, which may be as large as a plan. */
+  /** The payload type of a record. Does not read the record, which may be as large as a plan. */
   payloadType(session_id: string, sequence: number): string | undefined;
   /** The stored lines from `from` to `to` (inclusive; by default the last), in order. Throws a `StorageError` for a lost record. */
   records(session_id: string, from: number, to?: number): IterableIterator<string>;
-  /** The same range, with what a log file's name needs. */
+  /** The same range, with the fields needed to name the log files. */
   sealed(session_id: string, from: number, to?: number): IterableIterator<SealedRecord>;
-  /** Newest first. */
+  /** Lists sessions, newest first. */
   sessions(filter?: SessionFilter): SessionRow[];
-  /** By id or by a prefix that only one session has. `not_found`, or `usage` naming the candidates. */
+  /** Finds a session by its id or a prefix that only one session has. Fails with `not_found`, or with `usage`, naming the candidates. */
   session(id_or_prefix: string): Result<SessionRow, Failure>;
-  /** The process that holds the session's lock now; a dead process holds none. */
+  /** The process that holds the session's lock now. Dead processes hold none. */
   holder(session_id: string): Holder | undefined;
   /** One value of a session's state. */
   value(session_id: string, collection: string, id: string): Json | undefined;
-  /** In the order they were recorded. */
+  /** The session's artifacts, in the order of their records. */
   artifacts(session_id: string): ArtifactRow[];
   readonly inbox: InboxReader;
   /**
-   * A number that rises when another process commits or anything is put to an inbox: a poller reads again when it has changed. Cheap
-   * enough to ask many times a second.
+   * A number that rises when another process commits or anything is put into an inbox; poll it to know when to read again. Cheap enough to
+   * call many times a second.
    */
   version(): number;
   close(): void;
@@ -80,9 +78,9 @@ export interface InboxReader {
   pending(session_id: string): InboxRow[];
 }
 
-/** Messages of people and other processes to a session. The owner takes rows by naming them in a commit. */
+/** Messages to a session from people and other processes. The owner takes rows by naming them in a commit. */
 export interface Inbox extends InboxReader {
-  /** Returns the row's id. `not_found` if there is no such session. */
+  /** Returns the row's id. Fails with `not_found` if there is no such session. */
   put(session_id: string, body: JsonObject, actor: Actor): Promise<Result<number, Failure>>;
 }
 
@@ -96,7 +94,7 @@ export interface Lease {
 export interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** When it took the session; unknown for the moment between taking the lock and writing the owner down. */
+  /** When it took the session. Unknown for the moment between taking the lock and recording the owner. */
   readonly started_at?: Instant;
 }
 
@@ -119,11 +117,11 @@ export interface Commit {
   readonly taken?: readonly number[];
 }
 
-/** What a commit changes of the session's own row; absent fields stay unchanged. */
+/** A commit's changes of the session's own row; absent fields stay unchanged. */
 export interface SessionChanges {
   readonly state?: string;
   readonly outcome?: Outcome | null;
-  /** The last record that is known to be in the log folder. */
+  /** The last record known to be in the log folder. */
   readonly published?: number;
 }
 
@@ -141,7 +139,7 @@ export interface NewSession {
 export interface SessionRow {
   readonly session_id: string;
   readonly mode: string;
-  /** `created` until the first commit that says otherwise. */
+  /** `created` until a commit sets another state. */
   readonly state: string;
   readonly outcome: Outcome | null;
   readonly requirement: string | null;
@@ -175,7 +173,7 @@ export interface StateRow {
   readonly value: Json;
 }
 
-/** A kept file, and the record that brought it. */
+/** A kept file and the record that references it. */
 export interface ArtifactRow {
   readonly sequence: number;
   readonly subject?: string;

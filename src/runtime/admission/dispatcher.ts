@@ -4,7 +4,7 @@ import type { Role } from "../../protocol/roles.ts";
 import type { Seats } from "./seats.ts";
 import { TurnQueue } from "./turn-queue.ts";
 
-/** A turn that may start now, the role that takes it, and a small number that no other running turn has. */
+/** A turn that may start now, the role that takes it, and a small number that is unique among running turns. */
 export interface Admission {
   readonly turn: LedgerTurn;
   readonly role: Role;
@@ -14,9 +14,9 @@ export interface Admission {
 interface Running {
   readonly role: Role;
   readonly slot: number;
-  /** The turn sits in the seat reserved for its subject. */
+  /** Whether the turn sits in the seat reserved for its subject. */
   readonly inReserved: boolean;
-  /** It waits for a person, and others may use its seat. */
+  /** Whether it waits for a person, so that others may use its seat. */
   readonly waits?: boolean;
 }
 
@@ -29,7 +29,7 @@ export class Dispatcher {
   readonly #slots = new Set<number>();
   readonly #runningBySubject = new Set<string>();
   readonly #parked = new Map<string, LedgerTurn>();
-  /** By subject: the role of its reserved seat, and how many of its turns still want it. */
+  /** By subject: the role of its reserved seat, and the number of its turns that still want it. */
   readonly #reserved = new Map<string, { role: Role; wanted: number }>();
   readonly #wanting = new Set<string>();
   /** Turns that wait for the reserved seat of their subject. */
@@ -48,7 +48,7 @@ export class Dispatcher {
     return this.#running.has(turn_id);
   }
 
-  /** Queues a turn. While another turn of its subject runs it waits, so no two agents work on one subject. */
+  /** Queues a turn. It waits while another turn of its subject runs, so no two agents work on one subject. */
   offer(turn: LedgerTurn): void {
     this.#turns.set(turn.turn_id, turn);
     if (turn.subject !== undefined && this.#runningBySubject.has(turn.subject)) {
@@ -64,7 +64,7 @@ export class Dispatcher {
     this.#queue.add(turn);
   }
 
-  /** Frees the seat of a turn that ended, or drops one that is no longer wanted. Unknown ids are ignored. */
+  /** Frees the seat of a turn that ended, or drops one that is no longer wanted. Ignores unknown ids. */
   end(turn_id: string): void {
     const turn = this.#turns.get(turn_id);
     if (!turn) return;
@@ -86,7 +86,7 @@ export class Dispatcher {
     if (this.#wanting.delete(turn_id) && turn.subject !== undefined) this.#release(turn.subject);
   }
 
-  /** Lends the seat of a turn that waits for a person, unless its role may have no other turn meanwhile. */
+  /** Lends out the seat of a turn that waits for a person, unless its role may have no other turn meanwhile. */
   lend(turn_id: string): void {
     const running = this.#running.get(turn_id);
     if (!running || running.waits || !this.#seats.hasSeveral(running.role)) return;
@@ -94,7 +94,7 @@ export class Dispatcher {
     this.#running.set(turn_id, { ...running, waits: true });
   }
 
-  /** The turn goes on in its seat, even if another has it now. */
+  /** Continues the turn in its seat, even if another has it now. */
   proceed(turn_id: string): void {
     const running = this.#running.get(turn_id);
     if (!running?.waits) return;

@@ -9,15 +9,15 @@ export interface LimitReached {
   readonly details: JsonObject;
 }
 
-/** The configuration's budget with a person's later changes. Tokens are input and output together. */
+/** The configuration's budget, with a person's later changes. Tokens are input and output together. */
 export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): Budget {
   return { ...config.budget, ...(figures.limits as object | undefined) };
 }
 
 /**
- * The limit that forbids another turn, if any. `awake_ms` is how long this scheduler has been running; sleep of the
- * machine and changes of the wall clock do not count. Tokens and cost that an agent did not report are unknown, not
- * zero: a session that limits them stops until a person accepts them.
+ * The limit that forbids another turn, if any. `awake_ms` is how long this scheduler has been running, not counting sleep of the machine or
+ * changes of the wall clock. Tokens and cost that an agent did not report are unknown, not zero: a session that limits them stops until a
+ * person accepts them.
  */
 export function limitReached(
   ledger: Ledger,
@@ -47,7 +47,7 @@ export function outOfTime(awake_ms: number, wall_s: number): LimitReached | unde
   return awake_ms < wall_s * 1000 ? undefined : reached("wall_s", Math.floor(awake_ms / 1000), wall_s, "s");
 }
 
-/** The turns, tokens and money that are left, where they are limited and known. */
+/** The turns, tokens and money left, where limited and known. */
 export function leftOf(ledger: Ledger, config: ResolvedConfiguration): Omit<Budget, "wall_s"> {
   const { turns, tokens, usd } = limitsOf(ledger.figures, config);
   const { untold = {} } = ledger.figures;
@@ -74,7 +74,7 @@ export function grantOf(ledger: Ledger, config: ResolvedConfiguration, awake_ms:
   return grant;
 }
 
-/** What the session has used, and what it reserves for its children. */
+/** What the session has used, plus what it reserves for its children. */
 function usedOf(ledger: Ledger): { readonly turns: number; readonly tokens: number; readonly usd: number } {
   const { turns, input_tokens, output_tokens, cost_usd } = ledger.figures;
   const reserved = reservedOf(ledger);

@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import { type Seat, suits } from "../../kernel/mode.ts";
 import type { Role, RoleType } from "../../protocol/roles.ts";
 
-/** How many turns of each type of role may run at once. */
+/** Maximum number of simultaneous turns for each type of role. */
 export type Capacity = Readonly<Record<RoleType, number>>;
 
-/** Which role of a crew can take a seat now: within the capacity of its type and its own instances. */
+/** Finds the role of a crew that can take a seat now, within the capacity of its type and its own instances. */
 export class Seats {
   readonly roles: readonly Role[];
   readonly isHeld: (role_id: string) => boolean;
@@ -19,7 +19,7 @@ export class Seats {
     this.isHeld = isHeld;
   }
 
-  /** The suitable role with the fewest running turns. Those of the program in `unlike` come after others, and the one in `rather_not` last. */
+  /** The suitable role with the fewest running turns. Roles of the same program or account as `unlike` come after others, `rather_not` comes last. */
   pick(seat: Seat): Role | undefined {
     const unlike = this.roles.find(({ role_id }) => role_id === seat.unlike);
     let best: { readonly role: Role; readonly rank: number } | undefined;
@@ -51,7 +51,7 @@ export class Seats {
   }
 }
 
-/** More than any role has turns. */
+/** Larger than any role's number of turns. */
 const ALIKE = 1_000_000;
 
 /** Whether two roles are filled by the same program, or belong to the same account. */
@@ -61,7 +61,7 @@ function isLike(role: Role, other: Role | undefined): boolean {
   return basename(role.cli_command?.[0] ?? role.role_id) === basename(other.cli_command?.[0] ?? other.role_id);
 }
 
-/** A manager runs one turn at a time unless it says otherwise; other roles run as many as the capacity allows. */
+/** A manager runs one turn at a time unless configured otherwise; other roles run as many as the capacity allows. */
 function instances(role: Role): number {
   if (role.max_instances !== undefined) return role.max_instances;
   const several = role.supports_multiple_instances ?? role.type !== "manager";

@@ -7,7 +7,7 @@ interface Waiting extends HeapEntry {
   readonly seats: string;
 }
 
-/** The offered turns that wait for a seat: lowest priority number first, then in the order of adding. */
+/** The offered turns that wait for a seat, by lowest priority number, then in the order of adding. */
 export class TurnQueue {
   readonly #waiting = new Map<string, Waiting>();
   /** Turns that want the same seats share a heap: if the first cannot start, none can. */
@@ -18,7 +18,7 @@ export class TurnQueue {
     return this.#waiting.size;
   }
 
-  /** Adds a turn; one that waits already moves to its new place. */
+  /** Adds a turn. If it already waits, it moves to its new place. */
   add(turn: LedgerTurn): void {
     this.remove(turn.turn_id);
     this.#added += 1;
@@ -32,7 +32,7 @@ export class TurnQueue {
     heap.add(waiting);
   }
 
-  /** Unknown ids are ignored. */
+  /** Ignores unknown ids. */
   remove(turn_id: string): void {
     const waiting = this.#waiting.get(turn_id);
     if (!waiting) return;

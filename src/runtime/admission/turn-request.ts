@@ -20,10 +20,10 @@ export const INTERRUPTED =
 const CUT =
   "What this request quotes is cut, since it would be longer than a line may be: long texts say so where they end, long lists have only their first entries, metadata is left out. The records of the log hold the whole.";
 
-/** The bytes of a line that the payload may use; the rest is for its envelope. */
+/** Maximum size of the payload in a line, in bytes; the rest of the line is for its envelope. */
 const REQUEST_BYTES = MAX_LINE_BYTES - 4096;
 
-/** The failure of a request that cannot be cut to a line, usually because of a worker's commands, which stay whole. */
+/** The failure for a request that cannot be cut to a line, usually because of a worker's commands, which stay whole. */
 export function longerThanALine(payload: PayloadByType["turn_request"]): Failure | undefined {
   const bytes = sizeOf(payload);
   if (bytes <= REQUEST_BYTES) return undefined;
@@ -33,7 +33,7 @@ export function longerThanALine(payload: PayloadByType["turn_request"]): Failure
   });
 }
 
-/** How many turns may follow this one, which `ofSubject` alone does not count; undefined without a limit. */
+/** The number of turns that may follow this one; undefined without a limit. `ofSession` and `ofRole` include this turn, `ofSubject` does not. */
 function turnsAfter(
   ofSession: number | undefined,
   ofRole: number | undefined,
@@ -75,7 +75,7 @@ export function requestPayload(
   return fittingRequest(payload, records, role.type === "worker");
 }
 
-/** The request with its quotations cut if it would exceed a line. Commands stay whole if the role `runs` them. */
+/** Cuts the quotations of a request that would not fit into a line. Commands stay whole if the role `runs` them. */
 export function fittingRequest<D extends Quoting>(payload: D, records: Lookup, runs: boolean): D {
   return fittingDraft(payload, records, REQUEST_BYTES, { note: CUT, runs });
 }

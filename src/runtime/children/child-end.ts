@@ -7,7 +7,7 @@ import type { SessionRow, Store } from "../../store/store.ts";
 /** How a child session ended, for the `session_finished` fact of its parent. */
 export type ChildEnd = Pick<PayloadByType["session_finished"], "outcome" | "reason" | "result" | "usage" | "log">;
 
-/** How a closed child ended, from its own log. */
+/** Reads from its own log how a closed child ended. */
 export function closedChild(store: Store, row: SessionRow): ChildEnd {
   const report = lastReport(store, row) as unknown as PayloadByType["final_report"];
   const { outcome, usage, result } = report;
@@ -21,7 +21,7 @@ export function closedChild(store: Store, row: SessionRow): ChildEnd {
   };
 }
 
-/** The reason in the command that cancelled the child; its report says only that it was cancelled. */
+/** The reason given in the command that cancelled the child; its report says only that it was cancelled. */
 function whyCancelled(store: Store, { session_id, last_sequence }: SessionRow): string | undefined {
   for (let sequence = last_sequence; sequence > 0; sequence -= 1) {
     const { record, payload_type, payload } = keptRecord(store, session_id, sequence);

@@ -9,8 +9,8 @@ import { resumeSession } from "../resume.ts";
 import type { Session } from "../session.ts";
 
 /**
- * Creates or resumes the child sessions of sessions in this process, with the roles, the configuration and the
- * workspace of their parent. `usage` for an unknown mode.
+ * Creates or resumes child sessions in this process, with the roles, the configuration and the workspace of their parent. Fails with `usage`
+ * for an unknown mode.
  */
 export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>) {
   return (surroundings: Surroundings, parent: Parent) =>
@@ -18,7 +18,7 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
       const around = { ...surroundings, parent: parent.lease };
       const found = around.store.session(session_id);
       if (!found.ok && isOfStorage(found.error)) return found;
-      // The lookup also matches a prefix, so it may find another session.
+      // The lookup also matches prefixes, so it may find another session.
       const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
       if (row && row.last_sequence > 0) {
         const mode = await modeOf(row.mode);

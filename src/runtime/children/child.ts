@@ -13,7 +13,7 @@ import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
 import type { SessionContext } from "../context.ts";
 import type { FactInput } from "../facts.ts";
 
-/** What the parent asks for; everything else the child inherits. */
+/** What the parent orders; the child inherits everything else. */
 export interface ChildOrder {
   readonly mode: string;
   readonly subject?: string;
@@ -21,7 +21,7 @@ export interface ChildOrder {
   readonly budget: Budget;
 }
 
-/** Resumes a child, or creates it by its order. Fails like `createSession` and `resumeSession`. */
+/** Resumes a child, or creates it from its order. Fails like `createSession` and `resumeSession`. */
 export type TakeChild = (session_id: string, order: ChildOrder | undefined) => Promise<Result<ChildSession, Failure>>;
 
 /** The part of a session that its parent uses. */
@@ -36,11 +36,11 @@ export interface ChildSession {
 const PARENT_CLOSED = "its parent session is closed";
 
 /**
- * A child session in its parent's process: from the durable fact that it began to the fact of how it ended. A child
- * that stops by itself (its budget, its manager) is cancelled, and its parent goes on without it.
+ * A child session in its parent's process, from the durable fact that it began to the fact of how it ended. A child that stops by itself (its
+ * budget, its manager) is cancelled, and its parent goes on without it.
  */
 export class Child {
-  /** How the parent's process let go of it; rejects never. */
+  /** How the child left its parent's process. Never rejects. */
   readonly over: Promise<"waiting" | "ended">;
   readonly #session_id: string;
   readonly #parent: SessionContext;
@@ -66,20 +66,20 @@ export class Child {
     return this.#session?.running ?? 0;
   }
 
-  /** Closes it as cancelled. */
+  /** Closes the child as cancelled. */
   cancel(reason: string): void {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = reason;
     this.#command("cancel", reason);
   }
 
-  /** Stops it resumably; it is resumed with its parent. */
+  /** Stops the child resumably; it is resumed with its parent. */
   stop(): void {
     this.#stopping = true;
     this.#session?.stop("signal", "its parent session stopped");
   }
 
-  /** Pauses or resumes it like its parent. */
+  /** Pauses or resumes the child, like its parent. */
   pauseLikeParent(): void {
     const paused = this.#parent.ledger.figures.paused === true;
     if (this.#session && (this.#session.ledger.figures.paused === true) !== paused)
@@ -107,7 +107,7 @@ export class Child {
         this.#closed();
         return "ended";
       }
-      // The cancel came too late: resume once more to close it.
+      // The cancel came too late: resume once more to close the child.
       if (this.#cancelled !== undefined) continue;
       if (this.#stopping) return "ended";
       const { reason, message } = end.value;
@@ -131,7 +131,7 @@ export class Child {
     return end;
   }
 
-  /** Passes on the parent's commands from before it was resumed. */
+  /** Passes on commands that the parent got before the child was resumed. */
   #passOn(): void {
     const { status, reason = "withdrawn" } = this.#known ?? { status: "withdrawn", reason: PARENT_CLOSED };
     if (status === "withdrawn") this.#cancelled ??= reason;
@@ -160,7 +160,7 @@ export class Child {
     });
   }
 
-  /** A child that can never begin has failed; every other failure is its parent's. */
+  /** A child that can never begin has failed; all other failures are its parent's. */
   #notTaken(failure: Failure): void {
     if (failure.code === "usage") this.#ended(neverOpened(failure));
     else this.#parent.fail(failure);

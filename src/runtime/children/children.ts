@@ -1,7 +1,7 @@
 import type { SessionContext } from "../context.ts";
 import { Child, type TakeChild } from "./child.ts";
 
-/** The child sessions of a session, run in its process. They pause, stop and close with it. */
+/** The child sessions of a session, which run in its process. They pause, stop and close with it. */
 export class Children {
   readonly #context: SessionContext;
   readonly #takeChild: TakeChild;
@@ -25,12 +25,12 @@ export class Children {
     return [...this.#running.values()].reduce((sum, child) => sum + child.running, 0);
   }
 
-  /** Whether one has stopped because a person must answer and none was there. */
+  /** Whether a child has stopped because a person must answer and none was there. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** Whether one has begun and not ended, including one that starts with the next commit. */
+  /** Whether a child has begun and not ended, including one that starts with the next commit. */
   get isAnyBegun(): boolean {
     return [...this.#context.ledger.children.values()].some(({ status }) => status !== "offered");
   }
@@ -54,7 +54,7 @@ export class Children {
     for (const row of left) this.#run(row.session_id);
   }
 
-  /** Runs a child whose begin is durable, unless its parent has closed meanwhile. */
+  /** Runs a child whose start is durable, unless its parent has closed meanwhile. */
   start(child: string): void {
     if (!this.#ending && this.#context.ledger.children.has(child)) this.#run(this.idOf(child));
   }
@@ -66,11 +66,11 @@ export class Children {
   cancel(child: string, reason: string): void {
     const running = this.#running.get(this.idOf(child));
     if (running) running.cancel(reason);
-    // It has stopped for a person and is resumed once more to be cancelled.
+    // It has stopped for a person, and is resumed once more to be cancelled.
     else this.start(child);
   }
 
-  /** Resumes children that stopped for a person and have messages since: no other process can while the parent runs. */
+  /** Resumes children that stopped for a person and have got messages since. No other process can while the parent runs. */
   resumeAddressed(): void {
     if (this.#ending) return;
     for (const session_id of this.#waiting) {
@@ -82,7 +82,7 @@ export class Children {
     for (const child of this.#running.values()) child.pauseLikeParent();
   }
 
-  /** Ends all: resumably, or for good if the parent is closed. */
+  /** Ends all children: resumably, or for good if the parent is closed. */
   abortAll(): void {
     this.#ending = true;
     const isClosed = this.#context.ledger.figures.closed !== undefined;

@@ -5,21 +5,18 @@ import { TurnNotes, workload } from "./standing.ts";
 import { totalOf } from "../usage.ts";
 import { SubjectCounts } from "./subject-counts.ts";
 
-/** As much of a session of this process as its feed needs. */
+/** The part of a session in this process that its feed needs. */
 export interface LiveSession extends Pick<ReadableSession, "session_id" | "ledger" | "view"> {
   readonly bus: Bus;
 }
 
-/**
- * The feed of a session that runs in this process. Must be made in the turn of the event loop in which the session was made, so that it
- * misses nothing.
- */
+/** The feed of a session that runs in this process. Must be created in the same turn of the event loop as the session, so that it misses nothing. */
 export function liveFeed(session: LiveSession): SessionFeed {
   const { session_id, ledger } = session;
   const bus = new Bus();
   const notes = new TurnNotes();
   const told = new Set<string>();
-  // Counted when a viewer first asks, because a large session takes long.
+  // Counted when a viewer first asks, because that takes long for a large session.
   let subjects: SubjectCounts | undefined;
   const tellAsks = (committed: number) => {
     for (const ask_id of told) if (!ledger.asks.has(ask_id)) told.delete(ask_id);
@@ -30,7 +27,7 @@ export function liveFeed(session: LiveSession): SessionFeed {
     }
   };
   session.bus.subscribe((event: SessionEvent) => {
-    // The session tells of an ask before the record that it is about. The feed tells of it afterwards.
+    // The session emits an ask before the record that it is about. The feed emits it afterwards.
     if (event.kind === "ask") return;
     if (event.kind === "record") {
       notes.add(event.record);

@@ -5,21 +5,21 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import { latestOf } from "../../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 
-/** How far a session is, and which role works on what. */
+/** The progress of a session, and which role works on what. */
 export interface Standing {
   readonly state: string;
-  /** How many subjects are in each state. */
+  /** Number of subjects in each state. */
   readonly counts: Readonly<Record<string, number>>;
-  /** How many turns it has taken so far. */
+  /** Number of turns so far. */
   readonly turns: number;
-  /** What the turns that ended have used so far; undefined if that is not known. */
+  /** The usage of all ended turns; undefined if unknown. */
   readonly usage: TotalUsage | undefined;
-  /** How many things it waits for a person for. */
+  /** Number of open asks. */
   readonly waiting: number;
   readonly running: readonly RunningTurn[];
   /** The subjects whose checks run. */
   readonly checking: readonly string[];
-  /** The roles that are held by more than their rate, each with the reason. */
+  /** The roles held by more than their rate limit, each with the reason. */
   readonly held: readonly string[];
 }
 
@@ -27,15 +27,15 @@ export interface Standing {
 export interface RunningTurn {
   readonly turn_id: string;
   readonly role_id: string;
-  /** A manager's turn may have none. */
+  /** Absent for some turns of a manager. */
   readonly subject?: string | undefined;
-  /** When it was given, in milliseconds since 1970, if that is known. */
+  /** When it was requested, in milliseconds since 1970, if known. */
   readonly since?: number | undefined;
-  /** What its agent said last about its progress, if it said anything. */
+  /** The agent's latest progress report, if any. */
   readonly progress?: string | undefined;
 }
 
-/** Which role works on what, by the ledger's turns, checks and holds. */
+/** Derives which role works on what from the ledger's turns, checks and holds. */
 export function workload(
   turns: Iterable<LedgerTurn>,
   checks: Iterable<LedgerChecks>,
@@ -58,7 +58,7 @@ export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
   );
 }
 
-/** What an agent says about the progress of the turn it is still at; undefined for any other record, and if it says nothing. */
+/** The text of an agent's progress report on its running turn; undefined for any other record, and for an empty text. */
 export function progressOf({ payload_type, payload, record }: UnsealedRecord): string | undefined {
   const isProgress = payload_type === "report" && payload.status === "progress" && record.disposition === "applied";
   if (!isProgress) return undefined;
@@ -67,11 +67,11 @@ export function progressOf({ payload_type, payload, record }: UnsealedRecord): s
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 
-/** When each turn was given, and what its agent said last about its progress. */
+/** When each turn was requested, and its agent's latest progress report. */
 export class TurnNotes {
   readonly #notes = new Map<string, Pick<RunningTurn, "since" | "progress"> & { readonly run: number }>();
 
-  /** To be called with the records of a session in their order. */
+  /** Call with the records of a session in order. */
   add(record: UnsealedRecord): void {
     const { turn_id, run = 1, received_at } = record.record;
     if (turn_id === undefined) return;
@@ -80,12 +80,12 @@ export class TurnNotes {
     else if (progress !== undefined) this.#notes.set(turn_id, { ...this.#notes.get(turn_id), run, progress });
   }
 
-  /** To be called with the end of a run: a large session has very many. */
+  /** Call at the end of a run, to limit memory: a large session has very many. */
   drop({ turn_id, run }: { readonly turn_id: string; readonly run: number }): void {
     if (this.#notes.get(turn_id)?.run === run) this.#notes.delete(turn_id);
   }
 
-  /** The same turns with what is noted about them. */
+  /** Adds the notes to the turns. */
   of(running: readonly RunningTurn[]): RunningTurn[] {
     return running.map((turn) => {
       const { since, progress } = this.#notes.get(turn.turn_id) ?? {};
@@ -96,7 +96,7 @@ export class TurnNotes {
 
 const NOTED: ReadonlySet<PayloadType> = new Set(["turn_request", "report"]);
 
-/** Notes from the latest records of a session; what happened long ago is left out. Throws a `StorageError`. */
+/** Notes from the latest records of a session; older ones are left out. Throws a `StorageError`. */
 export function latestNotes(store: StoreReader, row: Pick<SessionRow, "session_id" | "last_sequence">): TurnNotes {
   const notes = new TurnNotes();
   for (const record of latestOf(store, row, NOTED)) notes.add(record);

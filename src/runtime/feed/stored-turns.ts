@@ -3,7 +3,7 @@ import type { SessionEvent, TurnAbout } from "../bus.ts";
 import type { RunningTurn } from "./standing.ts";
 import { TurnOutput } from "./turn-output.ts";
 
-/** The processes of turns by turn id, as they are stored. */
+/** The stored processes of turns, by turn id. */
 export type TurnProcesses = ReadonlyMap<string, { readonly pid: number; readonly run: number }>;
 
 interface WatchedTurn {
@@ -12,20 +12,20 @@ interface WatchedTurn {
 }
 
 /**
- * Tells when turns of another process begin and end, and what their agents print, from requests, stored processes and output files. At each
- * look `processes` are read first and the records after them, so every process without an end has none among the records of earlier looks.
+ * Emits when turns of another process begin and end, and what their agents print, from requests, stored processes and output files. Each poll
+ * reads `processes` before the records, so the records of earlier polls contain no end of a listed process.
  */
 export class StoredTurns {
   readonly #output: string;
   readonly #emit: (event: SessionEvent) => void;
-  /** Turns that were given, and are not known to have begun. */
+  /** Turns that were requested and are not known to have begun. */
   readonly #given = new Map<string, TurnAbout>();
   readonly #watched = new Map<string, WatchedTurn>();
-  /** Turns that began after the processes were read, which therefore cannot tell whether they have ended. */
+  /** Turns that began after the processes were read, which therefore cannot show whether they have ended. */
   readonly #unsettled = new Set<string>();
   #processes: TurnProcesses = new Map();
 
-  /** `output` is the folder with what the agents print. */
+  /** `output` is the folder with the agents' output. */
   constructor(output: string, emit: (event: SessionEvent) => void) {
     this.#output = output;
     this.#emit = emit;
@@ -35,12 +35,12 @@ export class StoredTurns {
     return this.#watched.size;
   }
 
-  /** Whether the processes must be read once more, though nothing has changed. */
+  /** Whether the processes must be read once more, although nothing has changed. */
   get isUnsettled(): boolean {
     return this.#unsettled.size > 0;
   }
 
-  /** Watches turns that are under way already: what they have printed so far is not told. */
+  /** Watches turns that are already running. Their output so far is not emitted. */
   join(running: readonly RunningTurn[], processes: TurnProcesses): void {
     for (const { turn_id, role_id, subject } of running) {
       const run = processes.get(turn_id)?.run;
@@ -50,18 +50,18 @@ export class StoredTurns {
     }
   }
 
-  /** Tells what agents have printed since the last call. */
+  /** Emits what agents have printed since the last call. */
   tellOutput(): void {
     for (const turn of this.#watched.values()) this.#tellLines(turn);
   }
 
-  /** Begins a look. */
+  /** Begins a poll. */
   begin(processes: TurnProcesses): void {
     this.#processes = processes;
     this.#unsettled.clear();
   }
 
-  /** To be called before a record is told: its turn's begin, and the lines printed until then, come first. */
+  /** Call before a record is emitted: the start of its turn, and the lines printed until then, come first. */
   before({ payload_type, record: { turn_id, run } }: UnsealedRecord): void {
     if (turn_id === undefined || payload_type === "turn_request") return;
     const given = this.#given.get(turn_id);
@@ -73,17 +73,17 @@ export class StoredTurns {
     if (turn) this.#tellLines(turn);
   }
 
-  /** To be called after a record is told. */
+  /** Call after a record is emitted. */
   after({ payload_type, target, record }: UnsealedRecord): void {
     const { turn_id, run = 1, ticket_id, disposition } = record;
     if (payload_type !== "turn_request" || turn_id === undefined || disposition !== "applied") return;
-    // An earlier run of the turn is over.
+    // Any earlier run of the turn is over.
     this.#end(turn_id);
     const subject = ticket_id === undefined ? {} : { subject: ticket_id };
     this.#given.set(turn_id, { turn_id, run, role_id: target, ...subject });
   }
 
-  /** Ends a look: tells of the turns that have a process now, and of those that have none any more. */
+  /** Ends a poll: emits the start of turns that now have a process, and the end of those that no longer have one. */
   settle(): void {
     for (const given of [...this.#given.values()]) if (this.#pidOf(given) !== undefined) this.#start(given);
     for (const { about } of [...this.#watched.values()]) {

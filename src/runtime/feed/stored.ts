@@ -12,24 +12,24 @@ import { totalOf } from "../usage.ts";
 import { SubjectCounts } from "./subject-counts.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
-/** How often the store and the output files are looked at, in ms. A look at an unchanged store costs one pragma. */
+/** Poll interval for the store and the output files, in ms. Polling an unchanged store costs one pragma. */
 const LOOK_EVERY_MS = 40;
 
 export interface StoredFeedParts {
   readonly store: StoreReader;
   readonly session_id: string;
-  /** The folder with what the session's agents print. */
+  /** The folder with the output of the session's agents. */
   readonly output: string;
-  /** The sequence of the first record that is told. */
+  /** The sequence of the first record to emit. */
   readonly first: number;
   /**
-   * Whether the feed joins a session at work. Then only records are told of the past, and turns that are under way are in `standing`: their
-   * `turn_ended` is told, and what they print from now on. Otherwise everything from the first record on is told.
+   * Whether the feed joins a running session. If so, the past is emitted as records only. Running turns are in `standing`; their further
+   * output and their `turn_ended` are emitted. Otherwise everything from the first record on is emitted.
    */
   readonly joins: boolean;
 }
 
-/** The stored state that a look goes by. */
+/** The stored state that a poll reads. */
 interface Look {
   readonly row: SessionRow;
   readonly figures: LedgerFigures | undefined;
@@ -39,13 +39,11 @@ interface Look {
   readonly notifications: readonly SentNotification[];
 }
 
-/**
- * The feed of a session that this process does not run, from the store, which it polls, and the output files. It only reads.
- */
+/** The feed of a session that another process runs. Polls the store and the output files, and only reads. */
 export class StoredFeed implements SessionFeed {
   readonly #parts: StoredFeedParts;
   readonly #bus = new Bus();
-  /** From the records told so far. */
+  /** Counts from the records emitted so far. */
   readonly #subjects = new SubjectCounts();
   readonly #asks = new Map<string, { readonly ask: LedgerAsk; isTold: boolean }>();
   readonly #turns: StoredTurns;
@@ -54,7 +52,7 @@ export class StoredFeed implements SessionFeed {
   #last: number;
   /** The sequence of the last record of the past. */
   #past = 0;
-  /** When the last record before the first that is told was received. */
+  /** When the last record before `first` was received. */
   #since = "";
   #version: number | undefined;
   #look: Look | undefined;
@@ -69,7 +67,7 @@ export class StoredFeed implements SessionFeed {
     });
   }
 
-  /** Throws a `StorageError`. A session that does not exist yet may come. */
+  /** Throws a `StorageError`. A session that does not exist yet may still appear. */
   static async open(parts: StoredFeedParts): Promise<StoredFeed> {
     const feed = new StoredFeed(parts);
     await feed.#open();
@@ -106,13 +104,10 @@ export class StoredFeed implements SessionFeed {
     return [...this.#asks.values()].flatMap(({ ask, isTold }) => (isTold ? [ask] : []));
   }
 
-  /**
-   * Tells what happens until `isOver`, or `enough` is aborted. Gives how the session was left as far as that is recorded. Throws a
-   * `StorageError`.
-   */
+  /** Emits what happens until `isOver`, or until `enough` is aborted. Returns how the session ended, if that is recorded. Throws a `StorageError`. */
   async follow(isOver: () => boolean, enough?: AbortSignal): Promise<SessionEnd | undefined> {
     for (;;) {
-      // Asked before the look, so that everything the last owner wrote is told.
+      // Checked before the poll, so that everything the last owner wrote is emitted.
       const over = isOver();
       await this.look(over);
       if ((over && !this.#turns.isUnsettled) || enough?.aborted === true) break;
@@ -123,14 +118,14 @@ export class StoredFeed implements SessionFeed {
     return end;
   }
 
-  /** To be called when this process has asked the session's owner to stop, which is on record only when it has stopped. */
+  /** Call when this process has asked the session's owner to stop; the stop is recorded only once it is done. */
   stopping(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
     this.#bus.emit({ kind: "stopping", reason: "signal", running: this.#turns.count });
   }
 
-  /** Tells what has happened since the last look. Once the owner is gone (`isOver`) no ask is told, since no answer would be taken. */
+  /** Emits what has happened since the last poll. Once the owner is gone (`isOver`), no ask is emitted, since no answer would be taken. */
   async look(isOver: boolean): Promise<void> {
     this.#turns.tellOutput();
     const version = this.#parts.store.version();
@@ -196,7 +191,7 @@ export class StoredFeed implements SessionFeed {
     if (isStop(record)) this.stopping();
   }
 
-  /** Tells what the stored state has and no record says. */
+  /** Emits what is in the stored state but in no record. */
   #compare({ asks, notifications }: Look): void {
     this.#turns.settle();
     const open = new Set(asks.map(({ ask_id }) => ask_id));
@@ -209,7 +204,7 @@ export class StoredFeed implements SessionFeed {
     }
   }
 
-  /** Tells of the asks of the look before that are still open. Most others were answered beforehand. */
+  /** Emits the asks of the previous poll that are still open. Most others were answered in advance. */
   #tellAsks(asked: readonly { readonly ask: LedgerAsk; isTold: boolean }[]): void {
     for (const known of asked) {
       if (this.#asks.get(known.ask.ask_id) !== known) continue;

@@ -1,7 +1,7 @@
 import type { SessionView } from "../../kernel/mode.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 
-/** How many subjects of a session are in each state, by the effects of its records. */
+/** Counts a session's subjects by state, from the effects of its records. */
 export class SubjectCounts {
   readonly #statuses = new Map<string, string>();
   readonly #counts: Record<string, number> = {};
@@ -10,7 +10,7 @@ export class SubjectCounts {
     for (const { id, status } of subjects) this.#set(id, status);
   }
 
-  /** The states that are used, with their counts. */
+  /** The states in use, with their counts. */
   get counts(): Readonly<Record<string, number>> {
     return { ...this.#counts };
   }

@@ -2,14 +2,14 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LineSplitter } from "../../lib/lines.ts";
 
-/** As many lines of a turn are told, of both streams together, as the process that runs the turn tells. */
+/** Maximum number of lines emitted of a turn, both streams together; the process that runs the turn has the same limit. */
 const MAX_LINES = 1_000;
 
-/** As many characters of a line are told, and what they take in UTF-8 at most. */
+/** Maximum number of characters emitted of a line, and its maximum size in UTF-8, in bytes. */
 const LINE_CHARACTERS = 8_192;
 const LINE_BYTES = LINE_CHARACTERS * 4;
 
-/** So much of a file is read at one look; the rest at the next. */
+/** Maximum number of bytes read of a file at once. */
 const READ_BYTES = 65_536;
 
 const STREAMS = ["stdout", "stderr"] as const;
@@ -20,15 +20,15 @@ export interface OutputLine {
 }
 
 /**
- * Follows what one run of a turn prints, in the files its scheduler writes. They appear with the first line, or never. Only whole lines are
- * told. A file that cannot be read is not followed any more: output is shown as far as it can be, and is no evidence.
+ * Follows the output of one run of a turn, in the files that its scheduler writes. They appear with the first line, or never. Only whole lines
+ * are emitted. A file that cannot be read is no longer followed: output is shown as far as possible, and is no evidence.
  */
 export class TurnOutput {
   readonly #files: readonly FollowedFile[];
   readonly #most: number;
   #told = 0;
 
-  /** With `fromNow` what the files hold already is skipped. `most`: so many lines are told in all. */
+  /** With `fromNow`, existing content is skipped. `most` is the maximum number of lines in total. */
   constructor(
     folder: string,
     { turn_id, run }: { turn_id: string; run: number },
@@ -42,7 +42,7 @@ export class TurnOutput {
     });
   }
 
-  /** The lines since the last call; with `toEnd` all there are, and a last one without its end. */
+  /** The lines since the last call; with `toEnd` all there are, including an unfinished last line. */
   read(toEnd = false): OutputLine[] {
     const lines = this.#files.flatMap((file) => (this.#told < this.#most ? file.read(toEnd) : []));
     const told = lines.slice(0, this.#most - this.#told);
@@ -77,7 +77,7 @@ class FollowedFile {
     return this.#found;
   }
 
-  /** Whether there was anything. */
+  /** Returns whether there was anything to read. */
   #readMore(): boolean {
     if (this.#isBroken || this.#size() <= this.#position) return false;
     try {

@@ -5,13 +5,13 @@ import { type Instant, instant } from "../../protocol/timestamp.ts";
 export interface Clock {
   /** The wall clock, which can jump either way. */
   now(): Instant;
-  /** Milliseconds that never go back; they stand still while the machine sleeps, where the system has such a clock. */
+  /** Milliseconds that never decrease. They stand still while the machine sleeps, if the system has such a clock. */
   monotonic(): number;
-  /** Milliseconds since the machine was booted, sleep included. */
+  /** Milliseconds since the machine was booted, including sleep. */
   uptime(): number;
   /** Calls back once after `delay_ms`. The returned function cancels it. */
   after(delay_ms: number, callback: () => void): () => void;
-  /** Calls back in the next turn of the event loop, when pending input has been taken in. */
+  /** Calls back in the next turn of the event loop, once pending input has been taken in. */
   soon(callback: () => void): void;
 }
 

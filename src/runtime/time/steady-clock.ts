@@ -1,7 +1,7 @@
 import { type Instant, instant, milliseconds } from "../../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
 
-/** A jump in time since the last look, in whole ms. */
+/** A jump in time since the last check, in whole ms. */
 export interface Shift {
   /** `sleep`: the machine was suspended. `clock`: the wall clock was set, back if negative. */
   readonly cause: "sleep" | "clock";
@@ -12,8 +12,8 @@ export interface Shift {
 const UNSTEADY_MS = 2_000;
 
 /**
- * A session's time: the wall clock's when this scheduler started, then the time that really passed, sleep included. So
- * setting the wall clock moves neither timers nor the times in the log, and a log never goes back in time.
+ * A session's time: the wall clock when this scheduler started, plus the time that really passed, including sleep. Setting the wall clock
+ * therefore moves neither timers nor the times in the log, and a log never goes back in time.
  */
 export class SteadyClock implements Clock {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class SteadyClock implements Clock {
   /** The last result of `now`. */
   #told = { ms: Number.NaN, text: "" };
 
-  /** `notBefore`: the time of the last record. */
+  /** `notBefore` is the time of the last record. */
   constructor(clock: Clock, notBefore?: Instant) {
     const wall = milliseconds(clock.now());
     this.#clock = clock;
@@ -60,7 +60,7 @@ export class SteadyClock implements Clock {
     this.#clock.soon(callback);
   }
 
-  /** The jumps since the last look. Sleep returned here counts as passed time of the session from now on. */
+  /** Returns the jumps since the last call. From then on, returned sleep counts as passed time of the session. */
   look(): readonly Shift[] {
     const shifts: Shift[] = [];
     const slept = Math.round(this.#clock.uptime() - this.#uptime - this.#awake());

@@ -1,7 +1,7 @@
 import type { SessionContext } from "../context.ts";
 import type { Timers } from "./timers.ts";
 
-/** Interval of the look for sleep, a set clock or a lost lease, in ms. */
+/** Poll interval for sleep, a set clock or a lost lease, in ms. */
 const LOOK_EVERY_MS = 5_000;
 
 /** Polls for what sends no event: a set clock, the machine's sleep, a lost lease. */
@@ -25,7 +25,7 @@ export class TimeWatch {
     });
   }
 
-  /** Records shifts of time since the last look. */
+  /** Records the shifts of time since the last call. */
   look(): void {
     const shifts = this.#context.clock.look();
     for (const { cause, shift_ms } of shifts)

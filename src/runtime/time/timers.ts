@@ -8,9 +8,9 @@ export class Timers {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #wake: () => void;
-  /** By hold: the end for which the session was woken already. */
+  /** By hold: the end for which the session has already been woken. */
   readonly #passed = new Map<string, Instant>();
-  /** All stored timers have been looked at; new ones arrive through `at`. */
+  /** Whether all stored timers have been checked; new ones arrive through `at`. */
   #looked = false;
   #earliest = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
@@ -33,7 +33,7 @@ export class Timers {
     }
   }
 
-  /** Sets the alarm to `due_at`, unless it is earlier already. */
+  /** Sets the alarm to `due_at`, unless it is already set earlier. */
   at(due_at: Instant): void {
     const due = milliseconds(due_at);
     if (due >= this.#earliest) return;
@@ -49,7 +49,7 @@ export class Timers {
     });
   }
 
-  /** Sets the alarm again after a jump in time. */
+  /** Resets the alarm after a jump in time. */
   again(): void {
     this.stop();
     this.arm();
@@ -72,9 +72,7 @@ export class Timers {
       .map(({ timer_id, due_at }) => ({ timer_id, due_at }));
   }
 
-  /**
-   * Whether a timer or a hold's end will move the session. Unwanted roles and holds beyond `max_hold_s` do not count.
-   */
+  /** Whether a timer or the end of a hold will advance the session. Unwanted roles and holds beyond `max_hold_s` do not count. */
   willWake(wants: (role_id: string) => boolean): boolean {
     for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
     for (const [id, hold] of this.#ledger.holds) {
@@ -84,9 +82,7 @@ export class Timers {
     return false;
   }
 
-  /**
-   * Whether a hold's end is ahead. It counts until the session woke for it, as it may pass between admission and rest.
-   */
+  /** Whether the end of a hold is ahead. It counts as ahead until the session has woken for it, since it may pass between admission and rest. */
   #isAhead(id: string, { until }: LedgerHold): boolean {
     return until !== undefined && this.#passed.get(id) !== until;
   }

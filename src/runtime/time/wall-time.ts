@@ -9,7 +9,7 @@ interface TimeUp extends LimitReached {
 /** Wakes the session when its wall time is up, and when the grace after it is over. */
 export class WallTime {
   readonly #context: SessionContext;
-  /** When the alarm rings, in awake ms. */
+  /** When the alarm goes off, in awake ms. */
   #next: number | undefined;
   #cancel: (() => void) | undefined;
 
@@ -17,7 +17,7 @@ export class WallTime {
     this.#context = context;
   }
 
-  /** The limit, if the time is up. `began`: the monotonic clock's reading when the scheduler began. */
+  /** The limit, if the time is up. `began` is the reading of the monotonic clock when the scheduler began. */
   look(began: number): TimeUp | undefined {
     const { ledger, config, clock } = this.#context;
     const { wall_s } = limitsOf(ledger.figures, config);
@@ -36,7 +36,7 @@ export class WallTime {
     this.#next = undefined;
   }
 
-  /** Called at every rest of the session, mostly for the alarm that is set already. */
+  /** Called whenever the session rests, mostly for the alarm that is already set. */
   #ringAt(next: number | undefined, awake_ms: number): void {
     if (next === this.#next) return;
     this.stop();

@@ -22,27 +22,27 @@ import {
   wrong,
 } from "./referenced-file.ts";
 
-/** The largest artifact, in bytes. */
+/** Maximum size of an artifact, in bytes. */
 export const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
 
-/** The bytes that one run may copy, kept or not: without it, each of a thousand lines could name the largest file. */
+/** Maximum number of bytes that one run may copy, kept or not. Without it, each of a thousand lines could name a file of the maximum size. */
 const MAX_RUN_BYTES = 1024 ** 3;
 
-/** The bytes of all kept files of a session: they share a disk with the records of all sessions. */
+/** Maximum size of all kept files of a session, in bytes: they share a disk with the records of all sessions. */
 const MAX_SESSION_BYTES = 16 * 1024 ** 3;
 
-/** The bytes copied at once. */
+/** Number of bytes copied at once. */
 const PIECE_BYTES = 1024 * 1024;
 
 /** The suffix of an unfinished copy. */
 const PARTIAL = ".partial";
 
-/** The bytes that may still be copied. */
+/** The number of bytes that may still be copied. */
 export interface ArtifactQuota {
   left: number;
 }
 
-/** What limits a copy: the quotas of its run and its session, and the signal that calls it off. */
+/** The limits of a copy: the quotas of its run and its session, and the signal that cancels it. */
 export interface CopyLimits {
   readonly run: ArtifactQuota;
   readonly session: ArtifactQuota;
@@ -56,10 +56,9 @@ export interface KeptArtifact {
 }
 
 /**
- * Copies the file that an agent names into the session's artifacts, and digests and measures the copy. Fails with
- * `validation_failed` for a path outside the turn's directories, for anything but a plain file, over the quota, and for
- * a wrong digest or size; with `cancelled` once the turn is called off. A reference elsewhere (https, say) is recorded
- * as it is.
+ * Copies the file that an agent names into the session's artifacts, and computes the digest and size of the copy. Fails with
+ * `validation_failed` for a path outside the turn's directories, for anything but a plain file, over the quota, and for a wrong digest or
+ * size; with `cancelled` once the turn is cancelled. A reference elsewhere (https, say) is recorded as it is.
  */
 export async function keepArtifact(
   payload: JsonObject,
@@ -97,7 +96,7 @@ export async function keepArtifact(
     paths.artifacts,
     () => {
       const there = lstatSync(path, { throwIfNoEntry: false });
-      // A rename cannot replace a directory, and only an agent can have put one here.
+      // A rename cannot replace a directory, which only an agent can have put here.
       if (there?.isDirectory()) rmSync(path, { recursive: true });
       else if (there?.isFile()) limits.session.left += size_bytes;
       return ok(renameSync(partial, path));
@@ -127,8 +126,8 @@ interface Copied {
 }
 
 /**
- * Copies an open file to a partial name, in pieces so that the event loop stays free. Digest and size are those of the
- * copy, since the original may change meanwhile. A refused copy is removed.
+ * Copies an open file to a partial name, in pieces so that the event loop stays free. Digest and size are those of the copy, since the
+ * original may change meanwhile. A refused copy is removed.
  */
 async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLimits): Promise<Result<Copied, Failure>> {
   const hash = createHash("sha256");
@@ -136,7 +135,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
   let size_bytes = 0;
   const source = createReadStream("", { fd: opened.descriptor, highWaterMark: PIECE_BYTES });
   let unread: Error | undefined;
-  // Write errors of the pipeline arrive here too.
+  // The pipeline's write errors also arrive here.
   source.once("error", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "read") unread = error;
   });
@@ -184,7 +183,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
   return ok({ path, hex: hash.digest("hex"), size_bytes });
 }
 
-/** A partial copy that cannot be removed stays until the next resume, and counts against the quota until then. */
+/** Removes a partial copy. One that cannot be removed stays until the next resume, and counts against the quota until then. */
 function remove(path: string, size_bytes: number, { session }: CopyLimits): void {
   const removed = attempt(dirname(path), () => ok(rmSync(path, { force: true })), "The artifact");
   if (removed.ok) session.left += size_bytes;
@@ -198,12 +197,12 @@ export function runQuota(): ArtifactQuota {
   return { left: MAX_RUN_BYTES };
 }
 
-/** The quota less the files that the session has kept already. Fails with `storage`. */
+/** The quota minus the files that the session has already kept. Fails with `storage`. */
 export function sessionQuota(directory: string): Result<ArtifactQuota, Failure> {
   return attempt(
     directory,
     () => {
-      // An agent may have put anything here or in the directory's place.
+      // An agent may have put anything here, or in place of the directory.
       const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false;
       const names = isThere ? readdirSync(directory) : [];
       const kept = names.reduce((bytes, name) => bytes + lstatSync(join(directory, name)).size, 0);

@@ -10,12 +10,12 @@ import type { Failure } from "../../protocol/failure.ts";
 import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
 
-/** The largest file that may replace a field of an answer, in bytes: all of it goes into the record. */
+/** Maximum size of a file that may replace a field of an answer, in bytes: all of it goes into the record. */
 const MAX_ATTACHED_BYTES = MAX_PAYLOAD_BYTES;
 
 /**
- * An answer with the field that it brings as a file, if its mode allows one. The record then holds the whole answer.
- * Fails with `validation_failed`.
+ * Inlines the field that an answer brings as a file, if its mode allows one, so that the record holds the whole answer. Fails with
+ * `validation_failed`.
  */
 export function inlineField(
   answer: Answer,
@@ -42,7 +42,7 @@ export function inlineField(
   return ok(payload);
 }
 
-/** The content of a referenced file, if its digest and size agree. */
+/** Reads a referenced file, if its digest and size agree. */
 function readReferenced(
   reference: Referenced,
   { payload, session_id }: Pick<TurnRequest, "payload" | "session_id">,

@@ -11,23 +11,23 @@ import { aboutOf } from "../facts.ts";
 
 const ENDED: Permission = { granted: false, notes: "The turn has ended." };
 
-/** The most characters of the texts on record: of what is decided, and of the lines about it. */
+/** Maximum number of characters recorded: of what is decided, and of each line about it. */
 const MAX_DETAILS = 100_000;
 const MAX_LINE = 2_000;
 
-/** How many permissions one run may wait for, and ask for in all. */
+/** Maximum number of permissions that one run may wait for at a time, and ask for in total. */
 const MAX_OPEN = 10;
 const MAX_ASKED = 200;
 
-/** The requests of one run. */
+/** The permission requests of one run. */
 interface Asked {
   total: number;
   open: number;
-  /** Whether one was too many. */
+  /** Whether a request was over these limits. */
   tooMany: boolean;
 }
 
-/** Permissions that the programs of running turns wait for. */
+/** Permissions that programs of running turns wait for. */
 export class Permissions {
   readonly #context: SessionContext;
   readonly #asked = new WeakMap<TurnStamp, Asked>();
@@ -37,7 +37,7 @@ export class Permissions {
     this.#context = context;
   }
 
-  /** Asks a person, as far as the role may; resolves when that is decided or the turn ends. */
+  /** Asks a person, as far as the role may. Resolves once that is decided or the turn ends. */
   async ask(asked: PermissionRequest, { role, stamp, payload }: TurnRequest, signal: AbortSignal): Promise<Permission> {
     if (signal.aborted) return ENDED;
     const { role_id } = role;
@@ -68,7 +68,7 @@ export class Permissions {
       ...(details === "" ? {} : { details: details.toWellFormed() }),
       ...(why === undefined ? {} : { why: cut(why.toWellFormed(), MAX_LINE) }),
       digest: digestOf(asked),
-      // What has details is more than the command: it may leave a sandbox, for example.
+      // A request with details is for more than the command: it may leave a sandbox, for example.
       ...(details === "" && isCriterion(action, payload) ? { criterion: true } : {}),
     };
     return this.#decision(about, stamp, signal).finally(() => {
@@ -112,20 +112,20 @@ export class Permissions {
     this.#context.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
   }
 
-  /** Tells the program that waits. */
+  /** Passes the decision to the waiting program. */
   decide(ask_id: string, permission: Permission): void {
     this.#open.get(ask_id)?.decide(permission);
     this.#open.delete(ask_id);
   }
 
-  /** The agent of a run is gone: nothing waits any more. */
+  /** Call when the agent of a run is gone: nothing waits any more. */
   over({ turn_id, run }: TurnStamp): void {
     for (const [ask_id, { turn }] of this.#open)
       if (turn.turn_id === turn_id && turn.run === run) this.decide(ask_id, ENDED);
   }
 }
 
-/** What the line of the action leaves out of a request. */
+/** The part of a request that the line of its action leaves out. */
 function wholeOf({ action, details = "" }: PermissionRequest): string {
   return action.length <= MAX_LINE ? details : `${action}\n${details}`.trim();
 }

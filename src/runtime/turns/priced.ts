@@ -4,7 +4,7 @@ import type { Role } from "../../protocol/roles.ts";
 const MILLION = 1_000_000;
 const MAX_COST_USD = 1_000_000_000;
 
-/** The usage with a cost by the role's price, if its program told all tokens and no cost. */
+/** Adds the cost by the role's price, if the program reported all tokens but no cost. */
 export function priced(usage: Usage | undefined, { price }: Pick<Role, "price">): Usage | undefined {
   const { input_tokens, output_tokens, cached_tokens = 0, cost_usd } = usage ?? {};
   if (!price || cost_usd !== undefined || input_tokens === undefined || output_tokens === undefined) return usage;

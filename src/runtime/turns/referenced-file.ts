@@ -22,7 +22,7 @@ export interface Opened {
 /** An agent's reference to a file. */
 export type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
 
-/** Whether a reference leads to no file here. URI schemes are case-insensitive (RFC 3986). */
+/** Whether a reference does not lead to a local file. URI schemes are case-insensitive (RFC 3986). */
 export function isElsewhere(uri: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(uri) && !isFileAddress(uri);
 }
@@ -36,7 +36,7 @@ export function keptDirectory(session_id: string): string {
   return join("sessions", session_id, "artifacts");
 }
 
-/** Opens a plain file below `places`, through no link. Fails with `validation_failed` and the reason. */
+/** Opens a plain file below `places`, following no links. Fails with `validation_failed` and the reason. */
 export function openReferenced(uri: string, places: Places, max_bytes: number): Result<Opened, Failure> {
   let path: string;
   try {
@@ -70,7 +70,7 @@ interface Root {
   readonly flags: number;
 }
 
-/** Workspace and home may be links. The artifacts directories are Bosun's own: a link there comes from an agent. */
+/** The workspace and the home may be links. The artifacts directories are Bosun's own: a link there comes from an agent. */
 function rootsOf({ artifacts_dir, workspace, home, session_id }: Places): Root[] {
   return [
     { root: artifacts_dir, flags: constants.O_NOFOLLOW },
@@ -80,9 +80,9 @@ function rootsOf({ artifacts_dir, workspace, home, session_id }: Places): Root[]
 }
 
 /**
- * Opens a path below a trusted directory component by component, each relative to the descriptor before and none
- * through a symbolic link. Checking a path before opening it would be a race. Without /proc (macOS) the whole path is
- * opened at once, so a link in the middle is followed; `doctor` warns of that.
+ * Opens a path below a trusted directory component by component, each relative to the previous descriptor and none through a symbolic link.
+ * Checking a path before opening it would be a race. Without /proc (macOS) the whole path is opened at once, so a link in the middle is
+ * followed; `doctor` warns of that.
  */
 function openBelow(root: string, path: string, root_flags: number): number | undefined {
   const parts = path.split("/").filter((part) => part !== ".");
@@ -115,12 +115,12 @@ function safeName(path: string): string {
     .slice(-100);
 }
 
-/** The failure of a reference that cannot be kept. */
+/** The failure for a reference that cannot be kept. */
 export function wrong(uri: string, why: string): Result<never, Failure> {
   return err(failure("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`));
 }
 
-/** The failure of a file that the system does not let us read. Errors without a system code are bugs and are thrown. */
+/** The failure for a file that the system does not let us read. Errors without a system code are bugs and are rethrown. */
 export function unreadable(uri: string, error: unknown): Result<never, Failure> {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) throw error;

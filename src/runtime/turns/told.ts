@@ -6,8 +6,8 @@ const LONGEST_NAME = 64;
 const MAX_USD = 1_000_000_000;
 
 /**
- * What a program told beside its answer, as far as a record can hold it. A program may tell anything: a part that does not fit is left out,
- * and so unknown.
+ * What a program reported besides its answer, as far as a record can hold it. A program may report anything: parts that do not fit are left
+ * out, and so are unknown.
  */
 export function toldIn(result: TurnResult): Pick<TurnResult, "usage" | "conversation" | "quota"> {
   const usage = result.usage && usageIn(result.usage);

@@ -14,9 +14,9 @@ export interface ListenedRun {
   readonly request: TurnRequest;
   readonly signal: AbortSignal;
   readonly quota: ArtifactQuota;
-  /** A file of it was not copied, because nothing waited for it any more. */
+  /** Whether one of its files was not copied, because the run was cancelled. */
   missed: boolean;
-  /** The id of its program's conversation is stored until the turn has ended. */
+  /** Whether the id of its program's conversation is stored, which it is until the turn has ended. */
   conversing: boolean;
 }
 
@@ -34,7 +34,7 @@ export class TurnEventHandler {
     return { request, signal, quota: runQuota(), missed: false, conversing: false };
   }
 
-  /** Resolves when everything that follows is in the journal; a file is copied first. */
+  /** Resolves once everything that follows from the event is in the journal. A file is copied first. */
   async handle(event: TurnEvent, run: ListenedRun): Promise<void> {
     crashPoint("turn_heard");
     const { stamp, role } = run.request;
@@ -61,7 +61,7 @@ export class TurnEventHandler {
           code,
           message,
           details: { pointer, rule: payload_type },
-          // The cut may have split a character, which no record can hold.
+          // The cut may have split a character, and no record can hold half of one.
           metadata: { excerpt: event.excerpt.toWellFormed() },
         });
         return;

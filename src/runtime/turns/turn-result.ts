@@ -13,7 +13,7 @@ import type { FactInput } from "../facts.ts";
 const MAX_MESSAGE = 20_000;
 const MAX_HINT = 2_000;
 
-/** The fact of how a turn ended: its answer if that is valid, else a `turn_failed`. */
+/** The fact of how a turn ended: its answer if valid, else a `turn_failed`. */
 export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
   const { role, stamp, payload } = request;
   const result = checked(given);
@@ -49,7 +49,7 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
   };
 }
 
-/** The fact that tells only what a run has used that is cut off; undefined if its program told nothing. */
+/** The fact that reports only the usage and quota of a run that was cut off; undefined if its program reported neither. */
 export function factOfCutOff(result: TurnResult, { role, stamp }: TurnRequest): FactInput | undefined {
   const { usage: told, ...further } = toldIn(result);
   const usage = priced(told, role);
@@ -72,7 +72,7 @@ export function factOfCutOff(result: TurnResult, { role, stamp }: TurnRequest): 
   };
 }
 
-/** The result without an answer that breaks its schema. The wire has checked answers already, but not of agents in this process. */
+/** Drops an answer that does not match its schema. The wire has already checked answers, but not those of in-process agents. */
 function checked(result: TurnResult): TurnResult {
   const { answer, ...rest } = result;
   if (!answer) return result;
@@ -84,7 +84,7 @@ function checked(result: TurnResult): TurnResult {
   return { ...rest, failure: result.failure ?? wrong, refused: [...result.refused, valid.error] };
 }
 
-/** What is wrong with an answer. The wire has checked `expects` already, but not for agents in this process. */
+/** What is wrong with an answer. The wire has already checked `expects`, but not for in-process agents. */
 function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Failure | undefined {
   if (!answer) return failure("no_answer", "The turn ended without an answer.");
   if (isNotice(answer as TypedPayload))
@@ -108,7 +108,7 @@ function failedPayload(result: TurnResult, { stamp, role }: TurnRequest, wrong: 
     turn_id: stamp.turn_id,
     role_id: role.role_id,
     code,
-    // Programs' own words may be of any length.
+    // A program's message may have any length.
     message: cut(wrong?.message.toWellFormed() ?? "The turn failed.", MAX_MESSAGE),
     ...(wrong?.hint === undefined ? {} : { resolution_hint: cut(wrong.hint.toWellFormed(), MAX_HINT) }),
     ...(Object.keys(details).length === 0 ? {} : { details }),

@@ -23,7 +23,7 @@ interface Running {
   readonly over: Promise<void>;
 }
 
-/** Carries out turns: from the durable request to the fact of how each ended. */
+/** Carries out turns, from the durable request to the fact of how each ended. */
 export class Turns {
   readonly #context: SessionContext;
   readonly #over: (turn_id: string) => void;
@@ -52,24 +52,24 @@ export class Turns {
     this.#running.get(turn_id)?.controller.abort(reason);
   }
 
-  /** Ends all that run. Admitted turns that have not started stay open and unstarted. */
+  /** Ends all running turns. Admitted turns that have not started stay open and unstarted. */
   abortAll(): void {
     this.#ending = true;
     for (const running of this.#running.values()) running.controller.abort("the session is stopping");
   }
 
-  /** Whether turns run, and each only waits for a permission. */
+  /** Whether turns run that all wait for a permission. */
   get onlyWait(): boolean {
     const { ledger } = this.#context;
     return this.count > 0 && [...this.#running.keys()].every((turn_id) => waitsForPermission(ledger, turn_id));
   }
 
-  /** Tells a program a decision that is durable. */
+  /** Passes a durable decision to the program that waits for it. */
   permit(ask_id: string, { granted, notes }: Permission): void {
     this.#permissions.decide(ask_id, { granted, ...(notes === undefined ? {} : { notes }) });
   }
 
-  /** Starts the turn; its request is durable. */
+  /** Starts a turn whose request is durable. */
   start(admission: Admission, stamp: TurnStamp, recorded: JsonObject, at: Instant): void {
     if (this.#ending) return;
     const controller = new AbortController();
@@ -121,7 +121,7 @@ export class Turns {
         return this.#started(identity, request);
       },
       emit: (event) => {
-        // In order. An exception ends the session at once and not only when the turn has ended.
+        // Handled in order. An exception ends the session at once, not only when the turn has ended.
         handled = handled
           .then(() => this.#events.handle(event, run))
           .catch((error: unknown) => this.#context.broken(error));
@@ -132,8 +132,8 @@ export class Turns {
     await handled;
     if (result.failure && isOfStorage(result.failure)) return this.#context.fail(result.failure);
     crashPoint("answer_held");
-    // A withdrawn turn submits nothing unless its answer was already there. An answer counts only with the files before
-    // it: without them the turn stays open and runs again.
+    // A withdrawn turn submits nothing unless its answer was already there. An answer counts only together with the files before it: without them
+    // the turn stays open and runs again.
     const isLess = run.missed && this.#context.ledger.turns.has(stamp.turn_id);
     if (!hasProcess) this.#emitStarted(request);
     const isCutOff = result.answer ? isLess : signal.aborted;
@@ -143,7 +143,7 @@ export class Turns {
     this.#ended(request, hasProcess);
   }
 
-  /** Resolves when the turn's process is on record. */
+  /** Resolves once the turn's process is on record. */
   async #started(identity: ProcessIdentity, request: TurnRequest): Promise<void> {
     crashPoint("turn_spawned");
     const { turn_id, run } = request.stamp;
