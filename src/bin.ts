@@ -2,11 +2,11 @@ import * as os from "os";
 import * as module from "module";
 import * as path from "path";
 
-// First of all. By default this signal opens Node's inspector, through which any program of the same user could take over this process.
+// Must come first. By default this signal opens Node's inspector, through which any program of the same user could take over this process.
 process.on("SIGUSR1", () => {});
 
-// Without the cache, compiling takes half of a short command's time. It lies where only this user writes, because whoever writes there
-// can make this program run anything. If it cannot be written, Node does without.
+// Without the cache, compiling takes half of a short command's time. Only this user can write to it, because whoever writes there can make this
+// program run anything. If it cannot be written, Node works without it.
 const cache = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
 if (typeof module.enableCompileCache === "function") module.enableCompileCache(path.join(cache, "bosun", "compiled"));
 

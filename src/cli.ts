@@ -8,7 +8,7 @@ import { localize } from "./ui/words.ts";
 
 const terminal = processTerminal(process.env);
 
-/** Shows an unexpected error, which is a bug, with its trace. */
+/** Reports an unexpected error, which is a bug, with its stack trace. */
 function tellBug(error: unknown): number {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   terminal.err.line(`Error: This is a bug in Bosun.\n${safeText(trace)}`);

@@ -2,7 +2,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
 import { directoryObstacle, notExecutable, type Obstacle, programFile, programObstacle } from "./program-file.ts";
 
-/** Why this cannot be started on any machine; `configuration`. */
+/** Why this cannot be started on any machine, as a `configuration` failure; undefined if nothing is wrong with it. */
 export function unfit(spec: LaunchSpec): Failure | undefined {
   const [program = ""] = spec.command;
   const why = program === "" ? "the command is empty" : nulByte(spec);
@@ -12,7 +12,7 @@ export function unfit(spec: LaunchSpec): Failure | undefined {
   });
 }
 
-/** The system's refusal as `environment`, naming the program or the directory, and the remedy. */
+/** The system's error as an `environment` failure that names the program or the directory, and the remedy. */
 export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): Failure {
   const { directory } = spec;
   const [program = ""] = spec.command;
@@ -47,7 +47,7 @@ function explain({ command, directory, environment }: LaunchSpec, code: string, 
     case "ENOENT": {
       const file = programFile(program, directory, environment["PATH"]);
       if (file === undefined) return about(programObstacle(program, directory));
-      // The system says ENOENT of a script, too, whose interpreter is missing.
+      // The system also reports ENOENT for a script whose interpreter is missing.
       return {
         why: `the interpreter in the first line of ${quoted(file)}, or the loader of this build, is not installed`,
         remedy: "Install it, correct that line, or install another build",

@@ -3,9 +3,7 @@ import { start } from "./launch.ts";
 import type { Launcher } from "./launcher.ts";
 import { endLeftovers } from "./processes.ts";
 
-/**
- * A launcher in the scheduler's own process. `path` is the `PATH` on which it looks for the sandbox programs.
- */
+/** A launcher in the scheduler's own process. `path` is the `PATH` in which it looks for the sandbox programs. */
 export function embeddedLauncher(path?: string): Launcher {
   return {
     launch: async (spec) => {

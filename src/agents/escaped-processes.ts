@@ -3,7 +3,7 @@ import { hasMarker, type ProcessMarker } from "./process-marker.ts";
 import { findProcess, signalProcess } from "./processes.ts";
 import { descendantsOf, entryOf, pidsGivenSince, processTable } from "./process-table.ts";
 
-/** How many candidates are read without a reason to expect escaped processes: about half a millisecond. */
+/** Maximum number of candidates read without a reason to expect escaped processes: about half a millisecond. */
 const FEW = 50;
 
 const NONE: readonly ProcessIdentity[] = [];
@@ -26,7 +26,7 @@ export class EscapedProcesses {
     this.#since = since;
   }
 
-  /** Looks for escaped processes; if none are `expected`, only if that costs less than starting a process. */
+  /** Searches for escaped processes. If none are `expected`, only if the search costs less than starting a process. */
   find(expected: boolean): void {
     const { pid } = this.#leader;
     const found = new Map(this.#known.map((identity) => [identity.pid, identity]));

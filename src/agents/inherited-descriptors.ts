@@ -7,12 +7,12 @@ export type StdioEntry = "ignore" | number;
 /** O_CLOEXEC, as in proc_pid_fdinfo(5). */
 const CLOSED_ON_EXEC = 0o2000000;
 
-/** The highest descriptor that is closed for children: each one costs a little at every start. */
+/** Only descriptors below this one are closed for children: each costs a little at every start. */
 const MAX_DESCRIPTOR = 1_024;
 
 /**
- * The `stdio` entries of a child beyond its three. Descriptors that Node opens are not inherited, but those that this process
- * inherited itself are, such as a pipe of a parent that waits for its end: they are replaced with /dev/null.
+ * The `stdio` entries of a child beyond its first three. Children do not inherit the descriptors that Node opens, but they do inherit those that this
+ * process inherited itself, such as a pipe whose end a parent waits for: these are replaced with /dev/null.
  */
 export function inheritedReplaced(): StdioEntry[] {
   if (process.platform !== "linux") return [];
@@ -27,7 +27,7 @@ export function inheritedReplaced(): StdioEntry[] {
 
 function isInheritable(descriptor: number): boolean {
   try {
-    // What a parent has replaced already.
+    // A parent has already replaced it.
     if (readlinkSync(`/proc/self/fd/${descriptor}`) === devNull) return false;
     const [, flags = ""] = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8")) ?? [];
     return (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;

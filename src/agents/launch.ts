@@ -15,7 +15,7 @@ import { markerOf, type ProcessMarker, withStartId } from "./process-marker.ts";
 import { groupLives, identify, signalGroup } from "./processes.ts";
 import { EscapedProcesses } from "./escaped-processes.ts";
 
-/** Starts a process, with a `mechanism` in the sandbox that `spec` names. */
+/** Starts a process; with a `mechanism`, in the sandbox that `spec` names. */
 export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Result<Launched, Failure>> {
   const refused = unfit(spec) ?? (mechanism && missingInSandbox(spec));
   if (refused) return err(refused);
@@ -33,7 +33,7 @@ interface Spawned {
   readonly pid: number;
 }
 
-/** Only the start is execa's: supervision reads the pipes, ends the process and its group, and has no use for a result. */
+/** Only starting is left to execa: supervision reads the pipes, ends the process and its group, and needs no result. */
 const LEAN = {
   buffer: false,
   cleanup: false,
@@ -51,9 +51,9 @@ async function spawned(
   { directory, environment }: LaunchSpec,
 ): Promise<Result<Spawned, Error>> {
   extraStdio ??= firstStart();
-  // Loaded with the first program, because most commands start none. All others start before this function returns.
+  // Loaded with the first program, because most commands start none. Later programs start before this function returns.
   execa ??= (await import("execa")).execa;
-  // execa takes any descriptor, but its types only those up to 9.
+  // execa accepts any descriptor, but its types only those up to 9.
   const stdio = ["pipe", "pipe", "pipe", ...(extraStdio as "ignore"[])] as const;
   const started = execa(file, parameters, { ...LEAN, cwd: directory, env: environment, stdio });
   const child = started.nodeChildProcess as ChildProcessWithoutNullStreams;
@@ -75,10 +75,10 @@ function release(child: ChildProcessWithoutNullStreams): void {
   }
 }
 
-/** Errors of sending and killing do not matter: the exit tells how the process ended. */
+/** Errors of the child and its pipes do not matter: the exit shows how the process ended. */
 function ignored(): void {}
 
-/** There may be a thousand of these, so each holds little and has one closure only. */
+/** There may be a thousand of these, so each holds little and has only one closure. */
 class StartedProcess implements Launched {
   readonly identity: ProcessIdentity;
   readonly stdin: Writable;
@@ -88,7 +88,7 @@ class StartedProcess implements Launched {
   readonly #mechanism: SandboxMechanism | undefined;
   readonly #escaped: EscapedProcesses;
   readonly #since = performance.now();
-  /** Once gone it stays gone, even if its number is used again. */
+  /** Once the group is gone it stays gone, even if its number is reused. */
   #groupGone = false;
 
   constructor({ child, pid }: Spawned, marker: ProcessMarker, mechanism: SandboxMechanism | undefined) {
@@ -131,15 +131,15 @@ class StartedProcess implements Launched {
 let extraStdio: StdioEntry[] | undefined;
 
 /**
- * A fork takes some 45 µs for each MiB of memory that this process has written. So from the first start on the young generation of
- * the heap stays as small as it is; otherwise it would grow to 32 MiB and more.
+ * A fork takes some 45 µs for each MiB of memory that this process has written. So from the first start on, the young generation of the heap keeps
+ * its size; otherwise it would grow to 32 MiB and more.
  */
 function firstStart(): StdioEntry[] {
   setFlagsFromString("--semi-space-growth-factor=1");
   return inheritedReplaced();
 }
 
-/** The namespace ended with its wrapper. Kills the rest of the group, too. */
+/** Called when the wrapper, and with it the namespace, has ended. Also kills the rest of the group. */
 function exitOfNamespace(mechanism: SandboxMechanism, pid: number, exit: Exit): Exit {
   signalGroup(pid, "SIGKILL");
   return exitInNamespace(mechanism, exit);

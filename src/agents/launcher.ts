@@ -7,15 +7,15 @@ import type { Sandbox } from "../protocol/roles.ts";
 import type { SessionMarker } from "./process-marker.ts";
 
 /**
- * Starts processes. An interface, so that a small process can start others in the scheduler's place one day: a fork blocks the event
- * loop in proportion to the scheduler's memory.
+ * Starts processes. It is an interface so that a small process can one day start others in place of the scheduler: a fork blocks the event loop in
+ * proportion to the scheduler's memory.
  */
 export interface Launcher {
   /** Starts a process as the leader of its own group. Fails with `environment`, naming the program and the remedy. */
   launch(spec: LaunchSpec): Promise<Result<Launched, Failure>>;
   /**
-   * Ends what an earlier scheduler left running, the recorded processes and all others with the session's marker, within `grace_ms`
-   * and one second. Returns those that are still alive.
+   * Ends what an earlier scheduler left running: the recorded processes and all others with the session's marker, within `grace_ms` and one second.
+   * Returns those that are still alive.
    */
   endLeftovers(
     identities: readonly ProcessIdentity[],
@@ -66,11 +66,11 @@ export interface Launched {
   readonly stderr: Readable;
   /** Settles when the process has ended, even if others still hold its pipes. Never rejects. */
   readonly exited: Promise<Exit>;
-  /** Sends to the group and to the escaped processes that were found. */
+  /** Signals the group and the escaped processes that were found. */
   signalGroup(signal: NodeJS.Signals): void;
   /** Whether any process of the group, or any escaped process that was found, can still work. */
   groupLives(): boolean;
-  /** Looks for processes that have left the group; if none are `expected`, only if that is cheap. */
+  /** Searches for processes that have left the group. If none are `expected`, only if that is cheap. */
   findEscaped(expected: boolean): void;
   /** Closes the three pipes, even if a process outside the group still holds the other end. */
   destroyPipes(): void;

@@ -2,8 +2,8 @@ import { realpathSync } from "node:fs";
 import { environmentOf } from "./process-table.ts";
 
 /**
- * The environment variables that mark the processes of one agent, check or notification. Child processes inherit them, unless they
- * clear their environment. All of them count: a check and an agent of the same ticket have different markers.
+ * The environment variables that mark the processes of one agent, check or notification. Child processes inherit them unless they clear their
+ * environment. All of them are compared, because a check and an agent of the same ticket have different markers.
  */
 const NAMES = [
   "BOSUN_SESSION_ID",
@@ -20,8 +20,8 @@ const NAMES = [
 let starts = 0;
 
 /**
- * Adds an id of this one start of a program. Without it, a scheduler that was frozen would take its successor's agent, which works for the
- * same turn, for its own and end it.
+ * Adds an id for this start of a program. Without it, a scheduler that was frozen would mistake its successor's agent, which works for the same turn,
+ * for its own and end it.
  */
 export function withStartId(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (environment["BOSUN_SESSION_ID"] === undefined) return environment;
@@ -29,7 +29,7 @@ export function withStartId(environment: Readonly<Record<string, string>>): Read
   return { ...environment, BOSUN_START: `${process.pid}.${starts}` };
 }
 
-/** The marker variables of a launched process; empty for one that belongs to no session. */
+/** The marker variables of a launched process; empty if it belongs to no session. */
 export type ProcessMarker = ReadonlyMap<string, string>;
 
 const NONE: ProcessMarker = new Map();
@@ -37,7 +37,7 @@ const NONE: ProcessMarker = new Map();
 /** Marks all processes of a session. Another home may have a session with the same id, but not the same folder. */
 export interface SessionMarker {
   readonly session_id: string;
-  /** Absolute; the artifacts of all its agents are below it. */
+  /** An absolute path; the artifacts of all the session's agents are below it. */
   readonly folder: string;
 }
 
@@ -60,7 +60,7 @@ export function belongsToSession(pid: number, { session_id, folder }: SessionMar
   return realPath(theirs.get("BOSUN_ARTIFACTS_DIR") ?? "").startsWith(`${realPath(folder)}/`);
 }
 
-/** Resolves links, since a home may be named through a link at one time and not at another. */
+/** Resolves links, because a home may be named through a link at one time and not at another. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

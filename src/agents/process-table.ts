@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 
-/** A process as the system knows it. A zombie is not living: it does nothing, and under an init that does not reap it stays. */
+/** A process as the system reports it. A zombie does not count as living: it does nothing, and remains under an init that does not reap it. */
 export interface ProcessEntry extends ProcessIdentity {
   readonly living: boolean;
   readonly parent: number;
@@ -22,9 +22,8 @@ const EXITING = 4;
 let shared: { readonly table: ProcessTable; readonly read_at: number } | undefined;
 
 /**
- * All living processes, as of `since` (`performance.now()`) or later: an older table lacks processes started since. Reading takes 10 µs
- * and more for each process. So callers in the same turn of the event loop share a table that is new enough: ending a thousand agents
- * together reads it once.
+ * All living processes, as of `since` (`performance.now()`) or later: an older table lacks processes started since. Reading takes at least 10 µs per
+ * process, so callers in the same turn of the event loop share a table that is new enough: ending a thousand agents together reads it once.
  */
 export function processTable(since: number): ProcessTable {
   if (shared === undefined || shared.read_at < since) {
@@ -37,7 +36,7 @@ export function processTable(since: number): ProcessTable {
   return shared.table;
 }
 
-/** The entry of one process now; undefined if it is gone or a zombie. */
+/** The current entry of a process; undefined if it is gone or a zombie. */
 export function entryOf(pid: number): ProcessEntry | undefined {
   const entry = anyEntryOf(pid);
   return entry?.living === true ? entry : undefined;
@@ -75,12 +74,12 @@ export function environmentOf(pid: number): readonly string[] {
   }
 }
 
-/** Up to so many pids are looked up one by one, which costs less than listing all processes. */
+/** Maximum number of pids that are looked up one by one, which costs less than listing all processes. */
 const FEW = 50;
 
 /**
- * The pids that processes younger than this one can have: the system assigns pids in ascending order and then starts over. Too short if
- * it has gone through all pids meanwhile. Empty without `/proc`.
+ * The pids that processes younger than this one can have: the system assigns pids in ascending order and then starts over. Incomplete if it has gone
+ * through all pids meanwhile. Empty without `/proc`.
  */
 export function pidsGivenSince(pid: number): number[] {
   if (process.platform !== "linux") return [];
@@ -91,7 +90,7 @@ export function pidsGivenSince(pid: number): number[] {
   );
 }
 
-/** `pidsGivenSince` if they are few; undefined if they are many, and without `/proc`. */
+/** `pidsGivenSince` if there are few; undefined if there are many, and without `/proc`. */
 export function fewGivenSince(pid: number): number[] | undefined {
   return process.platform === "linux" ? fewBetween(pid, lastPid()) : undefined;
 }
@@ -106,7 +105,7 @@ function fewBetween(pid: number, last: number): number[] | undefined {
   return Array.from({ length: given }, (_, index) => pid + 1 + index).filter(isProcess);
 }
 
-/** Threads share the numbers of processes: `/proc` does not list them, but has an entry for each. */
+/** Threads share the numbering of processes: `/proc` does not list them, but has an entry for each. */
 function isProcess(pid: number): boolean {
   if (!existsSync(`/proc/${pid}`)) return false;
   try {
@@ -126,7 +125,7 @@ export function allPids(): number[] {
   });
 }
 
-/** The entries of processes as `ps` prints them, for platforms without `/proc`. Not through execa: `status` would have to load it. */
+/** The entries of processes as `ps` prints them, for platforms without `/proc`. Does not use execa, because `status` would have to load it. */
 export function readPs(which: readonly string[]): ProcessEntry[] {
   const columns = ["pid", "ppid", "pgid", "stat", "lstart"].flatMap((column) => ["-o", `${column}=`]);
   let lines: string;
@@ -151,7 +150,7 @@ function readProc(): ProcessEntry[] {
   return allPids().flatMap((pid) => entryFromProc(pid) ?? []);
 }
 
-/** proc_pid_stat(5). The second field is the program's name, which may hold spaces and parentheses: fields count from the last `)`. */
+/** Parses proc_pid_stat(5). The second field, the program's name, may hold spaces and parentheses, so fields count from the last `)`. */
 function entryFromProc(pid: number): ProcessEntry | undefined {
   let stat: string;
   try {
@@ -161,7 +160,7 @@ function entryFromProc(pid: number): ProcessEntry | undefined {
   }
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, parent, group, , , , flags] = fields;
-  // The first process of a namespace stays in its exit until the processes of the namespace are reaped.
+  // The first process of a namespace keeps exiting until the processes of the namespace are reaped.
   const living = state !== "Z" && state !== "X" && (Number(flags) & EXITING) === 0;
   return { pid, living, parent: Number(parent), group: Number(group), started: fields[19] ?? "" };
 }

@@ -14,32 +14,32 @@ import {
 const LONGEST_POLL_MS = 50;
 /** How long a killed process may take to end; one in an uninterruptible call can take longer. */
 export const AFTER_KILL_MS = 1_000;
-/** No machine goes through all its pids in so short a time. */
+/** No machine goes through all its pids in this time. */
 const NO_REUSE_MS = 1_000;
 
 /**
- * The identity of a child that was just started and not yet reaped, so that its process entry exists. Without `/proc` it costs a call
- * of `ps`; `started` is empty if that fails, too.
+ * The identity of a child that was just started and not yet reaped, so that its process entry exists. Without `/proc` this takes a call of `ps`;
+ * `started` is empty if that fails, too.
  */
 export function identify(pid: number): ProcessIdentity {
   return { pid, started: startOf(pid) };
 }
 
-/** Whether exactly this process still runs: the pid and start time are the same, and it is not a zombie. */
+/** Whether exactly this process is still running: the pid and start time are the same, and it is not a zombie. */
 export function findProcess({ pid, started }: ProcessIdentity): "alive" | "gone" {
   return pid > 1 && entryOf(pid)?.started === started ? "alive" : "gone";
 }
 
 /**
- * Whether a process of the group, which existed at `since` (`performance.now()`), can still work. Zombies do not count: under an init
- * that does not reap, they stay.
+ * Whether a process of the group, which existed at `since` (`performance.now()`), can still work. Zombies do not count: they remain under an init
+ * that does not reap them.
  */
 export function groupLives(group: number, since: number): boolean {
   if (!signalGroup(group, 0)) return false;
   return entryOf(group)?.group === group || groupMembers(group, since).length > 0;
 }
 
-/** The processes of a group that can still work, at `since` or later. Its leader was started then and is the oldest. */
+/** The processes of a group that can still work, as of `since` or later. Its leader was started at `since`, and is the oldest. */
 export function groupMembers(group: number, since: number): ProcessEntry[] {
   const younger = performance.now() - since < NO_REUSE_MS ? fewGivenSince(group) : undefined;
   const entries = younger
@@ -48,7 +48,7 @@ export function groupMembers(group: number, since: number): ProcessEntry[] {
   return entries.filter((entry) => entry.group === group);
 }
 
-/** Sends to every process of a group; `0` sends nothing. False if the group has no process that can be signalled; a zombie counts. */
+/** Signals every process of a group; `0` sends nothing. Returns false if no process of the group can be signalled; a zombie can. */
 export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);
@@ -57,7 +57,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** Sends to exactly this process, if it still runs. */
+/** Signals exactly this process, if it is still running. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
   if (findProcess(identity) === "gone") return;
   try {
@@ -68,9 +68,9 @@ export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals)
 }
 
 /**
- * Ends the leftover processes of a dead scheduler: SIGTERM, `grace_ms`, then SIGKILL. These are the recorded processes, their groups and
- * descendants, and all processes with the session's marker in their environment (Linux only). Processes and groups that reuse a
- * recorded number are not touched, nor is this process or its ancestors. Returns the processes that survive SIGKILL.
+ * Ends the leftover processes of a dead scheduler: SIGTERM, `grace_ms`, then SIGKILL. These are the recorded processes, their groups and descendants,
+ * and all processes with the session's marker in their environment (Linux only). Processes and groups that reuse a recorded number are not touched,
+ * nor is this process or its ancestors. Returns the processes that survive SIGKILL.
  */
 export async function endLeftovers(
   identities: readonly ProcessIdentity[],
@@ -81,17 +81,17 @@ export async function endLeftovers(
   const known = familyOf(leaders, new Set(leaders.map(({ pid }) => pid)), session);
   for (const identity of known) {
     signalProcess(identity, "SIGTERM");
-    // A stopped process does not see SIGTERM until it goes on.
+    // A stopped process does not handle SIGTERM until it continues.
     signalProcess(identity, "SIGCONT");
   }
   await becomesTrue(() => !known.some(isAlive), grace_ms);
-  // Repeats as long as any are found, since they may have started others.
+  // Repeats while any are found, because they may have started others.
   const deadline = performance.now() + AFTER_KILL_MS;
   for (let survivors = known.filter(isAlive); ; ) {
     const groups = groupsOf(leaders, survivors);
-    // Before any is killed, since processes that left a group are found through their ancestors.
+    // Comes before any is killed, because processes that left a group are found through their ancestors.
     const family = familyOf(survivors, groups, session);
-    // The whole group at once, so that no process of it can start another in the meantime.
+    // Signals the whole group at once, so that no process of it can start another in the meantime.
     for (const group of groups) signalGroup(group, "SIGKILL");
     for (const identity of family) signalProcess(identity, "SIGKILL");
     await becomesTrue(() => !family.some(isAlive), deadline - performance.now());
@@ -100,7 +100,7 @@ export async function endLeftovers(
   }
 }
 
-/** The groups of these leaders that still have an old process, without this process's own group. */
+/** The groups of these leaders that still have an old process, except this process's own group. */
 function groupsOf(leaders: readonly ProcessIdentity[], old: readonly ProcessIdentity[]): ReadonlySet<number> {
   const groups = new Set(old.flatMap(({ pid }) => entryOf(pid)?.group ?? []));
   const own = entryOf(process.pid)?.group;
@@ -133,7 +133,7 @@ function isAlive(identity: ProcessIdentity): boolean {
   return findProcess(identity) === "alive";
 }
 
-/** Polls, ever less often, until `isTrue` or the time is over: the system does not report the end of processes that are not children. */
+/** Polls at growing intervals until `isTrue` or the time is over: the system does not report the end of processes that are not children. */
 export async function becomesTrue(isTrue: () => boolean, within_ms: number): Promise<boolean> {
   const deadline = performance.now() + within_ms;
   for (let pause = 1; !isTrue(); pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
@@ -144,8 +144,8 @@ export async function becomesTrue(isTrue: () => boolean, within_ms: number): Pro
 }
 
 /**
- * Whether `promise` settles in time. After a stall of the event loop timers fire before pipes are read, so the pipes get one more poll
- * before the time counts as over.
+ * Whether `promise` settles in time. After a stall of the event loop, timers fire before pipes are read, so the pipes get one more poll before the
+ * time is over.
  */
 export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;

@@ -3,7 +3,7 @@ import { delimiter, extname, resolve } from "node:path";
 import { mayEnter } from "../lib/directory.ts";
 import { shellWord } from "../lib/shell-word.ts";
 
-/** The file that a command would start, from this directory with this `PATH`; undefined if there is no executable one. */
+/** The file that a command would start in this directory with this `PATH`; undefined if there is no executable one. */
 export function programFile(program: string, directory: string, path: string | undefined): string | undefined {
   if (program.includes("/")) return executable(resolve(directory, program));
   for (const folder of (path ?? "").split(delimiter)) {
@@ -22,7 +22,7 @@ function executable(file: string): string | undefined {
   }
 }
 
-/** What prevents a start, for people: `why` follows the name of the program or directory, `remedy` is a sentence without its full stop. */
+/** What prevents a start, for people: `why` follows the name of the program or directory, `remedy` is a sentence without a full stop. */
 export interface Obstacle {
   readonly why: string;
   readonly remedy: string;
@@ -46,7 +46,7 @@ export function notExecutable(program: string, directory: string): Obstacle {
   return { why: "is not executable", remedy: remedy + interpreterOf(program) };
 }
 
-/** What runs a script, by the ending of its name. */
+/** The interpreters of scripts, by file extension. */
 const INTERPRETERS: Readonly<Record<string, string>> = { ".js": "node", ".mjs": "node", ".py": "python3", ".sh": "sh" };
 
 function interpreterOf(program: string): string {

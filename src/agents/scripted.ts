@@ -8,8 +8,8 @@ export type ScriptedHandler = (
 ) => Answer | TurnResult | Promise<Answer | TurnResult>;
 
 /**
- * An agent inside the process, for tests, simulation and benchmarks. Cancelling and `timeout_ms` end its turns; a handler that throws
- * gives `agent_failed`. There is no process, so `started` is not called.
+ * An agent inside this process, for tests, simulation and benchmarks. Cancelling and `timeout_ms` end its turns; a handler that throws gives
+ * `agent_failed`. There is no process to start, so `started` is not called.
  */
 export function scriptedAgent(handler: ScriptedHandler): Agent {
   return { turn: (request, context) => play(handler, request, context) };

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Launched, Launcher } from "./launcher.ts";
 
-/** The first and the longest pause between two looks for a process group that outlives its leader, in ms. */
+/** First and maximum pause between two polls of a process group that outlives its leader, in ms. */
 const LOOK_AFTER_MS = 20;
 const LONGEST_LOOK_MS = 1_000;
 
-/** A launcher that can kill every process group which it started and which still exists. */
+/** A launcher that can kill every process group that it started and that still exists. */
 export function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => void } {
   const running = new Set<Launched>();
   return {
@@ -31,8 +31,8 @@ export function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll:
 }
 
 /**
- * Waits until the group is gone; the turn's supervisor ends it. The first look comes in a later turn of the event loop, since the table of
- * processes is read once a turn and may be older than the leader's last child.
+ * Polls until the group is gone; the turn's supervisor ends it. The first poll comes in a later turn of the event loop, because the process table is
+ * read once per turn and may be older than the leader's last child.
  */
 async function groupGone(launched: Launched): Promise<void> {
   let pause = LOOK_AFTER_MS;

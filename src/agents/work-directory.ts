@@ -3,7 +3,7 @@ import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
-/** Error codes that are about the disk. */
+/** Error codes that concern the disk. */
 const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
   ENOSPC: "storage_full",
   EDQUOT: "storage_full",
@@ -13,8 +13,8 @@ const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
 };
 
 /**
- * Makes a directory for agents' files; removes a file that an agent has put in its place. Fails with `storage` or `storage_full` for
- * errors of the disk, with `environment` for others.
+ * Creates a directory for agents' files, replacing a file that an agent has put in its place. Fails with `storage` or `storage_full` for disk errors,
+ * with `environment` for others.
  */
 export function makeWorkDirectory(path: string): Result<void, Failure> {
   try {

@@ -98,7 +98,7 @@ async function answer(
   });
 }
 
-/** Asks the person at this terminal for a decision on each permission, until they leave; without one, shows what is asked. */
+/** Asks the person at this terminal to decide on each permission, until they leave. Without a person, shows what is asked. */
 async function decidePermissions(
   context: CommandContext,
   home: OpenHome<Store>,
@@ -126,12 +126,12 @@ async function decidePermissions(
   return ok(open.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
 }
 
-/** The word that may name a session; one word alone is rather the answer to the only question. */
+/** The word that may name a session. A single word is more likely the answer to the only question. */
 function sessionWord([first, ...rest]: readonly string[]): string | undefined {
   return rest.length > 0 || isGeneratedId(first ?? "") ? first : undefined;
 }
 
-/** Answers grouped by ask: each ask takes its own message. With `noMore` an empty group closes the asks without an answer. */
+/** Groups answers by ask, because each ask takes its own message. With `noMore` an empty group closes the asks without an answer. */
 function byAsk(
   questions: readonly OpenQuestion[],
   answers: readonly Answer[],
@@ -142,7 +142,7 @@ function byAsk(
   return noMore && groups.length < new Set(askOf.values()).size ? [...groups, []] : groups;
 }
 
-/** The answers as typed, from the file and the defaults, or asked for at the terminal. */
+/** The answers as typed, or from the file and the defaults, or asked for at the terminal. */
 async function answersFrom(
   context: CommandContext,
   home: OpenHome<Store>,
@@ -182,7 +182,7 @@ async function filedAnswers(
 }
 
 /**
- * Asks the person at this terminal; no answers if they leave. Skips questions that are answered elsewhere meanwhile: the first answer stands.
+ * Asks the person at this terminal; no answers if they leave. Skips questions that are answered elsewhere meanwhile, because the first answer stands.
  */
 async function askedHere(
   { terminal, leave }: CommandContext,

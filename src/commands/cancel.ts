@@ -78,7 +78,7 @@ async function cancel(
   });
 }
 
-/** The question before a session is cancelled, with what ends. */
+/** The question before a session is cancelled, which names what ends. */
 function cancelQuestion(store: StoreReader, { row, tickets, ledger }: StoredView): string {
   const { session_id } = row;
   const unfinished = hasTickets(store, session_id)

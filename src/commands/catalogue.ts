@@ -1,13 +1,13 @@
 import type { Register } from "./context/command.ts";
 
-/** A command as help lists it. Its module is loaded only when it is typed. */
+/** A command as listed by help. Its module is loaded only when the command is typed. */
 export interface CommandEntry {
   readonly name: string;
   readonly group: string;
   readonly summary: string;
-  /** One to three command lines that help shows first. */
+  /** One to three example command lines, which help shows first. */
   readonly examples: readonly string[];
-  /** Only shown by `bosun help all`. */
+  /** Whether only `bosun help all` shows it. */
   readonly hidden?: boolean;
   readonly load: () => Promise<{ readonly register: Register }>;
 }
@@ -17,7 +17,7 @@ const LOOK = "Look:";
 const TALK = "Talk:";
 const CREW = "Crew:";
 
-/** Every command, in the order of the help. */
+/** All commands, in the order of the help. */
 export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,

@@ -24,7 +24,7 @@ interface ConformanceOptions {
   readonly json?: boolean;
 }
 
-/** `bosun conformance`: tries a program on the envelope dialect with every kind of turn, and with input that is no request. */
+/** `bosun conformance`: tests a program of the envelope dialect with every kind of turn, and with input that is not a request. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[command...]", "the program and its arguments, after --")
@@ -79,7 +79,7 @@ async function conform(
   return ok(failed.length === 0 ? EXIT_DONE : EXIT_FAILED);
 }
 
-/** A file of the current directory by its whole path, since each case has a directory of its own. */
+/** Makes the path of a file in the current directory absolute, because each case runs in a directory of its own. */
 function inDirectory(directory: string, argument: string): string {
   const path = resolve(directory, argument);
   return argument.includes(".") && existsSync(path) ? path : argument;

@@ -133,7 +133,7 @@ interface Seated {
   readonly roles: readonly Role[];
 }
 
-/** The named roles as participants; a manager who judges stays a manager. */
+/** Makes the named roles participants; a manager who judges stays a manager. */
 function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Seated, Failure> {
   const roles: Role[] = [];
   for (const id of new Set([...debaters, judge])) {
@@ -163,7 +163,7 @@ function idsOf(text: string | undefined): string[] {
   return (text ?? "").split(",").flatMap((id) => id.trim() || []);
 }
 
-/** Text that is not a number is kept: the debate's own check names it. */
+/** Keeps text that is not a number, so that the debate's own check reports it. */
 function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
 }

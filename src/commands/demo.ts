@@ -53,7 +53,7 @@ async function demo(
     installed: shipped(),
     plan: shipped("examples", "survey.yaml"),
     "next-plan": shipped("examples", "release-check.yaml"),
-    // It tells its own story, and shows the session within it.
+    // The demo tells its own story, and shows the session within it.
     reporter: isForPeople(reporter) ? "plain" : reporter,
   };
   const words = [
@@ -62,7 +62,7 @@ async function demo(
     ...(options.interactive === true ? ["--interactive"] : []),
     ...(directory === undefined ? [] : ["--", directory]),
   ];
-  // The channel tells the demo when this process dies.
+  // The IPC channel tells the demo when this process dies.
   const child = execa(process.execPath, [crewProgram("demo"), ...words], {
     cleanup: false,
     cwd: context.directory,

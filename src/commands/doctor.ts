@@ -30,7 +30,7 @@ interface DoctorOptions extends RegistryOptions {
   readonly yes?: boolean;
 }
 
-/** `bosun doctor`: whether everything that a run with these flags needs is available. */
+/** `bosun doctor`: checks whether everything that a run with these flags needs is available. */
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
@@ -81,7 +81,7 @@ async function doctor(context: CommandContext, given: DoctorOptions): Promise<Re
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
 
-/** The crew that a run takes at this terminal where nothing names one; `--try` needs one. */
+/** Adds the crew that a run would take at this terminal if nothing names one; `--try` needs one. */
 async function withCrew(
   context: CommandContext,
   options: DoctorOptions,
@@ -95,7 +95,7 @@ async function withCrew(
   return isTrial ? err(nobodyInstalled()) : ok(options);
 }
 
-/** The turns of the roles whose programs are not Bosun's own; an exit code if the person declines. */
+/** Gives a turn to the roles whose programs are not Bosun's own. Returns an exit code if the person declines. */
 async function tryCrew(
   context: CommandContext,
   options: DoctorOptions,
@@ -159,12 +159,12 @@ const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Sty
   off: ["  ", "dim"],
 };
 
-/** The columns before the text. */
+/** Number of columns before the text. */
 const INDENT = 25;
 
 function show(out: Output, { name, state, what, hint }: Finding): void {
   const [mark, style] = MARK[state];
-  // An error in a file has more lines: the place, and a mark under it.
+  // An error in a file has several lines: the place, and a mark under it.
   const [first = "", ...more] = wrappedLines(what.trim(), out.width, INDENT);
   out.line(`${out.style(style, mark)}  ${safeLine(name).padEnd(20)} ${first.slice(INDENT)}`);
   for (const line of more) out.line(line);

@@ -28,7 +28,7 @@ interface NewFile {
   readonly content: string;
 }
 
-/** `bosun init`: writes a project's configuration, and never over an existing file. */
+/** `bosun init`: writes a project's configuration, but never over an existing file. */
 export function register(command: Command, run: Run): void {
   command
     .option("--crew <name>", "who plans and works (default: the first crew that is installed)")
@@ -84,7 +84,7 @@ function write(folder: string, files: readonly NewFile[]): Result<string[], Fail
     const file = join(folder, `${name}.yaml`);
     try {
       mkdirSync(folder, { recursive: true });
-      // Fails for a file that came to be meanwhile.
+      // Fails if the file was created meanwhile.
       writeFileSync(file, content, { flag: "wx" });
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;

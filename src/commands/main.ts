@@ -20,7 +20,7 @@ Start with:
 
 const USAGE = "`bosun help` lists the commands, `bosun help <command>` its options";
 
-/** Parses a command line (without the program's name), runs the command and gives its exit code. */
+/** Parses a command line (without the program's name), runs the command and returns its exit code. */
 export async function runCommandLine(argv: readonly string[], around: Omit<CommandContext, "home">): Promise<number> {
   const { terminal } = around;
   const json = asksForJson(argv);
@@ -84,7 +84,7 @@ function newProgram({ out, err }: Terminal): Command {
     });
 }
 
-/** A command without its arguments and options, which is enough for the list of commands. */
+/** Registers a command without its arguments and options, which is enough for the list of commands. */
 function stub(program: Command, { name, group, summary, examples, hidden = false }: CommandEntry): void {
   program
     .command(name, { hidden })
@@ -94,7 +94,7 @@ function stub(program: Command, { name, group, summary, examples, hidden = false
     .configureHelp({ formatHelp: (command, helper) => withExamples(new Help().formatHelp(command, helper), examples) });
 }
 
-/** Commander has no place for them after the usage. */
+/** Inserts the examples after the usage, where commander has no place for them. */
 function withExamples(help: string, examples: readonly string[]): string {
   const [usage = "", ...rest] = help.split("\n\n");
   const title = examples.length === 1 ? "Example:" : "Examples:";
@@ -106,13 +106,13 @@ function completeHelp(program: Command): string {
   return program.configureHelp({ visibleCommands: (command) => [...command.commands] }).helpInformation();
 }
 
-/** Breaks an error between words; help has columns, and is laid out already. */
+/** Wraps an error between words. Help has columns, and is laid out already. */
 function writeLines(err: Output, text: string): void {
   const isHelp = text.includes("\n\n");
   for (const line of isHelp ? [text] : wrappedLines(text, err.width, 0)) err.line(line);
 }
 
-/** What commander says is wrong. */
+/** Commander's error message without its prefix. */
 function plainMessage({ message }: CommanderError): string {
   return message.replace(/^error: /, "");
 }

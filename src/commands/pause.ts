@@ -32,14 +32,14 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     const put = await putMessage(store, row.value, message);
     if (!put.ok) return put;
     if (put.value.took !== "waits") return tellPut(context, store, row.value, message, put.value, paused);
-    // Its owner left before it took the message; a pause does not outlive it.
+    // The owner left before it took the message, and a pause does not outlive it.
     const left = store.session(session_id);
     if (!left.ok) return left;
     return err(whyClosed(store, left.value) ?? notRunning(session_id));
   });
 }
 
-/** A pause is not kept for later: it would stop the session that someone has just resumed. */
+/** A pause is not kept for later, because it would stop a session that someone has just resumed. */
 function notRunning(session_id: string): Failure {
   return failure("usage", `${session_id} is not running.`, {
     hint: `No turns begin until it is resumed: bosun resume ${session_id}.`,

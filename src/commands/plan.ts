@@ -81,12 +81,12 @@ async function plan(
   });
 }
 
-/** How many options do more than show the plan. */
+/** Number of options that do more than show the plan. */
 function actionsIn({ approve, reject, edit, revise, export: file }: PlanOptions): number {
   return [approve, reject, edit, revise !== undefined, file !== undefined].filter(Boolean).length;
 }
 
-/** Options that cannot be combined, or are empty. */
+/** Fails for options that cannot be combined, or are empty. */
 function wrongIn(options: PlanOptions): Failure | undefined {
   const wrong = (message: string, hint: string) => failure("usage", message, { hint });
   const actions = actionsIn(options);

@@ -91,7 +91,7 @@ async function resume(
   });
 }
 
-/** Checks that a role is held and can be released. Failure `usage` if the session does not have the role, or it is not held. */
+/** Checks that a role is held and can be released. Fails with `usage` if the session does not have the role, or it is not held. */
 async function checkRelease(
   reader: StoreReader,
   { session_id }: SessionRow,
@@ -112,7 +112,7 @@ async function checkRelease(
   return err(failure("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` }));
 }
 
-/** Sends the messages to the session's owner; refused with options that only apply on resume. */
+/** Sends the messages to the session's owner. Refuses options that only apply on resume. */
 async function putAll(
   context: CommandContext,
   store: Store,
@@ -134,7 +134,7 @@ function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }
   return state !== "closed" && (takeOver === true || store.holder(session_id) === undefined);
 }
 
-/** The session itself; for a stopped child its parent, with which it is resumed. Messages to the child wait in its inbox. */
+/** The session itself or, for a stopped child, its parent, with which it is resumed. Messages to the child wait in its inbox. */
 async function ofParent(
   store: Store,
   row: SessionRow,
@@ -164,7 +164,7 @@ function isWaitingChild(store: Store, { session_id, parent, state }: SessionRow)
   return store.holder(session_id) === undefined && store.holder(parent) !== undefined;
 }
 
-/** Sends everything to the process that runs the session; `busy` if there is nothing to send. */
+/** Sends everything to the process that runs the session. Fails with `busy` if there is nothing to send. */
 async function tellOwner(
   context: CommandContext,
   store: Store,

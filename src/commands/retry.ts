@@ -65,10 +65,10 @@ async function retry(
   });
 }
 
-/** The width of the list of tickets that are tried again, in columns. */
+/** Maximum width of the list of retried tickets, in columns. */
 const TICKETS_WIDTH = 400;
 
-/** Tickets of one session that shall be tried again. */
+/** Tickets of one session to retry. */
 interface Retriable {
   readonly row: SessionRow;
   readonly tickets: readonly string[];

@@ -84,7 +84,7 @@ async function review(
   });
 }
 
-/** The open reviews: of the named ticket, else all of them and the session's result. */
+/** The open reviews of the named ticket; without one, all of them and the session's result. */
 function reviewsIn({ ticket_id }: Target, waiting: readonly Waiting[]): Waiting[] {
   return waiting.filter((one) => {
     if (one.kind === "review") return ticket_id === undefined || one.ticket_id === ticket_id;

@@ -29,7 +29,7 @@ interface RolesOptions extends RegistryOptions {
   readonly prompts?: string | true;
 }
 
-/** `bosun roles`: the roles of a run with these flags. */
+/** `bosun roles`: shows the roles of a run with these flags. */
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
@@ -53,7 +53,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   );
   const standard = await standardRoles();
   if (!standard.ok) return standard;
-  // Those that no other layer seats.
+  // Roles that no other layer seats.
   const further = standard.value.filter(({ role_id }) => !roles.value.some((role) => role.role_id === role_id));
   if (options.json === true) {
     const shown = (role: Role) => withoutValues(role, context.environment);
@@ -91,7 +91,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   return ok(EXIT_DONE);
 }
 
-/** `--prompts`: all templates, or the text of one. */
+/** `--prompts`: shows all templates, or the text of one. */
 function showPrompts(
   { terminal: { out } }: CommandContext,
   options: RolesOptions,

@@ -22,7 +22,7 @@ interface RunCommandOptions extends RunInputOptions, RunFlags {
   readonly session?: string;
 }
 
-/** `bosun run`: a new session for a requirement. */
+/** `bosun run`: starts a session for a requirement. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[requirement]", "what to do; - reads standard input")

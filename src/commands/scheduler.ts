@@ -57,7 +57,7 @@ async function carryOut(
   return takeUp(context, runtime, row.value, runOptions, order.change, patience);
 }
 
-/** The order from the launching process; undefined if there is none, or it exited before it gave one. */
+/** The order from the launching process; undefined if there is none, or if that process exited before it gave one. */
 function order(): Promise<Given | undefined> {
   if (!process.connected) return Promise.resolve(undefined);
   return new Promise((resolve) => {
@@ -70,7 +70,7 @@ function order(): Promise<Given | undefined> {
   });
 }
 
-/** False if the launching process is gone. */
+/** Sends a message to the launching process. Returns false if that is gone. */
 function say(word: SchedulerMessage): boolean {
   if (!process.connected) return false;
   // The launching process may exit at any moment.

@@ -19,7 +19,7 @@ interface StopOptions {
   readonly reason?: string;
 }
 
-/** `bosun stop`: stops a running session like Ctrl-C in its terminal: agents are ended, their turns stay open. */
+/** `bosun stop`: stops a running session like Ctrl-C in its terminal. Its agents are ended, and their turns stay open. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...CHANGED_SESSION)
@@ -64,7 +64,7 @@ async function stopHolder(
   return ok(EXIT_DONE);
 }
 
-/** A scheduler that is frozen within a transaction locks the database, so no message can be sent to it. */
+/** A scheduler that is frozen inside a transaction locks the database, so no message can be sent to it. */
 function notSent(store: Store, session_id: string, why: Failure): Failure {
   const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
   const hint = `It runs in process ${pid} on ${host}. To end that process and continue: bosun resume ${session_id} --take-over.`;

@@ -16,7 +16,7 @@ interface TellOptions {
 
 const QUOTED = 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."';
 
-/** `bosun tell`: a note to the agents of a session or of one ticket, for all turns that begin from now on. */
+/** `bosun tell`: sends a note to the agents of a session or of one ticket, for all turns that start from now on. */
 export function register(command: Command, run: Run): void {
   command
     .usage("[options] [session] [ticket] <text>")

@@ -10,7 +10,7 @@ import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 
-/** `bosun trust`: a project's configuration may run its commands, until one of its files changes. */
+/** `bosun trust`: lets a project's configuration run its commands, until one of its files changes. */
 export function register(command: Command, run: Run): void {
   command
     .option("-y, --yes", "trust it without asking")
@@ -31,7 +31,7 @@ async function trust(context: CommandContext, agreed: boolean): Promise<Result<n
   const user = findUserConfiguration(environment);
   if (!user.ok) return user;
   const { folder } = project.value;
-  // Before the files are read: a change while the user reads and answers is no part of what they trust.
+  // Comes before the files are read: a change while the user reads and answers is not part of what they trust.
   const content = contentOf(folder);
   if (!content.ok) return content;
   const needed = trustNeeded(project.value, user.value);

@@ -14,7 +14,7 @@ import { counted } from "./survey/finding.ts";
 
 const INTERRUPTED = 130;
 const INTERNAL = 70;
-/** The exit codes of `bosun demo` by the code of its failure (SPEC.md). */
+/** Exit codes of `bosun demo` by failure code (SPEC.md). */
 const EXIT_CODES: Readonly<Partial<Record<Failure["code"], number>>> = {
   usage: 2,
   environment: 3,
@@ -25,10 +25,10 @@ const EXIT_CODES: Readonly<Partial<Record<Failure["code"], number>>> = {
 const OPTIONS = {
   /** The file of the `bosun` program. */
   program: { type: "string", default: "" },
-  /** How the user calls it. */
+  /** How the user calls the program. */
   typed: { type: "string", default: "bosun" },
   home: { type: "string", default: "" },
-  /** The folder that Bosun is installed in. The demo copies it if the user is in no repository. */
+  /** The folder where Bosun is installed. The demo copies it if the user is not in a repository. */
   installed: { type: "string", default: "" },
   /** The plan file for the crew, and the one for the user to try next. */
   plan: { type: "string", default: "" },
@@ -109,7 +109,7 @@ function showScratch(screen: Screen, { directory, head, uncommitted }: Source, {
   ]);
 }
 
-/** What to type now, in the current directory. */
+/** Shows what to type next, in the current directory. */
 function showNextSteps(
   screen: Screen,
   session_id: string,

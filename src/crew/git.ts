@@ -1,8 +1,8 @@
 import { execa } from "execa";
 
 /**
- * Git writes nothing into the repository and starts no program that its configuration names: no monitor, hook or
- * signature checker.
+ * With these settings, git writes nothing into the repository and starts no program that its configuration names: no monitor, hook or signature
+ * checker.
  */
 const CAREFUL = [
   "core.fsmonitor=false",
@@ -23,8 +23,8 @@ interface GitOptions {
 }
 
 /**
- * Runs git in a directory and gives its standard output without the last line end. Rejects with what git says; the
- * `cause` is execa's error, its `exitCode` git's.
+ * Runs git in a directory and returns its standard output without the last newline. Rejects with git's message; the `cause` is execa's error, with
+ * git's `exitCode`.
  */
 export async function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<string> {
   const ran = await execa("git", [...CAREFUL, "--no-pager", ...args], {

@@ -5,8 +5,8 @@ import type { Reply, Turn } from "./turn.ts";
 import { cutTo, errorReply, readTurn, sayAnswer, textOf } from "./turn.ts";
 
 /**
- * The worker that runs an instruction's steps and answers with a `report`. If a step fails, its status is `error`, and
- * the exit code still 0.
+ * The worker that runs an instruction's steps and answers with a `report`. If a step fails, the report's status is `error`, and the exit code is
+ * still 0.
  */
 async function main(): Promise<void> {
   const turn = await readTurn();
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The answer to a proposal: what the worker can tell without starting to work. */
+/** Answers a proposal with what the worker knows without starting to work. */
 async function readiness(turn: Turn): Promise<Reply> {
   const issues: string[] = [];
   await access(turn.workspace, constants.R_OK | constants.X_OK).catch(() =>

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 // Without a handler, this signal opens Node's inspector, through which any program of the same user can take over the process.
 process.on("SIGUSR1", () => {});
 
-/** The `turn_request` that an agent gets (SPEC.md), as far as the crew reads it. */
+/** The parts of an agent's `turn_request` (SPEC.md) that the crew reads. */
 export interface Turn {
   readonly session_id: string;
   readonly role_id: string;
@@ -14,7 +14,7 @@ export interface Turn {
   readonly discuss: boolean;
   readonly workspace: string;
   readonly artifacts_dir: string;
-  /** The request as it came, for the programs that a step runs. */
+  /** The request line as it arrived, for the programs that a step runs. */
   readonly line: string;
 }
 
@@ -24,7 +24,7 @@ export interface Reply {
   readonly payload: JsonObject;
 }
 
-/** An `error` answer. `code` is one of the wire's, `hint` says what to do next. */
+/** An `error` answer. `code` is an error code of the wire, `hint` says what to do next. */
 export function errorReply(code: string, message: string, hint?: string): Reply {
   return {
     payload_type: "error",
@@ -90,7 +90,7 @@ function required(value: Json | undefined, name: string): string {
   throw new Error(`the turn_request has no ${name}`);
 }
 
-/** A program without a model uses nothing. It says so, because unknown usage could not be held against a budget. */
+/** A program without a model uses nothing. It reports that, because unknown usage cannot be held against a budget. */
 const NOTHING_USED = { input_tokens: 0, output_tokens: 0, cost_usd: 0 };
 
 /** Prints the answer of this turn on stdout. */
@@ -119,7 +119,7 @@ export function textOf(value: Json | undefined): string {
   return typeof inner === "string" ? inner : "";
 }
 
-/** The beginning of a text, at most so many UTF-16 units long and without half a character at its end. */
+/** The start of a text: at most `most` UTF-16 units, without half a character at its end. */
 export function cutTo(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

@@ -1,10 +1,10 @@
 import { clipped, wrapped } from "./display.ts";
 import type { Output } from "./terminal.ts";
 
-/** A question and its answer take one row each; a longer answer is shown whole when it is given. */
+/** Maximum width, in columns. A question and its answer take one row each; a longer answer is shown whole when it is given. */
 const WIDEST = 100;
 
-/** The answers to several questions, to be sent or changed. */
+/** The prompt with the answers to several questions, to send or change them. */
 export function answersLabel(
   output: Output,
   answers: readonly { readonly text: string; readonly answer: string }[],

@@ -2,13 +2,13 @@ import { wrapped } from "./display.ts";
 import { promptLine } from "./prompt.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A thing to choose; the caller gets its `key`. */
+/** An option; the caller gets its `key`. */
 export interface Choice<K extends string> {
   readonly key: K;
   readonly label: string;
 }
 
-/** Asks below a heading for one of the choices, by its number. Undefined if the person left. */
+/** Asks for one of the choices, by number, below a heading. Returns undefined if the person left. */
 export async function promptChoice<K extends string>(
   terminal: Terminal,
   heading: string,
@@ -27,7 +27,7 @@ export async function promptChoice<K extends string>(
   }
 }
 
-/** Asks yes or no; Enter is `usual`. False if the person left. */
+/** Asks yes or no; Enter means `usual`. Returns false if the person left. */
 export async function promptYes(
   terminal: Terminal,
   question: string,

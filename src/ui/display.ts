@@ -2,13 +2,12 @@ import { isPlain, jsonEscaped, replaceEachUnsafe, withoutSequences } from "../li
 import { cut, widthOf, wrap } from "../lib/text-layout.ts";
 import { inertJson } from "../lib/workflow-commands.ts";
 
-/** A character keeps so many combining marks, since more would cover the lines above. */
+/** Combining marks after the first four of a character are dropped, because more would cover the lines above. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
 
 /**
- * Foreign text made safe for a terminal, in lines. Escape sequences are removed, a tab becomes two blanks, and every other character
- * that could move the cursor, hide or reorder text is written as `\u{202e}`. All text that Bosun did not write itself goes through
- * here.
+ * Makes untrusted text safe for a terminal, in lines. Escape sequences are removed, a tab becomes two spaces, and every other character that could
+ * move the cursor, hide or reorder text is written as `\u{202e}`. All text that Bosun did not write itself goes through here.
  */
 export function safeText(text: string): string {
   if (isPlain(text)) return text;
@@ -16,12 +15,12 @@ export function safeText(text: string): string {
   return replaceEachUnsafe(spaced.replace(PILED_MARKS, "$1"), escaped);
 }
 
-/** The same with its escape sequences visible, too: text that a person decides on hides nothing. */
+/** Like `safeText`, with escape sequences visible too: text that a person decides on must hide nothing. */
 export function visibleText(text: string): string {
   return replaceEachUnsafe(text.toWellFormed().replaceAll("\r\n", "\n").replaceAll("\t", "  "), escaped);
 }
 
-/** Foreign text made safe, on one line: line breaks and runs of blanks become one blank. */
+/** Makes untrusted text safe, on one line: line breaks and runs of whitespace become one space. */
 export function safeLine(text: string): string {
   return safeText(text).replace(/\s+/gu, " ").trim();
 }
@@ -32,12 +31,12 @@ export function clipped(text: string, width: number): string {
   return widthOf(line) <= width ? line : `${cut(line, width - 1).trimEnd()}…`;
 }
 
-/** Text as lines of at most `width` columns with `indent` blanks before each, broken between words. A longer word stays whole. */
+/** Wraps text to lines of at most `width` columns, each with an indent of `indent` spaces. Longer words stay whole. */
 export function wrapped(text: string, width: number, indent: number): string[] {
   return wrap(safeLine(text), width - indent).map((line) => " ".repeat(indent) + line);
 }
 
-/** A text of several lines: each as it was written if it fits, else broken between words. */
+/** Wraps text of several lines: a line that fits stays as it was written, others are broken between words. */
 export function wrappedLines(text: string, width: number, indent: number): string[] {
   return safeText(text)
     .split("\n")
@@ -45,8 +44,8 @@ export function wrappedLines(text: string, width: number, indent: number): strin
 }
 
 /**
- * Text broken like `wrapped` whose first line has no indent: it goes on a line that is `indent` columns wide already, or stands out.
- * A `command` at the end is to be copied, so it is not broken and gets a line of its own where it does not fit. It must be safe.
+ * Wraps text like `wrapped`, without an indent on the first line: it continues a line that is already `indent` columns wide, or stands out. A
+ * `command` at the end is for copying, so it is not broken, and gets a line of its own if it does not fit. It must be safe.
  */
 export function hanging(text: string, width: number, indent: number, command?: string): string[] {
   const lines = wrapped(text, width, indent);
@@ -59,12 +58,12 @@ export function hanging(text: string, width: number, indent: number, command?: s
   return [first.slice(indent), ...more];
 }
 
-/** A value as one line of JSON, safe for a terminal and a GitHub job and the same to a program: unsafe characters are JSON's own escapes. */
+/** A value as one line of JSON, safe for a terminal and a GitHub job, and the same to programs: unsafe characters become JSON escapes. */
 export function safeJson(value: unknown): string {
   return inertJson(safeQuoted(JSON.stringify(value)));
 }
 
-/** JSON or YAML in lines made safe with such escapes. In YAML a text with an unsafe character must be in double quotes. */
+/** Makes lines of JSON or YAML safe with such escapes. In YAML, text with an unsafe character must be in double quotes. */
 export function safeQuoted(text: string): string {
   if (isPlain(text)) return text;
   return replaceEachUnsafe(text, (character) => (character === "\n" ? character : jsonEscaped(character)));

@@ -12,7 +12,7 @@ import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
-/** So many tickets are shown at the end; `bosun status` shows all. */
+/** Maximum number of tickets shown at the end; `bosun status` shows all. */
 const MAX_TICKETS = 40;
 const MAX_KEPT = 5;
 const MAX_TROUBLES = 5;
@@ -55,7 +55,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   return [...lines, ...nextLines(output, ending.next)];
 }
 
-/** The last kept files: the tickets at the end of a plan sum up the others. */
+/** The last kept files, because the tickets at the end of a plan sum up the others. */
 function keptLines(output: Output, { session_id, kept }: Ending): string[] {
   const shown = kept.slice(-MAX_KEPT).map((file, index) => `${index === 0 ? "kept  " : "      "}  ${safeLine(file)}`);
   const hidden = kept.length - shown.length;
@@ -63,7 +63,7 @@ function keptLines(output: Output, { session_id, kept }: Ending): string[] {
   return [...shown, output.style("dim", `        and ${hidden} more: ${localize(output, `bosun log ${session_id}`)}`)];
 }
 
-/** What the workers of the first tickets in error said was wrong. */
+/** What the workers of the first tickets in error reported as wrong. */
 function troubles(tickets: readonly TicketLine[], { width }: Output): string[] {
   const told = tickets.filter(({ said = "" }) => said !== "").slice(0, MAX_TROUBLES);
   return told.flatMap(({ ticket_id, said = "" }) =>
@@ -79,7 +79,7 @@ function childLines({ session_id, waiting, holds }: ChildWaiting, output: Output
   return needed.map(([words, ...details]) => [`${session_id}: ${words}`, ...details]);
 }
 
-/** Of many tickets, those that are not done and then the first others, in the plan's order. */
+/** If there are many tickets, those that are not done and then the first others, in the plan's order. */
 function worthShowing(tickets: readonly TicketLine[]): readonly TicketLine[] {
   if (tickets.length <= MAX_TICKETS) return tickets;
   const undoneFirst = tickets.toSorted((a, b) => Number(a.status === "done") - Number(b.status === "done"));
@@ -87,10 +87,10 @@ function worthShowing(tickets: readonly TicketLine[]): readonly TicketLine[] {
   return tickets.filter((ticket) => shown.has(ticket));
 }
 
-/** What a person has to know of first. */
+/** States by urgency, the most urgent first. */
 const URGENT = ["error", "blocked", "discussing", "awaiting_review", "in_progress", "pending"];
 
-/** Of many tickets the most urgent, in the plan's order, and how many others are in which state: in so many rows. */
+/** The most urgent tickets, in the plan's order, and the number of others in each state, in at most `rows` rows. */
 export function shortTicketTable(
   presentation: Presentation,
   tickets: readonly TicketLine[],
@@ -172,12 +172,12 @@ function resultLines(parts: readonly ResultPart[], output: Output): string[] {
   ]);
 }
 
-/** A cut-off ticket keeps its state on record. */
+/** An interrupted ticket keeps its recorded state. */
 export function stateOf(ticket: TicketLine): string {
   return ticket.interrupted === true ? `interrupted (${ticket.status})` : ticket.status + reasonOf(ticket);
 }
 
-/** That turns were cut off, if any were. */
+/** The line about interrupted turns, if there are any. */
 export function interruptedLines({ width }: Pick<Output, "width">, turns: number): string[] {
   if (turns === 0) return [];
   const text =
@@ -190,7 +190,7 @@ function reasonOf({ reason, spent, blocked_by }: TicketLine): string {
   return reason === undefined ? "" : ` (${[reason, spent].filter(Boolean).join(", ")})`;
 }
 
-/** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are of the whole session. */
+/** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are for the whole session. */
 export function headline(ending: Ending, resumed = false): string {
   const { presentation, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;

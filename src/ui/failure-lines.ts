@@ -4,23 +4,23 @@ import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, safeText } from "./display.ts";
 import { wordsOf } from "./words.ts";
 
-/** How much of what a failed agent or check printed is shown. */
+/** How much of the output of a failed agent or check is shown. */
 export interface PrintedLimits {
   /** In columns. */
   readonly width: number;
   readonly last_lines: number;
-  /** The folder with what agents printed, if it is to be named. */
+  /** The folder with the output of agents, if it is to be named. */
   readonly output?: string;
 }
 
-/** What each failed criterion asks, and why it failed. */
+/** What each failed criterion requires, and why it failed. */
 export function failedChecks(payload: JsonObject): string[] {
   return failedResults(payload).map((result) =>
     [wordsOf(result.criterion), whyFailed(result)].filter((words) => words !== "").join(": "),
   );
 }
 
-/** The last lines that the failed agent or the failed checks of a record printed, and the file with all of them. */
+/** The last lines printed by the failed agent or the failed checks of a record, and the file with the whole output. */
 export function printedLines({ payload_type, payload, record }: UnsealedRecord, limits: PrintedLimits): string[] {
   if (payload_type === "check_result") {
     return failedResults(payload).flatMap((result) => lastLines(wordsOf(result.output), limits));
@@ -33,7 +33,7 @@ export function printedLines({ payload_type, payload, record }: UnsealedRecord, 
   return [...lines, `stderr: ${join(limits.output, `${turn_id}.${run ?? 1}.stderr.log`)}`];
 }
 
-/** The last lines of a text that are not blank. Of a longer text only those that are `preferred`, if there are any. */
+/** The last lines of a text that are not blank. If the text is longer, only `preferred` lines, if there are any. */
 function lastLines(
   text: string,
   { width, last_lines }: PrintedLimits,
@@ -62,7 +62,7 @@ export function resultsOf({ results }: JsonObject): JsonObject[] {
 
 function whyFailed({ criterion, exit_code, output, signal, timed_out }: JsonObject): string {
   const program = wordsOf(listOf(objectOf(criterion).command)[0]);
-  // The shell that starts a check names the check's program; a program in the check that is missing has another name.
+  // The shell that starts a check reports the check's own program; a missing program inside the check has another name.
   if (exit_code === 127 && wordsOf(output).trimEnd().endsWith(`${program}: not found`)) return `not found: ${program}`;
   if (timed_out === true) return "timed out";
   if (typeof signal === "string") return `ended by ${signal}`;

@@ -1,15 +1,15 @@
-/** A session that says nothing for so long shows that it lives, in ms; an automatic build kills what is silent. */
+/** A session that has been silent this long shows that it is alive, in ms: automatic builds kill silent processes. */
 const HEARTBEAT_MS = 30_000;
 
-/** A person who has just begun a session wonders sooner, in ms. */
+/** Time until the first beat for a person, who wonders sooner after starting a session, in ms. */
 export const FIRST_MS = 10_000;
 
-/** Calls `beat` whenever it was not refreshed for so long. It keeps no process alive. */
+/** Calls `beat` whenever it was not refreshed for that long. It does not keep the process alive. */
 export class Heartbeat {
   readonly #beat: () => void;
   #timer: NodeJS.Timeout;
 
-  /** `first_ms`: how long until the first beat. */
+  /** `first_ms` is the time until the first beat. */
   constructor(beat: () => void, first_ms: number = HEARTBEAT_MS) {
     this.#beat = beat;
     this.#timer = setInterval(() => this.#first(), first_ms).unref();

@@ -6,7 +6,7 @@ import { Heartbeat } from "./heartbeat.ts";
 import { localize } from "./words.ts";
 import type { Ending, Reporter } from "./reporter.ts";
 
-/** One JSON object a line, for programs, as SPEC.md promises: `hello`, then events, at last `result`. Nothing else is on that stream. */
+/** Writes one JSON object per line, for programs, as SPEC.md promises: `hello`, then events, last `result`. Nothing else is on that stream. */
 export function jsonReporter(out: Output): Reporter {
   let heartbeat: Heartbeat | undefined;
   const say = (event: JsonEvent) => {
@@ -40,7 +40,7 @@ function turnOf({ turn_id, run, role_id, subject }: TurnAbout): object {
   return { turn_id, run, role_id, ticket_id: subject };
 }
 
-/** When each turn began is in its `turn_request`. */
+/** The start time of each turn is in its `turn_request`. */
 function standing({ state, counts, turns, usage, waiting, running, checking, held }: Standing): object {
   const under_way = running.map(({ turn_id, role_id, subject }) => ({ turn_id, role_id, ticket_id: subject }));
   return { state, counts, turns, usage, waiting, running: under_way, checking, held };

@@ -2,17 +2,17 @@ import { safeLine, visibleText } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { counted, localize } from "./words.ts";
 
-/** An action that is longer is shown by its start and its end; in characters. */
+/** Of a longer action, only the start and the end are shown; in characters. */
 const ACTION_START = 250;
 const ACTION_END = 120;
 
-/** So many lines are shown whole, else the first and the last ones; a longer line counts as several. */
+/** Maximum number of lines shown; beyond it, only the first and the last ones are shown. A longer line counts as several. */
 const SHOWN_LINES = 40;
 const FIRST_LINES = 25;
 const LAST_LINES = 14;
 const LINE_CHARACTERS = 200;
 
-/** Something that a role's program may do only if a person lets it. */
+/** An action that a role's program may only take if a person permits it. */
 export interface OpenPermission {
   readonly kind: "permission";
   readonly ask_id: string;
@@ -26,7 +26,7 @@ export interface OpenPermission {
   readonly why?: string | undefined;
 }
 
-/** The decisions on a permission, as they are typed. */
+/** The decisions on a permission, as typed. */
 export const PERMISSION_CHOICES = [
   { key: "allow", label: "Allow it once" },
   { key: "allow-ticket", label: "Allow it for this ticket" },
@@ -36,7 +36,7 @@ export const PERMISSION_CHOICES = [
 
 export type PermissionChoice = (typeof PERMISSION_CHOICES)[number]["key"];
 
-/** The decisions that a permission can have: without a ticket, none is for it. */
+/** The possible decisions on a permission: without a ticket, none is for the ticket. */
 export function permissionChoices({ ticket_id }: OpenPermission): (typeof PERMISSION_CHOICES)[number][] {
   return PERMISSION_CHOICES.filter(({ key }) => key !== "allow-ticket" || ticket_id !== undefined);
 }
@@ -47,7 +47,7 @@ export function permissionSentence({ role_id, action, ticket_id }: OpenPermissio
   return `${safeLine(role_id)} wants to ${shortened(safeLine(visibleText(action)))}${about}`;
 }
 
-/** What a person should know before they decide: the whole of it, the program's reason, and the other decisions. */
+/** What a person should know before deciding: the whole action, the program's reason, and the other decisions. */
 export function permissionDetails(waiting: OpenPermission, output: Pick<Output, "program" | "anywhere">): string[] {
   const { why } = waiting;
   const others = permissionChoices(waiting).map(({ key }) => key);
@@ -58,7 +58,7 @@ export function permissionDetails(waiting: OpenPermission, output: Pick<Output, 
   ];
 }
 
-/** All of what is to be permitted, in lines. Empty where the sentence shows it whole. */
+/** The whole of what is to be permitted, in lines. Empty if the sentence shows it whole. */
 export function wholeLines(
   { action, details = action }: OpenPermission,
   output: Pick<Output, "program" | "anywhere">,
@@ -79,7 +79,7 @@ export function wholeLines(
 
 const PIECES = new RegExp(`.{1,${LINE_CHARACTERS}}`, "gsu");
 
-/** Its start and its end, and how much is between them. */
+/** The start and the end of an action, and how much is between them. */
 function shortened(line: string): string {
   const hidden = line.length - ACTION_START - ACTION_END;
   if (hidden <= 0) return line;

@@ -17,7 +17,7 @@ import { doneWords, standingWords, summaryWords } from "./standing-words.ts";
 
 const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
 
-/** A line for everything that happens: for plain terminals, pipes, logs and automatic builds. */
+/** Prints a line for everything that happens, for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
   let opening: Opening | undefined;
   let heartbeat: Heartbeat | undefined;

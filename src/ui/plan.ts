@@ -6,15 +6,15 @@ import { hanging, safeLine, safeText, wrapped, wrappedLines } from "./display.ts
 import type { Output } from "./terminal.ts";
 import { counted, wordsOf } from "./words.ts";
 
-/** A plan as it is shown for approval. A revised one has its differences from the current plan. */
+/** A plan as shown for approval. A revised plan has its differences from the current one. */
 export interface ShownPlan extends Partial<RevisedTasks> {
   readonly summary: string;
   readonly tasks: readonly Task[];
-  /** The review policy of tasks without their own. */
+  /** The review policy of tasks that do not set their own. */
   readonly review: ResolvedConfiguration["review"];
   /** The checks of every task, from the configuration. */
   readonly checks: readonly Criterion[];
-  /** Permissions of roles to which nothing holds their programs. */
+  /** What roles can do against their permissions, because nothing enforces these. */
   readonly unheld?: readonly string[];
 }
 
@@ -26,8 +26,8 @@ export interface RevisedTasks {
 }
 
 /**
- * The whole plan: its summary, and each task with everything that will be run for it. A person approves commands by it, so nothing is cut.
- * Of a revised plan only the new and the changed tasks are written out.
+ * The whole plan: its summary, and each task with everything that will be run for it. A person approves these commands, so nothing is cut. For a
+ * revised plan, only the new and the changed tasks are written out.
  */
 export function planLines(plan: ShownPlan, output: Output): string[] {
   const { summary, tasks, checks, unheld = [], added, changed = [], left_out = [] } = plan;
@@ -85,13 +85,13 @@ function assignee({ assigned_to: { role_id, capability } = {} }: Task): string {
   return role_id ?? (capability === undefined ? "any worker" : `a worker with the capability ${capability}`);
 }
 
-/** The instructions that the playbook manager gives after the first. */
+/** The instructions that the playbook manager gives after the first one. */
 function revisionsOf({ metadata }: Task): readonly Instruction[] {
   const { revisions = [] } = (metadata?.playbook ?? {}) as { readonly revisions?: readonly Instruction[] };
   return revisions;
 }
 
-/** Its summary, unless that is the text `above`, its steps and its criteria. */
+/** An instruction's summary (unless it is the text `above`), its steps and its criteria. */
 function instructionLines(
   { summary, steps = [], acceptance_criteria = [] }: Instruction,
   output: Output,
@@ -129,7 +129,7 @@ function argumentsLine(command: readonly string[]): string {
   return command.map(shellWord).join(" ");
 }
 
-/** A command as it is written, after `$`. Only lines that are too long are broken. */
+/** A command as written, after `$`. Only lines that are too long are broken. */
 function commandLines(command: string, output: Output, before = "     "): string[] {
   return safeText(command.trimEnd())
     .split("\n")

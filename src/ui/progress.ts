@@ -3,23 +3,23 @@ import { progressOf } from "../runtime/feed/standing.ts";
 import type { RecordLine } from "./record-lines.ts";
 import { quoted } from "./words.ts";
 
-/** How often progress is shown, in ms: an agent may report it a thousand times in a second. */
+/** How often progress is shown, in ms: an agent may report it a thousand times per second. */
 export const PROGRESS_MS = 10_000;
 
-/** So many turns are shown at once; the others follow the next time. */
+/** Maximum number of turns shown at once; the others follow the next time. */
 const MAX_SHOWN = 8;
 
-/** The line for progress that was reported so many `times` since the last. */
+/** The line for progress that was reported this many `times` since the last line. */
 export function progressLine({ source, record }: UnsealedRecord, words: string, times = 1): RecordLine {
   const latest = times === 1 ? "" : `, the latest of ${times}`;
   return { ticket: record.ticket_id, text: `progress of ${source} ${quoted(words)}${latest}`, style: "dim" };
 }
 
-/** Progress that was not shown yet: the latest of each open turn. */
+/** Progress that has not been shown yet: the latest of each open turn. */
 export class PendingProgress {
   readonly #pending = new Map<string, { readonly record: UnsealedRecord; readonly words: string }>();
 
-  /** To be called with every record. The end of a turn, and a move of its ticket, make its progress obsolete. */
+  /** Call with every record. The end of a turn, or a transition of its ticket, makes its progress obsolete. */
   note(record: UnsealedRecord): void {
     const { turn_id, effects = [] } = record.record;
     const words = progressOf(record);
@@ -31,7 +31,7 @@ export class PendingProgress {
     }
   }
 
-  /** Takes what to show now, with the time of each report; the longest pending first. */
+  /** Takes the progress to show now, with the time of each report; the longest pending first. */
   take(): { readonly at: Date; readonly line: RecordLine }[] {
     const now = [...this.#pending].slice(0, MAX_SHOWN);
     return now.map(([turn_id, { record, words }]) => {

@@ -14,26 +14,25 @@ export interface Place {
   readonly of: number;
 }
 
-/** A terminal is quiet when nothing was typed for so long, in ms. A terminal in line mode hands over one line at a time. */
+/** A terminal is quiet when nothing has been typed for this long, in ms. A terminal in line mode hands over one line at a time. */
 const QUIET_MS = 30;
 
 /** Makes the terminal mark pasted text, so that its line breaks can be told from Enter. */
 const MARK_PASTES = "\u001B[?2004h";
 const STOP_MARKING_PASTES = "\u001B[?2004l";
 
-/** A prompt leaves so many rows of the screen for what is typed. */
+/** Minimum number of screen rows that a prompt leaves for typing. */
 const MIN_TYPING_ROWS = 3;
 
 /**
- * Asks for one line, below everything that is written to the terminal meanwhile. What was typed before the prompt is there is
- * discarded: an idle Enter answers nothing, nor does the rest of a text that the terminal did not mark as pasted. Line breaks of a
- * marked paste belong to the answer. Ctrl-C reaches the process as SIGINT, which the terminal itself does not send while a line is
- * edited.
+ * Asks for one line, below everything that is written to the terminal meanwhile. Input typed before the prompt appears is discarded: an idle Enter
+ * answers nothing, nor does the rest of a text that the terminal did not mark as pasted. Line breaks of a marked paste belong to the answer. Ctrl-C
+ * reaches the process as SIGINT, which the terminal itself does not send while a line is edited.
  */
 export async function promptLine({ input, err, isDumb }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
   await discardTyped(input, signal);
   if (signal.aborted || input.readableEnded) return { kind: "left" };
-  // Without cursor movements only the terminal itself can edit a line.
+  // Without cursor movements, only the terminal itself can edit a line.
   const lines = createInterface({ input, output: err.stream, terminal: !isDumb, historySize: 0, signal });
   const pasted: string[] = [];
   let isPasting = false;
@@ -54,7 +53,7 @@ export async function promptLine({ input, err, isDumb }: Terminal, label: string
       isEnded = true;
       release();
     };
-    // The shell has set the terminal's modes and written below the prompt.
+    // The shell has changed the terminal's modes and written below the prompt.
     const continued = () => {
       if (!isDumb) enterTerminal(input, err);
       prompt.draw();
@@ -66,14 +65,14 @@ export async function promptLine({ input, err, isDumb }: Terminal, label: string
     lines.on("SIGTSTP", () => {
       process.off("SIGCONT", continued);
       leaveTerminal(input, err);
-      // The whole job, as the terminal itself does: a shell sees only its child stop, which may be npm. Returns once it continues, or at
-      // once where no shell could continue it.
+      // Stops the whole job, as the terminal itself does: a shell sees only its child stop, which may be npm. Returns once the job continues, or at
+      // once if no shell could continue it.
       process.kill(0, "SIGTSTP");
       process.on("SIGCONT", continued);
       continued();
     });
     process.on("SIGCONT", continued);
-    // A terminal that has gone has no modes. The end of its input closes the prompt.
+    // A terminal that is gone has no modes. The end of its input closes the prompt.
     lines.on("error", () => {});
     lines.on("line", (line) => {
       isEnded = !isPasting;
@@ -98,12 +97,12 @@ export async function promptLine({ input, err, isDumb }: Terminal, label: string
 
 /** Sets the terminal's modes for a prompt. */
 function enterTerminal(input: NodeJS.ReadStream, { stream }: Output): void {
-  // Node keeps the mode it set last, and does nothing where that stays the same.
+  // Node keeps the mode it set last, and does nothing if that stays the same.
   input.setRawMode(false).setRawMode(true);
   stream.write(MARK_PASTES);
 }
 
-/** Gives the terminal back as a shell expects it. */
+/** Restores the terminal to the state that a shell expects. */
 function leaveTerminal(input: NodeJS.ReadStream, { stream }: Output): void {
   stream.write(STOP_MARKING_PASTES);
   input.setRawMode(false);
@@ -119,7 +118,7 @@ async function discardTyped(input: NodeJS.ReadStream, signal: AbortSignal): Prom
   while (!isQuiet && !signal.aborted && !input.readableEnded) {
     isQuiet = true;
     await setTimeout(QUIET_MS);
-    // After a standstill of this process timers come before the input that has arrived meanwhile.
+    // After a stall of this process, timers come before the input that has arrived meanwhile.
     await setImmediate();
   }
   input.off("data", hear).pause();
@@ -133,14 +132,14 @@ function promptOf(lines: Interface, stream: NodeJS.WriteStream): OpenPrompt {
       clearScreenDown(stream);
     },
     draw() {
-      // Undocumented, and stale after a paste: how far above the cursor readline begins to draw.
+      // Undocumented, and stale after a paste: how many rows above the cursor readline starts to draw.
       Object.assign(lines, { prevRows: 0 });
       lines.prompt(true);
     },
   };
 }
 
-/** A label that leaves room to type on the screen: the lines of a taller one are written above, but for the last. */
+/** A label that leaves room to type on the screen: if it is too tall, all lines but the last are written above. */
 function shortened(label: string, output: Output): string {
   const lines = label.split("\n");
   if (lines.length + MIN_TYPING_ROWS <= (output.stream.rows || Number.POSITIVE_INFINITY)) return label;
@@ -149,8 +148,8 @@ function shortened(label: string, output: Output): string {
 }
 
 /**
- * Asks an agent's question and shows the answer. Enter takes the default, a number picks an option, anything else is the answer. Asks
- * again if there is no default, or no option of that number.
+ * Asks an agent's question and shows the answer. Enter takes the default, a number picks an option, anything else is the answer. Asks again if there
+ * is no default, or no option with that number.
  */
 export async function promptQuestion(
   terminal: Terminal,
@@ -182,7 +181,7 @@ export async function promptQuestion(
   }
 }
 
-/** Tells that an answer is taken though it is none of the options. */
+/** Shown for an answer that is accepted although it is none of the options. */
 export const BESIDES = "This is none of the options; it is taken as your own answer.";
 
 function questionLines(output: Output, question: OpenQuestion, place: Place): string[] {

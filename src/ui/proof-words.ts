@@ -1,6 +1,6 @@
 import type { Proof } from "../runtime/proof.ts";
 
-/** One thing that was looked at, and what was found. */
+/** One aspect of a proof, and its result. */
 export interface ProofLine {
   readonly found: "ok" | "unknown" | "failed";
   readonly name: string;
@@ -23,7 +23,7 @@ export function proofLines({ records, integrity, completeness, decisions }: Proo
   ];
 }
 
-/** Whether the log, or a file that it describes, is not as it was written. A session that goes on is not damaged. */
+/** Whether the log, or a file that it describes, has changed since it was written. An open session is not damaged. */
 export function isDamaged({ integrity, completeness, decisions, problems }: Proof): boolean {
   return integrity === "failed" || completeness === "truncated" || decisions === "failed" || problems.length > 0;
 }

@@ -7,10 +7,10 @@ import { safeLine } from "./display.ts";
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const WEEK_MS = 7 * 86_400_000;
 
-/** So many points of a window between its used and its elapsed part are no difference. */
+/** Maximum difference between the used and the elapsed part of a window that counts as on pace, in percentage points. */
 const POINTS = 10;
 
-/** A line for each window of the session's accounts that has not been reset since it was told. */
+/** A line for each rate-limit window of the session's accounts that has not been reset since it was reported. */
 export function quotaLines({ quotas, terms }: Pick<Ledger, "quotas" | "terms">, now: number): string[] {
   return [...quotas]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -32,7 +32,7 @@ function windowWords(account: string, window: QuotaWindow, reserve: number | und
   ].join(", ");
 }
 
-/** `09:00` today, `Thu 09:00` within a week, else `2026-12-24 09:00`; local time. */
+/** `09:00` today, `Thu 09:00` within a week, otherwise `2026-12-24 09:00`; local time. */
 export function resetMoment(at: number, now: number): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, "0");
@@ -42,7 +42,7 @@ export function resetMoment(at: number, now: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
 
-/** How much is used compared with the part of the window that has passed; undefined if its name is no length. */
+/** Compares the used part of a window with the elapsed part; undefined if the window's name is not a duration. */
 function paceOf({ name, used_percent, resets_at }: QuotaWindow, now: number): string | undefined {
   const [length = ""] = name.split(" ");
   const parsed = parseDuration(length === "week" ? "7d" : length);

@@ -10,7 +10,7 @@ import { type FormatOptions, type RecordLine, recordLines } from "./record-lines
 import { localMoment } from "./timeline.ts";
 import { counted, wordsOf } from "./words.ts";
 
-/** A formatter needs these records, and the opening, even if they are not shown: later lines depend on them. */
+/** A formatter needs these records, and the opening, even if they are not shown, because later lines depend on them. */
 export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
   "turn_request",
   "turn_failed",
@@ -18,10 +18,10 @@ export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
   "user_command",
 ]);
 
-/** The role is remembered for so many of the latest turns. */
+/** Maximum number of turns whose role is remembered. */
 const REMEMBERED = 10_000;
 
-/** Formats a session's records, to be called with them in their order. It remembers whose each turn is, and which roles are held. */
+/** Formats a session's records. Call with them in order. It remembers the role of each turn, and which roles are held. */
 export class RecordFormatter {
   /** The role of a turn, and when the turn was given, in ms since 1970. */
   readonly #turns = new Map<string, { readonly role_id: string; readonly since: number }>();
@@ -51,14 +51,14 @@ export class RecordFormatter {
   }
 }
 
-/** A shorter wait for a role's rate is not shown, in ms. */
+/** Minimum wait for a role's rate that is shown, in ms. */
 const NOTICEABLE_MS = 5_000;
 
-/** Shows when a role begins to be held and when it works again. Holds have no records of their own: they follow from others. */
+/** Shows when a role becomes held and when it works again. Holds have no records of their own: they follow from others. */
 class Holds {
   #accounts: ReadonlyMap<string, string> = new Map();
   #rates: NonNullable<LedgerTerms["rates"]> = [];
-  /** When each shown hold ends, in ms since 1970: by account, or by role where it has none. */
+  /** When each shown hold ends, in ms since 1970: by account, or by role if it has no account. */
   readonly #held = new Map<string, number>();
   /** When the latest turns were given, in ms since 1970, by the first role that shares a rate; undefined once its wait was shown. */
   readonly #given = new Map<string, number[] | undefined>();
@@ -110,7 +110,7 @@ class Holds {
     return [{ ticket: record.ticket_id, text: `NO LONGER HELD: ${this.#name(role_id)}` }];
   }
 
-  /** A rate holds a role again and again, so this is shown once. */
+  /** A rate holds a role again and again, so this is shown only once. */
   #paced({ record }: UnsealedRecord, role_id: string): RecordLine[] {
     const rate = this.#rates.find(([roles]) => roles.includes(role_id));
     if (rate === undefined) return [];

@@ -10,7 +10,7 @@ import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 export interface RecordLine {
   readonly ticket: string | undefined;
   readonly text: string;
-  /** A command to type, at the end of the line and never broken. */
+  /** A command to type, shown at the end of the line and never broken. */
   readonly command?: string | undefined;
   readonly style?: Style | undefined;
 }
@@ -21,7 +21,7 @@ type Told = Omit<RecordLine, "ticket">;
 export interface FormatOptions extends PrintedLimits {
   /** The role that took the record's turn, if it is known. */
   readonly role_id?: string | undefined;
-  /** How many tickets are done, for the line of one that is finished. */
+  /** How many tickets are done, for the line of a ticket that is finished. */
   readonly done?: string | undefined;
 }
 
@@ -35,8 +35,8 @@ export const WHOLE: FormatOptions = { width: Number.POSITIVE_INFINITY, last_line
 export const STATE_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
 
 /**
- * The lines of one record for a person who follows the session: each transition, other events, and the last output of what failed.
- * A ticket's requests, progress, and records that repeat a transition give none. The reporter shows questions.
+ * The lines of one record for a person who follows the session: each transition, other events, and the last output of what failed. A ticket's
+ * requests, progress, and records that repeat a transition have no lines. The reporter shows questions.
  */
 export function recordLines(record: UnsealedRecord, options: FormatOptions = BRIEF): RecordLine[] {
   const { disposition, ticket_id } = record.record;
@@ -51,7 +51,7 @@ export function recordLines(record: UnsealedRecord, options: FormatOptions = BRI
   ];
 }
 
-/** These say more than why a ticket moved, so they have a line beside the transitions. */
+/** These report more than why a ticket moved, so they have a line besides those of the transitions. */
 export const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "plan", "approval", "user_command"]);
 
 function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], options: FormatOptions): RecordLine[] {
@@ -66,7 +66,7 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
   });
 }
 
-/** The scheduler writes a refusal; the turn tells whose message it refused. */
+/** The scheduler writes a refusal; the turn shows whose message it refused. */
 function setAside({ source, payload_type, payload, record }: UnsealedRecord, { width, role_id }: FormatOptions): Told {
   const what = payload_type === "error" ? "message" : payload_type;
   const author = source === "scheduler" ? role_id : source;
@@ -130,7 +130,7 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
     case "clarification_response":
       return { text: `ANSWERED by ${authorOf(record)}${answersOf(payload)}` };
     case "turn_failed":
-      // A stop says itself how many turns it cuts off.
+      // A stop itself reports how many turns it cuts off.
       if (isJsonObject(payload.details) && payload.details.cut_off === true) return undefined;
       return {
         text: `FAILED ${role_id === undefined ? "" : `${role_id} `}${errorOf(payload, width)}`,
@@ -189,7 +189,7 @@ function checks(payload: JsonObject, width: number): Told {
   return { text: `checks: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "), width)}`, style: "yellow" };
 }
 
-/** What a revised plan did to the tickets, as far as it moved them. Changed tasks that are still pending are not known here. */
+/** How a revised plan moved the tickets. Changed tasks that are still pending are not known here. */
 function revision({ payload, record: { effects = [] } }: UnsealedRecord, width: number): string {
   const made = effects.filter(({ from }) => from === null);
   const groups = [

@@ -7,11 +7,11 @@ import type { SessionEvent } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
-/** Shows a session. It only looks: nothing it does or fails to do moves the session. */
+/** Shows a session. It only watches: nothing that it does, or fails to do, affects the session. */
 export interface Reporter {
-  /** A record that is not shown, but explains later ones. Comes before `begin`. */
+  /** Takes a record that is not shown, but explains later ones. Called before `begin`. */
   earlier?(record: UnsealedRecord): void;
-  /** It shows the state that all records led to, and is told of each earlier one. Otherwise only of those that later lines need. */
+  /** Set if it shows the state after all records, and so needs every earlier one. Others only get those that later lines depend on. */
   readonly needsAll?: boolean;
   begin(opening: Opening): void;
   event(event: SessionEvent): void;
@@ -19,9 +19,9 @@ export interface Reporter {
   asked(waiting: Waiting): void;
   /** A child session waits for a person, who answers the child itself. */
   childWaits(child: ChildWaiting): void;
-  /** No event comes after it. */
+  /** Called after the last event. */
   end(ending: Ending): void;
-  /** Stops what the reporter shows by itself. Called in any case, with or without `end`. */
+  /** Stops what the reporter shows by itself. Always called, with or without `end`. */
   close(): void;
 }
 
@@ -31,20 +31,20 @@ export interface Opening {
   readonly version: string;
   readonly requirement: string | undefined;
   readonly workspace: string;
-  /** The folder with the output of its agents. */
+  /** The folder with the output of the session's agents. */
   readonly output: string;
   /** Whether this command resumes the session. */
   readonly resumed: boolean;
-  /** The session was closed before and is only shown. */
+  /** Whether the session was closed before and is only shown. */
   readonly closed?: boolean;
-  /** Seconds the agents get to end when the session is stopped. */
+  /** Time that the agents get to end when the session is stopped, in seconds. */
   readonly kill_grace_s: number;
-  /** Bosun's own worker does all the work, though its crew was not named. */
+  /** Whether Bosun's own worker does all the work, although its crew was not named. */
   readonly bundled_worker?: boolean;
-  /** Set if another process runs the session: what Ctrl-C does here, and how many earlier records are not shown. */
+  /** Set if another process runs the session: what Ctrl-C does here, and the number of earlier records that are not shown. */
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
   readonly now: () => Standing;
-  /** How many tickets are in each state. */
+  /** Number of tickets in each state. */
   readonly counts: () => Readonly<Record<string, number>>;
 }
 
@@ -52,7 +52,7 @@ export interface Opening {
 export interface Ending {
   readonly session_id: string;
   readonly presentation: Presentation;
-  /** No role costs money as far as anyone can tell, so there is nothing to say about it. */
+  /** Whether no role costs money, as far as is known, so that no cost is shown. */
   readonly free: boolean;
   readonly exit_code: number;
   readonly state: string;
@@ -61,7 +61,7 @@ export interface Ending {
   readonly failure: Failure | undefined;
   readonly outcome: string | undefined;
   readonly tickets: readonly TicketLine[];
-  /** How many turns were cut off when its scheduler left. */
+  /** Number of turns that were cut off when the session's scheduler left. */
   readonly interrupted_turns: number;
   readonly usage: JsonObject;
   /** How long this command ran the session; undefined if it did not. */
@@ -69,13 +69,13 @@ export interface Ending {
   /** The result of a mode without tickets. */
   readonly result: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
-  /** Messages that the session closed before it took. */
+  /** Messages that the session did not take before it closed. */
   readonly unheard: readonly Unheard[];
   /** What its child sessions wait for. */
   readonly children: readonly ChildWaiting[];
   /** The file of the final report, if there is one. */
   readonly report: string | undefined;
-  /** The files that were kept of its work, in the plan's order; none while it is open. */
+  /** The files kept of its work, in the plan's order; none while the session is open. */
   readonly kept: readonly string[];
   /** The folder with the session's record. */
   readonly log: string;
@@ -83,24 +83,24 @@ export interface Ending {
   readonly next: readonly string[];
 }
 
-/** A ticket as the last table shows it. */
+/** A ticket as the final table shows it. */
 export interface TicketLine {
   readonly ticket_id: string;
   readonly status: string;
   readonly title: string;
   readonly attempt: number;
   readonly reason?: string | undefined;
-  /** The limit whose end gave it up. */
+  /** The exhausted limit for which it was given up. */
   readonly spent?: string | undefined;
-  /** Of a ticket in error: what its worker said was wrong. */
+  /** For a ticket in error: what its worker reported as wrong. */
   readonly said?: string | undefined;
   readonly blocked_by?: string | undefined;
   readonly owner?: string | undefined;
-  /** Its turn or its checks were cut off when the session's scheduler left. */
+  /** Whether its turn or its checks were cut off when the session's scheduler left. */
   readonly interrupted?: boolean | undefined;
   readonly outputs: readonly string[];
   /** The tickets that it waits for, or waited for. */
   readonly dependencies?: readonly string[];
-  /** What its turns have used; undefined before the first has ended. */
+  /** What its turns have used; undefined until the first has ended. */
   readonly usage?: Spent | undefined;
 }

@@ -4,7 +4,7 @@ import type { Terminal } from "./terminal.ts";
 import { commandFor, showWaiting, unheardLines } from "./waiting.ts";
 import { localize } from "./words.ts";
 
-/** Shows nothing of a session that ends well, except warnings; of any other, why it ended and what to do. */
+/** Shows only the warnings of a session that ends well; for any other, also why it ended and what to do. */
 export function silentReporter({ err }: Pick<Terminal, "err">): Reporter {
   return {
     begin() {},

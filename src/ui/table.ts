@@ -1,23 +1,23 @@
 import { widthOf } from "../lib/text-layout.ts";
 import { clipped, safeLine } from "./display.ts";
 
-/** A column: its heading, and its greatest width. */
+/** A column: its heading, and its maximum width. */
 export interface Column {
   readonly heading: string;
   readonly widest?: number;
 }
 
-/** The width of free text in a row, even without a terminal. It tells rows apart; `--json` has the whole. */
+/** Maximum width of free text in a row, even without a terminal. It is enough to tell rows apart; `--json` has the whole text. */
 export const PROSE_WIDTH = 120;
 
 const BETWEEN = "  ";
 
-/** The last column is at least so wide. */
+/** Minimum width of the last column. */
 const MIN_LAST = 10;
 
 /**
- * A table: a text for the headings and one for each row. Columns are as wide as their cells, and the last is cut to `width`. Columns
- * that do not fit beside each other continue on further lines, indented. With an infinite width nothing is cut. Cells are made safe.
+ * A table: one text for the headings and one for each row. Columns are as wide as their cells, and the last is cut to `width`. Columns that do not
+ * fit beside each other continue on further lines, indented. With an infinite width nothing is cut. Cells are made safe.
  */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
   const cells = [columns.map((column) => column.heading), ...rows.map((row) => row.map(safeLine))];
@@ -32,7 +32,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   const lines: number[][] = [[]];
   let used = 0;
   for (const [index, wide] of widths.entries()) {
-    // A column that would get less than half a line goes to the next line.
+    // A column that would get less than half a line moves to the next line.
     const least = Math.min(wide, index === last ? MIN_LAST : Math.floor(width / 2) - BETWEEN.length);
     if (index > 0 && used + BETWEEN.length + least > width) {
       lines.push([]);

@@ -1,54 +1,54 @@
 import { styleText } from "node:util";
 import { inert } from "../lib/workflow-commands.ts";
 
-/** Where a command's results go (`out`), its messages (`err`), and where a person types. */
+/** Where a command's results (`out`) and messages (`err`) go, and where a person types. */
 export interface Terminal {
   readonly out: Output;
   readonly err: Output;
   readonly input: NodeJS.ReadStream;
-  /** Whether a person can be asked: input and messages are a terminal, and this is no automatic build. */
+  /** Whether a person can be asked: input and messages are a terminal, and this is not an automatic build. */
   readonly hasPerson: boolean;
-  /** Whether it cannot move its cursor (`TERM=dumb`). */
+  /** Whether the terminal cannot move its cursor (`TERM=dumb`). */
   readonly isDumb: boolean;
-  /** Whether rows of the screen can be drawn again: results and messages go to a terminal that is not dumb, and this is no automatic build. */
+  /** Whether screen rows can be redrawn: results and messages go to a terminal that is not dumb, and this is not an automatic build. */
   readonly canRedraw: boolean;
 }
 
 /** The colours and weights the product uses. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** A stream of lines. Foreign text must be made safe first (`display.ts`). */
+/** A stream of lines. Untrusted text must be made safe first (`display.ts`). */
 export interface Output {
   readonly stream: NodeJS.WriteStream;
-  /** What a person types for this program; set once the command line is read. Commands are written by it (`localize`). */
+  /** What a person types to call this program; set once the command line is read. `localize` puts it into commands. */
   program: string;
-  /** The same for a command that names a session which is found from anywhere by its id; `program` if undefined. */
+  /** The same for a command with the id of a session, which is found from anywhere; `program` if undefined. */
   anywhere?: string;
   line(text?: string): void;
-  /** Writes a line that commands the program that reads this output. */
+  /** Writes a line that is a command to the program that reads this output. */
   command(text: string): void;
-  /** Why some lines were not written; undefined if all were, or if its reader has gone. */
+  /** Why some lines were not written; undefined if all were, or if the reader has gone. */
   readonly lost: string | undefined;
   /** Aborted once no more lines can be written, so a command that only shows something can stop. */
   readonly ended: AbortSignal;
-  /** Rings the bell of a terminal, and has it show a text on the desktop if it can (OSC 9). The text must be safe. */
+  /** Rings the terminal's bell, and shows the text as a desktop notification if the terminal can (OSC 9). The text must be safe. */
   alert(text: string): void;
   /**
-   * Keeps a prompt below all lines that are written to this terminal, until the returned function is called. What was kept there until now
-   * is erased, and drawn again then.
+   * Keeps a prompt below all lines that are written to this terminal, until the returned function is called. The previous prompt is erased, and
+   * redrawn then.
    */
   keepBelow(prompt: OpenPrompt): () => void;
-  /** Styles a text if the stream shows styles, with respect to NO_COLOR, FORCE_COLOR and pipes. */
+  /** Styles a text if the stream shows styles, respecting NO_COLOR, FORCE_COLOR and pipes. */
   style(style: Style, text: string): string;
-  /** The terminal's columns. Infinite if there is no terminal, or if it reports 0 as in containers and builds: nothing is cut. */
+  /** The terminal's columns. Infinite, so nothing is cut, without a terminal, or if it reports 0 as in containers and builds. */
   readonly width: number;
 }
 
 /** A prompt on the last rows of a terminal. */
 export interface OpenPrompt {
-  /** Removes it from the screen and leaves the cursor where its first row began. */
+  /** Removes the prompt from the screen and leaves the cursor where its first row began. */
   erase(): void;
-  /** Draws it again, from the row of the cursor on. */
+  /** Redraws the prompt, starting in the cursor's row. */
   draw(): void;
 }
 
@@ -64,7 +64,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
   const isDumb = environment.TERM === "dumb";
   const screen: Screen = { prompts: [], isDumb };
-  // The runner of a GitHub job reads both, so that no line of a file or an agent may look like a command.
+  // The runner of a GitHub job reads both streams, so no line of a file or an agent may look like a command.
   const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
   return {
     out: outputOn(stdout, screen, written),
@@ -76,18 +76,18 @@ export function processTerminal(environment: { readonly [name: string]: string |
   };
 }
 
-/** An output that keeps its lines, for a screen; else like the other. */
+/** An output that keeps its lines, for a screen, and is otherwise like `output`. */
 export function paperLike(output: Output): Output & { readonly lines: readonly string[] } {
   const lines: string[] = [];
   return { ...output, lines, line: (text = "") => void lines.push(...text.split("\n")) };
 }
 
-/** Errors of a reader that has gone (`| head`, a closed terminal). They end the output and nothing else. */
+/** Error codes of a reader that has gone (`| head`, a closed terminal). They end the output and nothing else. */
 const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 
 const asItIs = (text: string) => text;
 
-/** Lines on a stream, as `written` makes them. Where that is a terminal, they go above the prompt that is open on its `screen`. */
+/** An output on a stream, whose lines `written` transforms. On a terminal, they go above the prompt that is open on its `screen`. */
 export function outputOn(stream: NodeJS.WriteStream, screen: Screen = { prompts: [] }, written = asItIs): Output {
   const ended = new AbortController();
   let lost: string | undefined;
@@ -115,7 +115,7 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = { prompts:
     command: write,
     alert(text) {
       if (!stream.isTTY) return;
-      // A terminal that cannot show it ignores the sequence, but for one that knows none.
+      // A terminal that cannot show it ignores the sequence, except for one that knows no sequences.
       stream.write(screen.isDumb === true ? "\u0007" : `\u0007\u001B]9;${text}\u0007`);
     },
     keepBelow(prompt) {

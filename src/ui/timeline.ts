@@ -4,13 +4,13 @@ import type { RecordLine } from "./record-lines.ts";
 import type { Output } from "./terminal.ts";
 import { localize } from "./words.ts";
 
-/** The width of the column of ticket ids. */
+/** Width of the column of ticket ids. */
 export const TICKET_WIDTH = 16;
 
-/** The columns before the text may take this part of a line. On a narrower terminal there are none. */
+/** Maximum share of a line for the columns before the text. A narrower terminal has no columns. */
 const COLUMNS_SHARE = 0.4;
 
-/** An event as a line: time, session if one is given, ticket, text. On a terminal it takes more lines, broken between words. */
+/** Formats an event: time, session if one is given, ticket, text. On a terminal the text is wrapped between words. */
 export function timelineLines(
   out: Output,
   at: Date,
@@ -29,13 +29,13 @@ export function timelineLines(
   return [columns + styled(first), ...more.map(styled)];
 }
 
-/** The local time of day: `20:31:02.118`. Records have the instant in UTC. */
+/** The local time of day: `20:31:02.118`. Records have times in UTC. */
 export function localTime(at: Date): string {
   const milliseconds = String(at.getMilliseconds()).padStart(3, "0");
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${milliseconds}`;
 }
 
-/** A moment in local time: `20:31:02`, or `2026-01-31 20:31` if its day is not that of `now`. */
+/** A time in local form: `20:31:02`, or `2026-01-31 20:31` if it is not on the day of `now`. */
 export function localMoment(at: Date, now: Date): string {
   const time = localTime(at);
   if (at.toDateString() === now.toDateString()) return time.slice(0, 8);

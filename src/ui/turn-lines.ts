@@ -3,53 +3,53 @@ import { formatDuration } from "../lib/durations.ts";
 import { clipped } from "./display.ts";
 import type { RecordLine } from "./record-lines.ts";
 
-/** A turn shows so many console lines at once, and then one a second, so that a chatty agent does not flood the screen. */
+/** Maximum number of console lines of a turn at once; then one per second, so that a chatty agent does not flood the screen. */
 const BURST = 3;
 const REFILL_MS = 1_000;
 
-/** The end of a shorter turn is not told: the record of its answer says enough. */
+/** The end of a shorter turn is not shown, in ms: the record of its answer is enough. */
 const LONG_MS = 1_000;
 
-/** A console line gets this share of the terminal's width, so that it takes one row, and at most so many columns. */
+/** Maximum width of a console line: this share of the terminal, so that it takes one row, and at most this many columns. */
 const WIDTH_SHARE = 0.6;
 const WIDEST = 200;
 
 interface ShownTurn {
   /** When it was given, in milliseconds since 1970. */
   readonly since: number;
-  /** How many lines it may show, and when that was last refilled. */
+  /** Number of lines it may show, and when that was last refilled. */
   allowed: number;
   refilled: number;
   skipped: number;
 }
 
-/** What is known where a turn's event is told; times in milliseconds since 1970. */
+/** The context of a turn's event; times in ms since 1970. */
 interface TurnContext {
   readonly session_id: string;
   readonly now: number;
-  /** When the turn was given, if that is known. */
+  /** When the turn was given, if known. */
   readonly since: number | undefined;
   /** The terminal's columns. */
   readonly width: number;
 }
 
-/** Tells when turns begin and end, and what their agents print. */
+/** Shows when turns start and end, and what their agents print. */
 export class TurnLines {
   readonly #turns = new Map<string, ShownTurn>();
 
   tell(event: Extract<SessionEvent, TurnAbout>, { session_id, now, since, width }: TurnContext): RecordLine[] {
     const { role_id, subject, turn_id } = event;
     const line = (text: string, command?: string): RecordLine[] => [{ ticket: subject, text, command, style: "dim" }];
-    // A viewer that came later was not told of the begin.
+    // A viewer that joined later has not seen the start.
     const turn = this.#turns.get(turn_id) ?? { since: since ?? now, allowed: BURST, refilled: now, skipped: 0 };
     this.#turns.set(turn_id, turn);
     switch (event.kind) {
       case "turn_started":
-        // The request of a turn about no subject has a line of its own.
+        // The request of a turn without a subject has a line of its own.
         return subject === undefined ? [] : line(`${role_id} started`);
       case "console": {
         const room = Math.min(WIDEST, Math.floor(width * WIDTH_SHARE)) - role_id.length - 3;
-        // The embedded worker marks what its commands print in the same way.
+        // The embedded worker marks the output of its commands in the same way.
         const text = clipped(event.text.replace(/^\| /, ""), room);
         return text === "" || !isAllowed(turn, now) ? [] : line(`${role_id} | ${text}`);
       }
@@ -66,7 +66,7 @@ export class TurnLines {
   }
 }
 
-/** Whether the turn may show one more line; counts it if not. */
+/** Whether the turn may show one more line. If not, the line is counted as skipped. */
 function isAllowed(turn: ShownTurn, now: number): boolean {
   const refills = Math.floor((now - turn.refilled) / REFILL_MS);
   turn.allowed = Math.min(BURST, turn.allowed + refills);

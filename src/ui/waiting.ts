@@ -7,20 +7,20 @@ import { type OpenPermission, permissionDetails, permissionSentence, wholeLines 
 import type { Output } from "./terminal.ts";
 import { localize, quoted } from "./words.ts";
 
-/** The width of each report and failure in a request for a review, in columns. */
+/** Maximum width of each report and failure in a review request, in columns. */
 const REPORT_WIDTH = 400;
 
-/** A question that waits for its answer. */
+/** An unanswered question. */
 export interface OpenQuestion {
   readonly kind: "question";
   readonly ask_id: string;
-  /** Scoped, as it is to be answered: `c2.q1`. */
+  /** Scoped, as used for the answer: `c2.q1`. */
   readonly question_id: string;
   readonly text: string;
   readonly why?: string | undefined;
   readonly options: readonly string[];
   readonly default?: string | undefined;
-  /** False: the answer is one of the options. */
+  /** False if the answer must be one of the options. */
   readonly free_text?: boolean | undefined;
   readonly ticket_id?: string | undefined;
 }
@@ -37,19 +37,19 @@ export type Waiting =
       readonly summary: string;
       readonly outputs: readonly string[];
       readonly issues: readonly string[];
-      /** The checks that the work failed: it can only be sent back. */
+      /** The checks that failed. If there are any, the work can only be sent back. */
       readonly failed_checks?: readonly string[];
     }
   | OpenPermission;
 
-/** What a child session needs from a person: decisions, and roles that only a person releases. */
+/** What a child session needs from a person: decisions, and roles that only a person can release. */
 export interface ChildWaiting {
   readonly session_id: string;
   readonly waiting: readonly Waiting[];
   readonly holds: readonly LedgerHold[];
 }
 
-/** A message that a session closed before taking, and the command that does the same now, if there is one. */
+/** A message that a session did not take before it closed, and the command that does the same now, if there is one. */
 export interface Unheard {
   readonly said: string;
   readonly again?: string;
@@ -69,14 +69,14 @@ export function commandFor(session_id: string, waiting: Waiting): string {
   }
 }
 
-/** The command that gives a question this answer. An answer that the screen would not show exactly is left out. */
+/** The command that answers a question. An answer that the screen would not show exactly is left out. */
 function answerCommand(session_id: string, { question_id }: { readonly question_id: string }, answer: string): string {
   const isExact = answer !== "" && answer.length <= LONGEST_ANSWER && safeLine(answer) === answer;
   const word = isExact ? `${answer.startsWith("-") ? "-- " : ""}${shellWord(answer)}` : '"…"';
   return `bosun answer ${session_id} ${shellWord(safeLine(question_id))} ${word}`;
 }
 
-/** The longest answer that is spelled out, in characters. */
+/** Maximum length of an answer that is spelled out, in characters. */
 const LONGEST_ANSWER = 60;
 
 /** What is needed, as a sentence. */
@@ -96,17 +96,17 @@ export function sentenceFor(waiting: Waiting): string {
 /** Desktops show about two lines of a notification. */
 const ALERT_WIDTH = 120;
 
-/** What a person who looks elsewhere is told. */
+/** The notification for a person who is looking elsewhere. */
 export function alertWords(session_id: string, [first]: readonly Waiting[]): string {
   return clipped(`Bosun: ${session_id} needs you. ${first ? sentenceFor(first) : ""}`, ALERT_WIDTH);
 }
 
-/** The sentence, with the lines of a permission that it does not show whole. */
+/** The sentence, with the lines of a permission that the sentence does not show whole. */
 export function linesFor(waiting: Waiting, output: Pick<Output, "program" | "anywhere">): [string, ...string[]] {
   return [sentenceFor(waiting), ...(waiting.kind === "permission" ? wholeLines(waiting, output) : [])];
 }
 
-/** Why a question is withdrawn: it was answered elsewhere, with this answer, or is not open any more. */
+/** Why a question is withdrawn: it was answered elsewhere, with this answer, or is no longer open. */
 export function settledSentence(waiting: Waiting, taken: string | undefined): string {
   const [what, how] = settledWords(waiting);
   return taken === undefined ? `${what} is no longer open.` : `${what} was ${how} elsewhere: ${quoted(taken)}`;
@@ -125,7 +125,7 @@ function settledWords(waiting: Waiting): [what: string, how: string] {
   }
 }
 
-/** The outputs of work that is reviewed, and the issues that its worker reported. */
+/** The outputs of the work under review, and the issues that its worker reported. */
 export function workLines({ outputs, issues }: Extract<Waiting, { kind: "review" }>): string[] {
   return [
     ...(outputs.length > 0 ? [`outputs: ${clipped(outputs.join(", "), REPORT_WIDTH)}`] : []),
@@ -147,7 +147,7 @@ export function holdSentence(hold: LedgerHold): string {
     : `${heldRole(hold)} is held until ${until} (${reason}).`;
 }
 
-/** One hold for each account, whose roles are held and released together. */
+/** One hold per account, because the roles of an account are held and released together. */
 export function oneOfEachAccount(holds: readonly LedgerHold[]): LedgerHold[] {
   const accounts = new Set<string>();
   return holds.filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)));
@@ -158,19 +158,19 @@ export function releasesOf(session_id: string, holds: readonly LedgerHold[]): st
   return oneOfEachAccount(holds).map(({ role_id }) => `bosun resume ${session_id} --release ${role_id}`);
 }
 
-/** Shows roles that only a person releases, and the commands for it. */
+/** Shows roles that only a person can release, and the commands for it. */
 export function showHolds(output: Output, session_id: string, holds: readonly LedgerHold[]): void {
   for (const hold of holds) writeNeed(output, holdSentence(hold));
   for (const release of releasesOf(session_id, holds)) output.line(`      ${localize(output, safeLine(release))}`);
 }
 
-/** Shows messages that the session takes when it is resumed. */
+/** Shows messages that the session will take when it is resumed. */
 export function showKept(output: Output, session_id: string, words: readonly Unheard[]): void {
   const command = localize(output, `bosun resume ${session_id}`);
   for (const { said } of words) write(output, "  ", `${said}; to deliver it:`, command);
 }
 
-/** Messages that the session closed before taking, and the commands that do the same now. */
+/** Messages that the session did not take before it closed, and the commands that do the same now. */
 export function unheardLines(output: Output, words: readonly Unheard[]): string[] {
   return words.flatMap(({ said, again }) => [
     ...hanging(`Not taken, because the session closed first: ${said}`, output.width, 2),
@@ -178,7 +178,7 @@ export function unheardLines(output: Output, words: readonly Unheard[]): string[
   ]);
 }
 
-/** Shows what is needed and how to give it; or the answer that is `kept` until the session is resumed. */
+/** Shows what is needed and how to give it, or the answer that is `kept` until the session is resumed. */
 export function showWaiting(output: Output, session_id: string, waiting: Waiting, kept?: string): void {
   const about = waiting.kind === "question" && waiting.ticket_id !== undefined ? ` (about ${waiting.ticket_id})` : "";
   writeNeed(output, `${sentenceFor(waiting)}${about}`);

@@ -4,10 +4,10 @@ import type { RunningTurn } from "../runtime/feed/standing.ts";
 import { clipped } from "./display.ts";
 import type { Output } from "./terminal.ts";
 
-/** The width of a quotation in passing, in columns. */
+/** Maximum width of a quotation, in columns. */
 const QUOTE_WIDTH = 100;
 
-/** The text of a value on the wire: a string, or an object with a text, label or address. Empty for anything else. */
+/** The text of a value on the wire: a string, or an object with a text, label or URI. Empty for anything else. */
 export function wordsOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
   if (!isJsonObject(value)) return "";
@@ -30,24 +30,24 @@ export function counted(count: number, noun: string): string {
 const COMMAND = /(?<![\w./-])bosun (?=[a-z]+(?<named> [a-z]-[a-z0-9]{6}\b)?)/g;
 const COMMAND_ALONE = new RegExp(`^${COMMAND.source}`);
 
-/** Everywhere a command is written as `bosun …`. Here it, or a sentence with commands in it, becomes what is typed at this output. */
+/** Replaces `bosun …`, as commands are written everywhere, with what is typed at this output, in a command or in a sentence. */
 export function localize({ program, anywhere = program }: Pick<Output, "program" | "anywhere">, text: string): string {
   const typed = (_: string, named: string | undefined) => `${named === undefined ? program : anywhere} `;
   // The arguments of a command are not Bosun's words.
   return text.startsWith("bosun ") ? text.replace(COMMAND_ALONE, typed) : text.replace(COMMAND, typed);
 }
 
-/** The commands to type next, a line for each. */
+/** The commands to type next, one per line. */
 export function nextLines(output: Pick<Output, "program" | "anywhere">, commands: readonly string[]): string[] {
   return commands.map((command, index) => `${index === 0 ? "next" : "    "}    ${localize(output, command)}`);
 }
 
-/** Writes them. */
+/** Writes the commands to type next. */
 export function tellNext(output: Output, ...commands: readonly string[]): void {
   for (const line of nextLines(output, commands)) output.line(line);
 }
 
-/** Of the running turns so many are named, the others counted. */
+/** Maximum number of running turns that are named; the others are counted. */
 export const MAX_NAMED = 8;
 
 /** The running turns with their durations: `build (hand, 4m), docs (hand, 12s)`. Empty if there are none. */
@@ -62,12 +62,12 @@ export function runningWords(running: readonly RunningTurn[], now: number): stri
   return [...names, ...(others > 0 ? [`${others} more`] : [])].join(", ");
 }
 
-/** Foreign text on one line, in quotation marks, cut to `width` columns. */
+/** Untrusted text on one line, in quotation marks, cut to `width` columns. */
 export function quoted(text: string, width: number = QUOTE_WIDTH): string {
   return `"${clipped(text, width)}"`;
 }
 
-/** A text on the wire, quoted, after a blank. Empty if there is none. */
+/** A quoted text on the wire, after a space. Empty if there is none. */
 export function said(value: Json | undefined, width?: number): string {
   const words = wordsOf(value);
   return words === "" ? "" : ` ${quoted(words, width)}`;

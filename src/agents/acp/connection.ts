@@ -6,20 +6,20 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 
-/** What the agent sends without being asked. */
+/** What the agent sends unasked. */
 export interface Heard {
   readonly update: (update: JsonObject) => void;
   readonly permission: (request: RequestPermissionRequest) => Promise<RequestPermissionResponse>;
 }
 
 /**
- * A connection of the ACP library to an agent whose lines come one by one. The library gets well-formed requests, and responses to what it
- * asked; it would print others on the terminal. Updates pass it by, so that those before a response are taken before it.
+ * Connects the ACP library to an agent whose lines arrive one by one. The library only gets well-formed requests, and responses to its own requests;
+ * it would print others on the terminal. Updates bypass it, so that those before a response are handled before it.
  */
 export class Connection {
   readonly #heard: Heard;
   readonly #say: (line: string) => void;
-  /** The ids of the requests that have no response yet. */
+  /** The ids of requests without a response so far. */
   readonly #open = new Set<Json>();
   readonly #readable: ReadableStream<AnyMessage>;
   #incoming: ReadableStreamDefaultController<AnyMessage> | undefined;
@@ -30,9 +30,9 @@ export class Connection {
     this.#readable = new ReadableStream({ start: (controller) => void (this.#incoming = controller) });
   }
 
-  /** Carries out `conversation` with the agent. Rejects with what it throws, and when the connection is closed before. */
+  /** Runs `conversation` with the agent. Rejects with what it throws, or if the connection closes first. */
   async with<T>(conversation: (agent: ClientContext) => Promise<T>): Promise<T> {
-    // Loaded when an agent is first spoken to: it takes a tenth of a second.
+    // Loaded on first use, because loading takes a tenth of a second.
     const { client } = await import("@agentclientprotocol/sdk");
     const writable = new WritableStream<AnyMessage>({ write: (message) => this.#send(message) });
     const connected = client({ name: "bosun" })
@@ -43,7 +43,7 @@ export class Connection {
     });
   }
 
-  /** Takes a parsed line. False if it is no message. */
+  /** Takes a parsed line. Returns false if it is not a message. */
   take(message: unknown): boolean {
     if (!isJsonObject(message) || message.jsonrpc !== "2.0") return false;
     const { id, method } = message;
@@ -56,7 +56,7 @@ export class Connection {
     return true;
   }
 
-  /** The agent says no more. */
+  /** Call when the agent's output has ended. */
   close(): void {
     this.#incoming?.close();
     this.#incoming = undefined;

@@ -5,19 +5,19 @@ import { WIRE_VERSION } from "../../protocol/record.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
 import { answerSchema } from "../prompts/answers.ts";
 
-/** The modes in which an agent asks before it does what the role may not, the best first. Agents name them differently. */
+/** Modes in which an agent asks before it exceeds the role's permissions, the best first. Agents name them differently. */
 const ASKING_MODES = { workspace: ["acceptEdits", "default"], none: ["default"] } as const;
 
 const PROTOCOL_VERSION = 1;
 
-/** An open session of an agent. */
+/** An open session with an agent. */
 export interface AgentSession {
   readonly id: string;
-  /** What it offers: its modes and options. */
+  /** The modes and options that the agent offers. */
   readonly offer: JsonObject;
-  /** Whether it goes on with the conversation that the turn names. */
+  /** Whether it continues the turn's conversation. */
   readonly goesOn: boolean;
-  /** Whether it was told the schema of the answer. */
+  /** Whether the agent was given the schema of the answer. */
   readonly knowsSchema: boolean;
 }
 
@@ -29,7 +29,7 @@ export function introduce(agent: ClientContext): Promise<InitializeResponse> {
   });
 }
 
-/** Goes on with the turn's conversation in the way that the agent can, or begins a new one. */
+/** Continues the turn's conversation in the way that the agent supports, or starts a new one. */
 export async function openSession(
   agent: ClientContext,
   { agentCapabilities, agentInfo }: InitializeResponse,
@@ -45,11 +45,11 @@ export async function openSession(
   }
   const params = { sessionId: conversation.id, ...place, ...meta };
   const offer = objectOf((await agent.request<Json>(method, params)) ?? undefined);
-  // Only a fork has an id of its own.
+  // Only a fork returns an id of its own.
   return { id: idOf(offer) ?? conversation.id, offer, goesOn: true, knowsSchema };
 }
 
-/** Chooses the mode in which the agent asks, whatever it starts in: claude-agent-acp starts in one that does not. */
+/** Chooses a mode in which the agent asks, whatever its default: claude-agent-acp starts in one that does not. */
 export async function chooseMode(
   agent: ClientContext,
   session: AgentSession,
@@ -59,12 +59,12 @@ export async function chooseMode(
   const offered = new Set(listOf(availableModes).map((mode) => objectOf(mode).id));
   const wanted = ASKING_MODES[permissionsOf(role).write].find((mode) => offered.has(mode));
   if (wanted === undefined) return;
-  // Gemini tells a loaded conversation after its response, but before the next one: without this, its past would stand in the answer.
+  // Gemini replays a loaded conversation after its response, but before the next one: without this request, the answer would include its history.
   if (wanted === currentModeId && !session.goesOn) return;
   await agent.request("session/set_mode", { sessionId: session.id, modeId: wanted });
 }
 
-/** Chooses the role's model. False if the agent offers no choice. */
+/** Chooses the role's model. Returns false if the agent offers no choice. */
 export async function chooseModel(agent: ClientContext, session: AgentSession, model: string): Promise<boolean> {
   const options = listOf(session.offer.configOptions).map(objectOf);
   const configId = options.find(({ category, type }) => category === "model" && type === "select")?.id;
@@ -87,7 +87,7 @@ function idOf({ sessionId }: JsonObject): string | undefined {
   return typeof sessionId === "string" ? sessionId : undefined;
 }
 
-/** claude-agent-acp passes these on to its program, which then answers with a tool whose input fits the schema. */
+/** Options that claude-agent-acp passes on to its program, which then answers with a tool whose input fits the schema. */
 function claudeOptions(expects: readonly string[]): Record<string, unknown> {
   return { claudeCode: { options: { outputFormat: { type: "json_schema", schema: answerSchema(expects) } } } };
 }

@@ -6,21 +6,21 @@ import { cut } from "../../protocol/refusal.ts";
 const AUTH_REQUIRED = -32_000;
 const MESSAGE_CHARACTERS = 500;
 
-/** An error that an agent gives as its response to a request. */
+/** An agent's error response to a request. */
 export interface AgentError {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
 }
 
-/** What is known when an agent gives an error: what it was asked, and when a limit is tried again that does not say when it ends. */
+/** The context of an agent's error: its role, the request, and when to retry after a limit that does not report its end. */
 interface Circumstances {
   readonly role_id: string;
   readonly method: string;
   readonly retry_at: Instant;
 }
 
-/** What an agent's error means. */
+/** Maps an agent's error to a failure. */
 export function failureOf({ code, message, data }: AgentError, { role_id, method, retry_at }: Circumstances): Failure {
   const { errorKind, details } = objectOf(data as Json);
   const said = cut(typeof details === "string" ? details : messageIn(message), MESSAGE_CHARACTERS);
@@ -41,7 +41,7 @@ export function failureOf({ code, message, data }: AgentError, { role_id, method
   }
 }
 
-/** claude-agent-acp names a kind; gemini gives the HTTP status of its API as the code. */
+/** claude-agent-acp reports a kind; gemini uses the HTTP status of its API as the code. */
 function codeOf(code: number, kind: Json | undefined): FailureCode {
   if (code === AUTH_REQUIRED || code === 401 || code === 403 || kind === "authentication_failed")
     return "authentication";
@@ -49,7 +49,7 @@ function codeOf(code: number, kind: Json | undefined): FailureCode {
   return "agent_failed";
 }
 
-/** Gemini passes on the response of its API as text. */
+/** Gemini passes on its API's response as text. */
 function messageIn(text: string): string {
   try {
     const { error } = objectOf(JSON.parse(text) as Json);
@@ -60,7 +60,7 @@ function messageIn(text: string): string {
   }
 }
 
-/** Why a prompt that ended so has no answer; undefined if its text is to be read. */
+/** Why a prompt with this stop reason has no answer; undefined if its text is the answer. */
 export function stopFailure(role_id: string, reason: Json | undefined): Failure | undefined {
   switch (reason) {
     case "refusal":

@@ -14,14 +14,14 @@ interface AskedCall {
 }
 
 const READS: ReadonlySet<string> = new Set(["read", "search", "think"]);
-/** Reads that without a location are of the workspace, or of nothing. */
+/** Without a location, these read the workspace, or nothing. */
 const READS_HERE: ReadonlySet<string> = new Set(["search", "think"]);
 const WRITES: ReadonlySet<string> = new Set(["edit", "delete", "move"]);
 
-/** Members of a tool's input that name places. The pattern of a search can be a path, too. */
+/** Fields of a tool's input that name paths. The pattern of a search can be a path, too. */
 const PLACE = /(?:path|file|dir|directory|folder|root|cwd|uri|glob|pattern)s?$/i;
 
-/** Whether the role may do this anyway, may not, or a person is asked. `told` is the call as it came with the request. */
+/** Whether the role may do this anyway, may not, or a person has to be asked. `told` is the call as it came with the request. */
 export function decide(
   { role, payload }: TurnRequest,
   call: AskedCall,
@@ -44,7 +44,7 @@ export function decide(
   return requestOf(call, command, locations, listOf(told.content));
 }
 
-/** The places that a tool call names beside its input. */
+/** The paths that a tool call names outside of its input. */
 function locationsOf(call: JsonObject): string[] {
   const diffs = listOf(call.content)
     .map(objectOf)
@@ -53,14 +53,14 @@ function locationsOf(call: JsonObject): string[] {
   return named.filter((path) => typeof path === "string");
 }
 
-/** The places that the input of a tool names: not every agent tells them as locations. */
+/** The paths in a tool's input: not every agent reports them as locations. */
 function placesIn(value: Json | undefined, name = ""): string[] {
   if (typeof value === "string") return PLACE.test(name) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((one: Json) => placesIn(one, name));
   return Object.entries(objectOf(value)).flatMap(([key, inner]) => placesIn(inner, key));
 }
 
-/** The option to answer with. Permission is given once each time, so that the role's permissions stay what they are. */
+/** The option to answer with. Permission is granted only once each time, so that the role's permissions do not change. */
 export function optionFor(
   granted: boolean,
   options: readonly { optionId: string; kind: string }[],
@@ -78,7 +78,7 @@ function requestOf(
   const { description } = call.input;
   const what = WRITES.has(call.kind) && locations.length > 0 ? `write: ${locations.join(", ")}` : `use: ${call.title}`;
   const hasInput = Object.keys(call.input).length > 0;
-  // Some agents tell the input only as content to show, such as a patch.
+  // Some agents report the input only as content to show, such as a patch.
   const told = hasInput ? [call.input] : content;
   return permissionRequest(
     command === undefined ? what : `run: ${command}`,
@@ -88,7 +88,7 @@ function requestOf(
 }
 
 function isWithin(folder: string, workspace: string, path: string): boolean {
-  // A home directory or an address, which agents resolve.
+  // A path in a home directory or a URL, which agents resolve themselves.
   if (/^(?:~|\w+:\/)/.test(path)) return false;
   const inner = relative(folder, resolve(workspace, path));
   return inner !== ".." && !inner.startsWith("../") && !isAbsolute(inner);

@@ -2,7 +2,7 @@ import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts"
 
 const SHOWN_CHARACTERS = 200;
 
-/** What a tool call says about itself, as far as it is known. */
+/** What is known about a tool call so far. */
 interface ToolCall {
   readonly title: string;
   readonly kind: string;
@@ -13,22 +13,22 @@ interface ToolCall {
 const NEW_CALL: ToolCall = { title: "", kind: "other", input: {}, shown: false };
 
 /**
- * What an agent tells while it works (`session/update`). Agents differ in what they send and newer ones send more, so each field is read
- * by itself and what is unknown is passed over.
+ * Reads an agent's updates while it works (`session/update`). Agents send different fields and newer ones send more, so each field is read separately
+ * and unknown ones are ignored.
  */
 export class Updates {
-  /** What the agent said after its last tool call: its answer, in the end. */
+  /** The agent's text since its last tool call: its answer, in the end. */
   #text = "";
   readonly #calls = new Map<string, ToolCall>();
   readonly #show: (line: string) => void;
-  /** The input of the tool by which claude-agent-acp gives an answer that fits a schema. */
+  /** The input of the tool with which claude-agent-acp gives an answer that fits a schema. */
   structured: JsonObject | undefined;
-  /** The tokens that the conversation holds. */
+  /** Number of tokens in the conversation. */
   tokens: number | undefined;
-  /** What the conversation cost so far, in US dollars. */
+  /** Cost of the conversation so far, in US dollars. */
   cost: number | undefined;
 
-  /** Whether a prompt was put: before, only the past is told. */
+  /** Whether a prompt was sent. Updates before it only replay the past. */
   #isBegun = false;
 
   constructor(show: (line: string) => void) {
@@ -41,7 +41,7 @@ export class Updates {
     return this.#text;
   }
 
-  /** Forgets what was said before: a prompt is put. */
+  /** Call before sending a prompt: forgets earlier text. */
   begin(): void {
     this.#isBegun = true;
     this.#text = "";
@@ -53,7 +53,7 @@ export class Updates {
       case "agent_message_chunk":
         if (!isNotice(update)) this.#text += textOf(update.content);
         return;
-      // A loaded conversation is told from its beginning.
+      // A loaded conversation is replayed from its beginning.
       case "user_message_chunk":
         this.#text = "";
         return;
@@ -68,7 +68,7 @@ export class Updates {
     }
   }
 
-  /** Takes what is told of a tool call, by an update or with a request for permission; returns all that is known of it. */
+  /** Takes a report of a tool call, from an update or a permission request. Returns all that is known about the call. */
   call(told: JsonObject): Pick<ToolCall, "title" | "kind" | "input"> {
     const id = typeof told.toolCallId === "string" ? told.toolCallId : "";
     const known = this.#calls.get(id);
@@ -90,7 +90,7 @@ export class Updates {
     return call;
   }
 
-  /** What was said before a tool call is shown; what is said after the last one is the answer. */
+  /** Text before a tool call is shown; text after the last one is the answer. */
   #endOfText(): void {
     if (this.#text.trim() !== "") this.#show(this.#text.trim());
     this.#text = "";
@@ -103,7 +103,7 @@ export class Updates {
   }
 }
 
-/** The command of a call that runs one. Some agents tell it only as the title. */
+/** The command of a call that runs one. Some agents report it only as the title. */
 export function commandOf({ kind, input, title }: Pick<ToolCall, "title" | "kind" | "input">): string | undefined {
   if (kind !== "execute") return undefined;
   return typeof input.command === "string" ? input.command : title;
@@ -119,7 +119,7 @@ function oneLine(text: string): string {
   return line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS - 1)}…`;
 }
 
-/** claude-agent-acp sends its own notices among the model's words. */
+/** claude-agent-acp sends its own notices among the model's text. */
 function isNotice({ _meta }: JsonObject): boolean {
   return objectOf(objectOf(_meta).claudeCode).kind === "informational";
 }

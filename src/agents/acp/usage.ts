@@ -4,8 +4,8 @@ import type { Usage } from "../../protocol/payload.ts";
 type Counts = Omit<Usage, "cost_usd">;
 
 /**
- * What one prompt used, from its response. `inputTokens` of some agents leaves out what went through the cache; then their total is the sum
- * of all. Gemini tells its counts only in `_meta.quota`, and no cached ones.
+ * The usage of one prompt, from its response. Some agents leave cached tokens out of `inputTokens`; their total is then the sum of all counts. Gemini
+ * reports its counts only in `_meta.quota`, without cached tokens.
  */
 export function countsOf({ usage, _meta }: JsonObject): Counts | undefined {
   const { totalTokens, inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens } = objectOf(usage);
@@ -19,7 +19,7 @@ export function countsOf({ usage, _meta }: JsonObject): Counts | undefined {
   };
 }
 
-/** The sum of two prompts. What one of them did not tell is unknown. */
+/** Adds the counts of two prompts. Cached tokens that one of them did not report are unknown. */
 export function addedCounts(one: Counts, other: Counts): Counts {
   const cached_tokens =
     one.cached_tokens === undefined || other.cached_tokens === undefined

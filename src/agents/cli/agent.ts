@@ -14,29 +14,28 @@ import { cancelledTurn, turnResult, withUsageOf } from "./outcome.ts";
 import { type RunLimits, SupervisedRun } from "./process.ts";
 import { TurnOutput } from "./turn-output.ts";
 
-/** Settings of every command-line agent, whatever its role. */
+/** Settings of all command-line agents, whatever their role. */
 export interface CliSettings {
   readonly kill_grace_ms: number;
   readonly answer_grace_ms: number;
-  /** The longest message. Console lines are cut at 1 MiB. */
+  /** Maximum size of a message. Console lines are cut at 1 MiB. */
   readonly max_line_bytes: number;
-  /** Of stdout and stderr together, in one turn. */
+  /** Maximum for stdout and stderr together, in one turn. */
   readonly max_output_bytes: number;
-  /** The scheduler's own environment, of which agents get the variables on the allow-list. */
+  /** The scheduler's own environment. Agents get the variables on the allow-list. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Removes secrets from console text and excerpts. Messages are redacted when they are recorded. */
   readonly redact: (text: string) => string;
-  /** How turns are put to programs that speak no envelopes: by the built-in templates if left out. */
+  /** Renders turns for programs that speak no envelopes. Defaults to the built-in templates. */
   readonly prompts?: Prompts;
   /** The paths of the home that a sandboxed agent may not see, and the parts of them that it may read. */
   readonly home?: (session_id: string) => Pick<SandboxPaths, "hidden" | "readable">;
 }
 
 /**
- * Runs command-line programs, each in the dialect of its role. Each turn is one process: started, recorded, and only then given its
- * request; its whole group is gone when the turn ends. An answer that cannot be read is asked for once more, by a second process that goes
- * on with the conversation. A turn whose conversation no longer exists begins once more in a new one. A program that cannot be started
- * gives an `environment` failure.
+ * Runs command-line programs, each in its role's dialect. Each turn is one process: started, recorded, and only then given its request; its whole
+ * group is gone when the turn ends. If an answer cannot be read, a second process continues the conversation and asks once more. A turn whose
+ * conversation no longer exists starts once more in a new one. A program that cannot be started gives an `environment` failure.
  */
 export function cliAgent({ launcher, settings }: { launcher: Launcher; settings: CliSettings }): Agent {
   return { turn: (request, context) => takeTurn(launcher, settings, request, context) };
@@ -73,11 +72,11 @@ async function takeTurn(
 interface ProcessOutcome {
   readonly result: TurnResult;
   readonly repair?: Repair;
-  /** Why the conversation cannot be gone on with. */
+  /** Why the conversation cannot be continued. */
   readonly gone?: string;
 }
 
-/** Runs one process of a turn. `repair` is what to ask for once more, if its answer could not be read. */
+/** Runs one process of a turn. The outcome's `repair` is what to ask for once more, if the answer could not be read. */
 async function runProcess(
   launcher: Launcher,
   settings: CliSettings,
@@ -144,7 +143,7 @@ async function runProcess(
   const missed_variable = missedVariable(stderr_tail, settings.environment, environment);
   const result = turnResult(request, limits, end, { ...heard, stderr_tail, missed_variable });
   const { conversation, gone } = heard;
-  // One that was told to exit may be slow to do so.
+  // An agent that has answered may be slow to exit.
   const isOver = end.cause === "exited" || end.cause === "answered";
   if (!isOver || repaired) return { result };
   if (gone !== undefined && request.conversation) return { result, gone };
@@ -168,7 +167,7 @@ function isolationOf(
   return { isolation: { level, required: true, paths: { writable, hidden, readable } } };
 }
 
-/** A directory of one process, made when it is first asked for. */
+/** A directory for one process, created on first use. */
 class Scratch {
   #path: string | undefined;
 

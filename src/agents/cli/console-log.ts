@@ -7,8 +7,8 @@ const BUFFERED_BYTES = 262_144;
 const CLOSE_MS = 1_000;
 
 /**
- * Writes an agent's console lines to a file of at most `maxBytes`, made with the first line. If the file cannot be written, it is given
- * up and the turn goes on.
+ * Writes an agent's console lines to a file of at most `maxBytes`, created with the first line. If writing fails, the log is abandoned and the turn
+ * continues.
  */
 export class ConsoleLog {
   readonly #path: string;
@@ -45,7 +45,7 @@ export class ConsoleLog {
     return this.#drained;
   }
 
-  /** Settles when the file is written and closed, or after a second on a hanging disk. Never rejects. */
+  /** Settles once the file is written and closed, or after a second if the disk hangs. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     const file = this.#file;

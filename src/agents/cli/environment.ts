@@ -13,15 +13,13 @@ export function isSecretProxy(name: string, value: string): boolean {
   return PROXY.test(name) && value.includes("@");
 }
 
-/**
- * The whole environment of an agent's process: that of its role, and the `BOSUN_*` variables of the wire, which a role cannot set.
- */
+/** The complete environment of an agent's process: its role's, and the `BOSUN_*` variables of the wire, which a role cannot set. */
 export function agentEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   request: TurnRequest,
 ): Record<string, string> {
   const { role, stamp, payload } = request;
-  // Not every turn has this variable: the role must not supply it.
+  // Not every turn sets this variable, and the role must not supply it.
   const { BOSUN_TICKET_ID: _ticket, ...ofRole } = roleEnvironment(own, role);
   return {
     ...ofRole,
@@ -36,8 +34,8 @@ export function agentEnvironment(
 }
 
 /**
- * What a role's program sees before it has a turn: the variables of the scheduler (`own`) that programs need to run and to reach the
- * network, those that the role's `pass_env` names, and the role's `env`. Other variables, such as keys, are not passed on.
+ * The environment of a role's program outside of a turn: the variables of the scheduler (`own`) that programs need to run and to reach the network,
+ * those that the role's `pass_env` names, and the role's `env`. Other variables, such as keys, are not passed on.
  */
 export function roleEnvironment(
   own: Readonly<Record<string, string | undefined>>,
@@ -47,7 +45,7 @@ export function roleEnvironment(
   return { ...passedOn(own), ...Object.fromEntries(passed), ...env };
 }
 
-/** The environment of a check: the same variables of the scheduler, and where the subject's artifacts are. */
+/** The environment of a check: the same variables of the scheduler, and the directory of the subject's artifacts. */
 export function checkEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   check: { readonly session_id: string; readonly artifacts_dir: string; readonly subject: string | undefined },
@@ -61,8 +59,8 @@ export function checkEnvironment(
 }
 
 /**
- * The first variable named in a program's words that the scheduler has and the program was not given: the likely reason why it failed,
- * since most programs name the key that they miss.
+ * The first variable named in a program's output that the scheduler has and the program was not given: the likely reason for its failure, since most
+ * programs name a missing key.
  */
 export function missedVariable(
   words: string,

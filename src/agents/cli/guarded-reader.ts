@@ -3,8 +3,8 @@ import type { Heard, Port, Reader } from "./dialects/dialect.ts";
 import type { RunEnd } from "./process.ts";
 
 /**
- * A reader that no output can make throw: an exception would end the scheduler, and every resume would meet it again. The turn fails
- * with `malformed_output` unless it has an answer.
+ * Wraps a reader so that no output can make it throw: an exception would end the scheduler, and every resume would meet it again. The turn fails with
+ * `malformed_output` unless it has an answer.
  */
 export function guarded(reader: Reader): Reader {
   let broken: string | undefined;

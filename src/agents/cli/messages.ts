@@ -57,7 +57,7 @@ export class Messages {
     return this.#refused;
   }
 
-  /** Takes what a program without envelopes said in its own way, as if it had sent this payload. */
+  /** Takes the answer of a program without envelopes, as if it had sent this payload. */
   take(payload_type: PayloadType, payload: JsonObject): "message" | "answer" {
     const { session_id, role_id } = this.#channel;
     const value = { session_id, source: role_id, target: "scheduler", payload_type, version: WIRE_VERSION, payload };

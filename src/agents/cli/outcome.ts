@@ -7,14 +7,14 @@ import type { Exit } from "../../protocol/record.ts";
 import type { Heard } from "./dialects/dialect.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
-/** What was heard in a run, and its stderr. */
+/** What was heard in a run, and the end of its stderr. */
 export interface RunOutput extends Heard {
   readonly stderr_tail: string;
-  /** A variable that it names on stderr, which the scheduler has and it was not given. */
+  /** A variable named on stderr that the scheduler has and the program was not given. */
   readonly missed_variable?: string | undefined;
 }
 
-/** A turn's result from its run's end and output. Each way to fail has its own code and message. */
+/** A turn's result, from its run's end and output. Each kind of failure has its own code and message. */
 export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): TurnResult {
   const { answer, refused, usage, conversation, quota } = output;
   const failed = failureOf(request, limits, end, output);
@@ -29,7 +29,7 @@ export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd,
   };
 }
 
-/** The result of the second process of a turn, with what the first used. */
+/** The result of a turn's second process, with the usage of the first added. */
 export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
   const usage = sumOf(first.usage, second.usage);
   const conversation = second.conversation ?? first.conversation;
@@ -42,7 +42,7 @@ export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
   };
 }
 
-/** A number that one of the two did not tell is unknown, not zero. If one told nothing, the other's tokens count, and the cost is unknown. */
+/** Adds two usages. A number that one did not report is unknown, not zero. If one reported nothing, the other's tokens count, without cost. */
 function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
   if (first === undefined || second === undefined) {
     const { cost_usd: _, ...tokens } = first ?? second ?? {};
@@ -146,7 +146,7 @@ function speaksEnvelopes({ role }: TurnRequest): boolean {
   return (role.dialect ?? "envelope") === "envelope";
 }
 
-/** How a program ended, after its name. */
+/** How a program ended, to follow its name. */
 export function exitWords({ code, signal }: Exit): string {
   return signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`;
 }

@@ -8,59 +8,58 @@ import { type TimeCause, TimeLimits, type TimeLimitSettings } from "./time-limit
 
 /** How long the pipes of an exited process may stay open before its group is ended. */
 const PIPE_GRACE_MS = 500;
-/** The longest time between SIGTERM and SIGKILL for the leftovers of an exited process. */
+/** Maximum time between SIGTERM and SIGKILL for the leftovers of an exited process. */
 const LEFTOVER_GRACE_MS = 1_400;
 /** How long the pipes may take to close once the group is gone; only an escaped process can still hold them. */
 const CLOSE_GRACE_MS = 100;
-/** After a run of this length, a thorough search for escaped processes is not noticeable. */
+/** After a run this long, a thorough search for escaped processes is not noticeable. */
 const LONG_RUN_MS = 1_000;
 
 /** Milliseconds and bytes. */
 export interface RunLimits extends TimeLimitSettings {
   readonly kill_grace_ms: number;
-  /** Of stdout and stderr together. */
+  /** Maximum for stdout and stderr together. */
   readonly max_output_bytes: number;
 }
 
 export type Stream = "stdout" | "stderr";
 
-/** Takes a run's output by lines. The bytes are valid during the call only. `line` may return what to wait for before reading on. */
+/** Takes a run's output line by line. The bytes are only valid during the call. `line` may return a promise to wait for before reading on. */
 export interface RunListener {
   capOf(stream: Stream, firstByte: number): number;
   line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined;
 }
 
-/** Takes a run's output in chunks as they come. The bytes are valid during the call only. */
+/** Takes a run's output in chunks as they arrive. The bytes are only valid during the call. */
 export interface OutputListener {
   chunk(stream: Stream, bytes: Buffer): void;
 }
 
 type Splitter = Pick<LineSplitter, "push" | "end">;
 
-/** Why a run ended: it exited, or the reason for which it was stopped. */
+/** Why a run ended: it exited, or the reason for stopping it. */
 export type EndCause = TimeCause | "exited" | "output_limit" | "cancelled" | "not_recorded";
 
 export interface RunEnd {
   readonly cause: EndCause;
   /** Missing if the process survived SIGKILL. */
   readonly exit?: Exit;
-  /** Whether it had printed anything. */
+  /** Whether the process printed anything. */
   readonly spoke: boolean;
 }
 
 /**
- * Supervises one process from start to end. It is stopped when it passes a limit, its group is gone when `ended` settles, and its output is
- * read in bounded chunks. `ended` never rejects, and settles within two seconds of the exit, or within `kill_grace_ms` and two seconds
- * of `stop`.
+ * Supervises one process from start to end. It is stopped when it exceeds a limit, its group is gone when `ended` settles, and its output is read in
+ * bounded chunks. `ended` never rejects, and settles within two seconds of the exit, or within `kill_grace_ms` and two seconds of `stop`.
  *
- * Escaped processes (setsid) are ended, too, if they are found: see escaped-processes.ts. Others live on without the pipes.
+ * Escaped processes (setsid) are also ended if they are found: see escaped-processes.ts. Others live on without the pipes.
  */
 export class SupervisedRun {
   readonly ended: Promise<RunEnd>;
   readonly #launched: Launched;
   readonly #limits: RunLimits;
   readonly #listener: RunListener | OutputListener;
-  /** Ends the run; the first cause counts. */
+  /** Ends the run; the first cause wins. */
   readonly #decide: (cause: EndCause) => void;
   readonly #splitters = new Set<Splitter>();
   readonly #time: TimeLimits;
@@ -70,7 +69,7 @@ export class SupervisedRun {
   #waitFor: Promise<void> | undefined;
   #over = false;
   #isGiven = false;
-  /** What is said before the input is given. */
+  /** Text said before the input is given. */
   readonly #unsaid: (string | Buffer)[] = [];
 
   constructor(launched: Launched, limits: RunLimits, listener: RunListener | OutputListener, signal: AbortSignal) {
@@ -88,7 +87,7 @@ export class SupervisedRun {
     this.ended = this.#run(promise, this.#read(), signal);
   }
 
-  /** Writes the input, then end of file unless more will be said. The time limits count from here. */
+  /** Writes the input, then ends stdin unless more will be said. The time limits start here. */
   give(input: string | Buffer, more = false): void {
     if (this.#over) return;
     this.#isGiven = true;
@@ -97,20 +96,20 @@ export class SupervisedRun {
     this.#time.start();
   }
 
-  /** Writes to a process that is given its input with `more`: after it, if it has not been given yet. */
+  /** Writes to a process that is given its input with `more`: after the input, if that has not been given yet. */
   say(text: string | Buffer): void {
     if (this.#over) return;
     if (this.#isGiven) this.#launched.stdin.write(text);
     else this.#unsaid.push(text);
   }
 
-  /** Ends the input of a process that was given it with `more`: it has `answer_grace_ms` to exit, and no other limit. */
+  /** Ends the stdin of a process that was given its input with `more`: it has `answer_grace_ms` to exit, and no other limit. */
   close(): void {
     this.#launched.stdin.end();
     this.#time.answered();
   }
 
-  /** Suspends the time limits while a person is waited for. */
+  /** Suspends the time limits while waiting for a person. */
   async whileWaiting<T>(answer: Promise<T>): Promise<T> {
     this.#waiting += 1;
     this.#time.suspend();
@@ -122,12 +121,12 @@ export class SupervisedRun {
     }
   }
 
-  /** The agent has answered: it has `answer_grace_ms` to exit, and no other limit. */
+  /** Call when the agent has answered: it has `answer_grace_ms` to exit, and no other limit. */
   answered(): void {
     this.#time.answered();
   }
 
-  /** Ends the process and its group. The first cause counts. */
+  /** Ends the process and its group. The first cause wins. */
   stop(cause: EndCause): void {
     this.#finish();
     this.#decide(cause);
@@ -192,7 +191,7 @@ export class SupervisedRun {
   }
 
   #listen(name: Stream, stream: Readable, closed: () => void): void {
-    // Made with the first output: most runs are silent for long, and many print nothing on stderr.
+    // Created with the first output: most runs are silent for a long time, and many print nothing on stderr.
     let splitter: Splitter | undefined;
     stream.on("data", (chunk: Buffer) => this.#take(stream, (splitter ??= this.#splitterOf(name)), chunk));
     stream.on("end", () => splitter?.end());
@@ -240,7 +239,7 @@ export class SupervisedRun {
   }
 }
 
-/** SIGTERM to the group, `grace_ms`, SIGKILL. SIGCONT, too, because a stopped process handles SIGTERM only when it continues. */
+/** Sends SIGTERM to the group, waits `grace_ms`, sends SIGKILL. Also sends SIGCONT: a stopped process handles SIGTERM only when it continues. */
 async function endGroup(launched: Launched, grace_ms: number): Promise<void> {
   launched.findEscaped(true);
   launched.signalGroup("SIGTERM");

@@ -11,7 +11,7 @@ export class StderrTail implements RunListener {
     return KEPT_BYTES;
   }
 
-  /** As the listener of a run it keeps nothing else. */
+  /** As a run's listener, keeps nothing but stderr. */
   line(stream: Stream, bytes: Buffer): undefined {
     if (stream === "stderr") this.add(bytes.toString("utf8"));
     return undefined;
@@ -21,7 +21,7 @@ export class StderrTail implements RunListener {
     this.#text = `${this.#text}${line.slice(-KEPT_BYTES)}\n`.slice(-KEPT_BYTES);
   }
 
-  /** Without control sequences and invisible characters, so that messages can quote it. */
+  /** The kept text without control sequences and invisible characters, so that messages can quote it. */
   text(): string {
     const kept = (character: string) => (character === "\n" || character === "\t" ? character : "?");
     return lastBytes(replaceEachUnsafe(withoutSequences(this.#text), kept).trim(), KEPT_BYTES);

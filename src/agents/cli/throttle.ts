@@ -4,8 +4,8 @@ import { windowOf } from "../../kernel/role-limits.ts";
 const MINUTE_MS = 60_000;
 
 /**
- * Limits the messages of one turn to so many a minute, by pausing its pipe. Messages that arrive in one chunk are taken together, and
- * the pause after them is longer.
+ * Limits the messages of one turn to a number per minute, by pausing its pipe. Messages that arrive in one chunk are taken together, and the pause
+ * after them is longer.
  */
 export class Throttle {
   readonly #most: number;
@@ -15,14 +15,14 @@ export class Throttle {
   #waiting: Promise<void> | undefined;
   readonly #closed = new AbortController();
 
-  /** Tests shorten the minute with `minute_ms`. */
+  /** `minute_ms` lets tests shorten the minute. */
   constructor(messages_per_minute: number, minute_ms?: number) {
     const { most, window_ms } = windowOf(messages_per_minute, minute_ms);
     this.#most = most;
     this.#window_ms = window_ms;
   }
 
-  /** Counts a message; returns what to wait for before the next one is read, if anything. */
+  /** Counts a message. Returns a promise to wait for before reading the next one, if any. */
   taken(): Promise<void> | undefined {
     const now = performance.now();
     this.#due = [...this.#due, Math.max(now, this.#next)].slice(-this.#most);

@@ -1,11 +1,11 @@
 import os from "node:os";
 
-/** The longest time between two checks of the limits. */
+/** Maximum time between two checks of the limits. */
 const CHECK_EVERY_MS = 5_000;
-/** A check that is so late, by the clock that includes sleep, means that the machine slept or this process was stopped. */
+/** A check that is this late, by the clock that includes sleep, means that the machine slept or this process was stopped. */
 const PAUSE_MS = 1_000;
 
-/** In milliseconds; 0 is no limit. */
+/** In milliseconds; 0 means no limit. */
 export interface TimeLimitSettings {
   readonly timeout_ms: number;
   readonly idle_timeout_ms: number;
@@ -14,7 +14,7 @@ export interface TimeLimitSettings {
 
 export type TimeCause = "answered" | "timeout" | "idle_timeout";
 
-/** The time limits of one run. They share one timer, since there may be a thousand runs. */
+/** The time limits of one run. They share one timer, because there may be a thousand runs. */
 export class TimeLimits {
   readonly #settings: TimeLimitSettings;
   /** Whether a pipe of the agent is paused. */
@@ -35,13 +35,13 @@ export class TimeLimits {
     this.#passed = passed;
   }
 
-  /** The agent has its request: the limits count from here. */
+  /** Call when the agent has its request: the limits start here. */
   start(): void {
     this.#started = performance.now();
     this.#check();
   }
 
-  /** The agent has answered: it has `answer_grace_ms` to exit, and no other limit. */
+  /** Call when the agent has answered: it has `answer_grace_ms` to exit, and no other limit. */
   answered(): void {
     this.#answered = performance.now();
     this.#check();
@@ -51,12 +51,12 @@ export class TimeLimits {
     return this.#answered !== undefined;
   }
 
-  /** The agent printed, or a paused pipe is read again. */
+  /** Call when the agent prints, or when a paused pipe is read again. */
   activity(): void {
     this.#lastOutput = performance.now();
   }
 
-  /** The agent waits for a person: no limit runs until `proceed`. */
+  /** Suspends all limits until `proceed`, while the agent waits for a person. */
   suspend(): void {
     this.#suspended ??= performance.now();
   }
@@ -74,7 +74,7 @@ export class TimeLimits {
     clearTimeout(this.#timer);
   }
 
-  /** The limit that is next, as far as is known now, and when. */
+  /** The next limit, as far as is known now, and when it is due. */
   #next(): readonly [cause: TimeCause, due: number] {
     const { timeout_ms, idle_timeout_ms, answer_grace_ms } = this.#settings;
     if (this.#answered !== undefined) return ["answered", this.#answered + answer_grace_ms];

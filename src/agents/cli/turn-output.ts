@@ -10,7 +10,7 @@ const CONSOLE_LINE_BYTES = 1_048_576;
 const MAX_CONSOLE_EVENTS = 1_000;
 const CONSOLE_EVENT_CHARACTERS = 8_192;
 
-/** What `TurnOutput` needs of the settings of command-line agents. */
+/** The settings that `TurnOutput` needs. */
 interface OutputSettings {
   readonly max_line_bytes: number;
   readonly max_output_bytes: number;
@@ -24,7 +24,7 @@ interface ListenerSettings {
   readonly messages_per_minute: number | undefined;
 }
 
-/** What a turn prints: kept in files beside the log, and shown as it comes. */
+/** What a turn prints: kept in files beside the log, and shown as it arrives. */
 export class TurnOutput {
   readonly #request: TurnRequest;
   readonly #context: TurnContext;
@@ -64,7 +64,7 @@ export class TurnOutput {
     return this.#logs.events.write(this.#settings.redact(line));
   }
 
-  /** The listener that passes the lines of one process on to its reader. */
+  /** Creates the listener that passes the lines of one process on to its reader. */
   listener(reader: Reader, keepsLines: boolean, answered: () => void): TurnListener {
     const { messages_per_minute } = this.#request.role.rate_limit ?? {};
     const { max_line_bytes } = this.#settings;

@@ -5,29 +5,29 @@ import type { RunEnd } from "../cli/process.ts";
 
 export type Seat = "manager" | "worker";
 
-/** What becomes of one start of the program under test. */
+/** The outcome of one start of the program under test. */
 export interface Trial {
   readonly request: TurnRequest;
   readonly end: RunEnd;
   readonly heard: Heard;
-  /** How many lines came after the answer: repeated or late messages. */
+  /** Number of lines after the answer: repeated or late messages. */
   readonly surplus: number;
   readonly stderr: string;
   readonly elapsed_ms: number;
 }
 
-/** What is wrong, in a sentence; undefined if nothing is. */
+/** Returns what is wrong, in a sentence; undefined if nothing is. */
 export type Inspection = (trial: Trial) => string | undefined;
 
-/** How the input reaches the program: as the request line in pieces of so many bytes, or other bytes. */
+/** How the input reaches the program: as the request line in pieces of `piece_bytes`, or as other bytes. */
 export interface Delivery {
   readonly piece_bytes?: number;
   readonly pause_ms?: number;
-  /** In place of the request line. */
+  /** Replaces the request line. */
   readonly bytes?: (line: Buffer) => Buffer;
 }
 
-/** One thing that a program on the envelope dialect is tried with. */
+/** One test for a program that speaks the envelope dialect. */
 export interface Case {
   readonly name: string;
   readonly what: string;
@@ -36,12 +36,12 @@ export interface Case {
   /** The turn's part of the request: expects, message, context. */
   readonly turn: JsonObject;
   readonly delivery?: Delivery;
-  /** Variables that the program does not get. */
+  /** Environment variables that the program does not get. */
   readonly without?: readonly string[];
   readonly attempt?: number;
-  /** Starts two at once. */
+  /** Starts the program twice at once. */
   readonly twice?: boolean;
-  /** Ends it with SIGTERM as soon as it has its request. */
+  /** Ends the program with SIGTERM as soon as it has its request. */
   readonly ends?: boolean;
   readonly inspect: Inspection;
 }

@@ -3,7 +3,7 @@ import type { Case, Seat } from "./case.ts";
 import { answers, declines, staysSilent, yieldsToTerm } from "./inspections.ts";
 import { plainTurn, turnsOf } from "./turns.ts";
 
-/** Every case for a seat: a turn of each kind, the same turn in other circumstances, and input that is no request. */
+/** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
   const turns = Object.entries(turnsOf(seat)).map(
     ([name, turn]): Case => ({ name, what: "answers it with one message", level: "must", turn, inspect: answers }),

@@ -1,6 +1,6 @@
 import type { Inspection, Trial } from "./case.ts";
 
-/** It exits with 0 and has printed one answer that is accepted, and nothing after it. An `error` is an answer, too. */
+/** The program exits with 0 and has printed one accepted answer, with no message after it. An `error` is an answer, too. */
 export const answers: Inspection = (trial) => {
   const { end, heard, surplus } = trial;
   const [refused] = heard.refused;
@@ -11,7 +11,7 @@ export const answers: Inspection = (trial) => {
   return surplus === 0 ? undefined : `it printed ${surplus} more messages after its answer`;
 };
 
-/** It ends by itself and answers with nothing but an `error`. */
+/** The program ends by itself, with no answer other than an `error`. */
 export const declines: Inspection = (trial) => {
   const { end, heard } = trial;
   if (heard.answer !== undefined && heard.answer.payload_type !== "error")
@@ -19,14 +19,14 @@ export const declines: Inspection = (trial) => {
   return end.cause === "exited" ? undefined : `it did not end by itself${howItEnded(trial)}`;
 };
 
-/** It ends by itself and prints no message at all. */
+/** The program ends by itself and prints no message at all. */
 export const staysSilent: Inspection = (trial) => {
   const { end, heard } = trial;
   if (heard.answer !== undefined || heard.refused.length > 0) return "it printed a message, although nothing was asked";
   return end.cause === "exited" ? undefined : `it did not end by itself${howItEnded(trial)}`;
 };
 
-/** SIGTERM is enough to end it. */
+/** SIGTERM is enough to end the program. */
 export const yieldsToTerm: Inspection = ({ end }) =>
   end.exit?.signal === "SIGKILL" || end.exit === undefined ? "it ignored SIGTERM and had to be killed" : undefined;
 

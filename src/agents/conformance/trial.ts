@@ -17,17 +17,17 @@ const MAX_LINE_BYTES = 8_388_608;
 const MAX_OUTPUT_BYTES = 67_108_864;
 const GRACE_MS = 2_000;
 
-/** What is tried: a program in a seat, with the environment that agents are given. */
+/** The program under test: its seat, and the environment that agents get. */
 export interface Tried {
   readonly seat: Seat;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly launcher: Launcher;
-  /** How long one case may take. */
+  /** Maximum time for one case. */
   readonly timeout_ms: number;
 }
 
-/** A case, and what is wrong with the program in it. */
+/** A case, and what the program does wrong in it. */
 export interface Tested {
   readonly case: Case;
   readonly wrong: string | undefined;
@@ -36,7 +36,7 @@ export interface Tested {
   readonly printed: string;
 }
 
-/** Tries a program with one case, in a directory of its own. `environment` if it cannot be started. */
+/** Runs one case in a directory of its own. Fails with `environment` if the program cannot be started. */
 export async function test(tried: Tried, one: Case): Promise<Result<Tested, Failure>> {
   const directory = mkdtempSync(join(tmpdir(), "bosun conformance-"));
   const printed: string[] = [];

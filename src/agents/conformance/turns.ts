@@ -43,7 +43,7 @@ function turn(
   return { expects: [...expects], message: { payload_type, payload }, context };
 }
 
-/** An instruction, with these fields changed. */
+/** An instruction turn with these fields changed. */
 function instruction(more: JsonObject = {}, context: JsonObject = {}): JsonObject {
   return turn("instruction", ["error", "report"], { ...INSTRUCTION, ...more }, { ...ABOUT_TICKET, ...context });
 }
@@ -52,17 +52,17 @@ const PLAN = ["clarification", "error", "plan"];
 const INSTRUCT = ["clarification", "error", "instruction"];
 const REVIEW = ["clarification", "error", "review"];
 
-/** The requirement, with these fields of the context changed. */
+/** A requirement turn with these fields of the context changed. */
 function requirement(context: JsonObject = {}): JsonObject {
   return turn("requirement", PLAN, { text: "A page about tides" }, { requirement: "A page about tides", ...context });
 }
 
-/** A turn of the seat that every program of it can answer. */
+/** A turn that every program in the seat can answer. */
 export function plainTurn(seat: Seat, context: JsonObject = {}): JsonObject {
   return seat === "worker" ? instruction({}, context) : requirement(context);
 }
 
-/** One turn for every kind of message that the seat gets, by name. */
+/** One turn for each kind of message that the seat gets, by name. */
 export function turnsOf(seat: Seat): Readonly<Record<string, JsonObject>> {
   return seat === "worker" ? WORKER : MANAGER;
 }

@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { SandboxLevel, LaunchSpec, SandboxPaths } from "../launcher.ts";
 
-/** How this machine sandboxes: the programs, by absolute path. */
+/** How this machine sandboxes processes, with the absolute paths of the programs. */
 export type SandboxMechanism =
   | {
       readonly by: "unshare";
@@ -11,7 +11,7 @@ export type SandboxMechanism =
       readonly setpriv: string;
       readonly sh: string;
       readonly sleep: string;
-      /** Whether it needs a user namespace to make a process namespace; root does not, and keeps its rights without one. */
+      /** Whether a user namespace is needed to create a process namespace. Root does not need one, and keeps its rights without it. */
       readonly user: boolean;
     }
   | { readonly by: "bubblewrap"; readonly bwrap: string };
@@ -39,17 +39,16 @@ export function sandboxCommand(
 }
 
 /**
- * The shell script of a namespace's first process; `$0` is `sleep`, `$1` the parent's pid. The parent may have died before
- * `--pdeathsig` took effect, so it checks; /proc is still the outer one.
+ * The shell script of a namespace's first process; `$0` is `sleep`, `$1` the parent's pid. The parent may have died before `--pdeathsig` took effect,
+ * so the script checks it; /proc is still the outer one.
  */
 const FIRST =
   'read -r _ _ _ parent _ </proc/self/stat && [ "$parent" = "$1" ] || exit; while :; do "$0" 2147483647 & wait; done';
 
 /**
- * A shell outside the new process namespace starts two processes in it. The first only reaps, and dies with the shell's process; the
- * kernel then kills everything in the namespace. The second is the program. It is not the init process, so signals work as usual.
- * `nsenter` replaces the shell and waits for the program: it exits with its code or dies of its signal, which shells and bubblewrap do
- * not.
+ * A shell outside the new process namespace starts two processes in it. The first only reaps, and dies with the shell's process; the kernel then
+ * kills everything in the namespace. The second is the program. It is not the init process, so signals work as usual. `nsenter` replaces the shell
+ * and waits for the program: unlike shells and bubblewrap, it exits with the program's code or dies of its signal.
  */
 function throughUnshare(mechanism: Extract<SandboxMechanism, { by: "unshare" }>, command: readonly string[]): string[] {
   const { setpriv, unshare, nsenter, sh, sleep, user } = mechanism;
@@ -67,7 +66,7 @@ function throughUnshare(mechanism: Extract<SandboxMechanism, { by: "unshare" }>,
   ];
 }
 
-/** Options of bubblewrap for a read-only file system but for a few paths, with its own `/tmp` and `/dev`, without terminal, disks or shared memory. */
+/** Bubblewrap options for a file system read-only but for a few paths, with its own `/tmp` and `/dev`, without terminal, disks or shared memory. */
 function fileSystemOptions(
   level: Exclude<SandboxLevel, "processes">,
   allowed: SandboxPaths,
@@ -108,8 +107,8 @@ function fileSystemOptions(
 }
 
 /**
- * Options that pin a folder inside a writable path: a mount point cannot be moved. Otherwise an agent could put another folder in its place
- * for outside programs, or a journal beside a database to be played back into it.
+ * Options that pin a folder inside a writable path: a mount point cannot be moved. Otherwise an agent could replace the folder that outside programs
+ * use, or put a journal beside a database to be played back into it.
  */
 function pinned(paths: readonly string[], folder: string): string[] {
   const parent = paths.find((path) => path !== folder && isBelow(folder, path));
@@ -122,7 +121,7 @@ function pinned(paths: readonly string[], folder: string): string[] {
 /** World-writable, so each agent gets its own. */
 const TEMPORARY = ["/tmp", "/var/tmp"];
 
-/** The top-level folders of /tmp and /var/tmp that hold one of these programs, scripts or folders of programs, which must stay visible. */
+/** The top-level folders of /tmp and /var/tmp that hold one of these programs, scripts or program folders, and must stay visible. */
 function temporaryFoldersOf(words: readonly string[]): string[] {
   const named = words.filter((word) => isAbsolute(word) && existsSync(word));
   const below = [...named, ...existing(named)].flatMap((path) =>
@@ -133,7 +132,7 @@ function temporaryFoldersOf(words: readonly string[]): string[] {
   return [...new Set(below)];
 }
 
-/** The paths through links that are missing in an emptied folder and must be made as links there; only the outermost of nested ones. */
+/** The paths through links that are missing in an emptied folder and must be recreated as links there; only the outermost of nested ones. */
 function linksTo(named: readonly string[], emptied: readonly string[], folders: readonly string[]): string[] {
   const missing = [...new Set(named)].filter(
     (path) => emptied.some((folder) => isBelow(path, folder)) && !folders.some((folder) => isBelow(path, folder)),
@@ -145,7 +144,7 @@ function isThroughLink(path: string): boolean {
   return existsSync(path) && realpathSync(path) !== path;
 }
 
-/** The real paths of those that exist, since mounts are made on real paths. */
+/** The real paths of the existing ones, because mounts are made on real paths. */
 function existing(paths: readonly string[]): string[] {
   return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
 }

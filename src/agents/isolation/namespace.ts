@@ -11,16 +11,16 @@ import { findProcess, groupMembers, signalGroup, signalProcess } from "../proces
 import { programFile } from "../program-file.ts";
 import type { SandboxMechanism } from "./mechanism.ts";
 
-/** Shells report a signal as this plus its number. */
+/** Shells report a signal as this plus the signal's number. */
 const SIGNAL_BASE = 128;
 
-/** The longest pause between two SIGCONT to a wrapper, in ms; all pauses together take twice as long. */
+/** Maximum pause between two SIGCONT to a wrapper, in ms; all pauses together take twice as long. */
 const LONGEST_PAUSE_MS = 512;
 
 /**
- * Sends a signal to the program in a namespace and to the processes of its group. The wrapper gets none: its end would kill everything
- * at once. Before the program has started everything is killed, whatever the signal, since no work can be half done. `since` is when
- * the wrapper was started, or later (`performance.now()`).
+ * Sends a signal to the program in a namespace and to the processes of its group. The wrapper does not get it, because its end would kill everything
+ * at once. Before the program has started, everything is killed whatever the signal, since no work can be half done. `since` is when the wrapper was
+ * started, or later (`performance.now()`).
  */
 export function signalInNamespace(
   mechanism: SandboxMechanism,
@@ -33,7 +33,7 @@ export function signalInNamespace(
   const others = members.filter(({ pid }) => pid !== wrapper);
   const first = others.find(({ pid }) => pidInNamespace(pid) === 1);
   const inside = others.filter((member) => member !== first && pidInNamespace(member.pid) > 1);
-  // With unshare the first process has a child, too; the program is the wrapper's child.
+  // With unshare, the first process also has a child; the program is the wrapper's child.
   const hasStarted = inside.some(({ parent }) => mechanism.by === "bubblewrap" || parent === wrapper);
   if (signal !== "SIGKILL" && hasStarted) {
     for (const member of inside) signalProcess(member, signal);
@@ -73,14 +73,14 @@ export function exitInNamespace(mechanism: SandboxMechanism, exit: Exit): Exit {
   return mechanism.by === "unshare" ? exit : exitFromShell(exit);
 }
 
-/** The exit of a program from a shell's exit code, in which a signal is 128 and its number. */
+/** Converts a shell's exit, whose code is 128 plus the number for a signal, to the program's exit. */
 export function exitFromShell({ code, signal }: Exit): Exit {
   if (code === null || code <= SIGNAL_BASE) return { code, signal };
   const [name] = Object.entries(constants.signals).find(([, number]) => number === code - SIGNAL_BASE) ?? [];
   return name === undefined ? { code, signal } : { code: null, signal: name };
 }
 
-/** `environment` if the program cannot start in a sandbox. Checked beforehand, since a wrapper would only print it to stderr. */
+/** An `environment` failure if the program cannot start in a sandbox. Checked beforehand, because a wrapper would only print it to stderr. */
 export function missingInSandbox(spec: LaunchSpec): Failure | undefined {
   const { command, directory, environment } = spec;
   const [program = ""] = command;

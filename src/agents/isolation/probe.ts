@@ -5,17 +5,17 @@ import { programFile } from "../program-file.ts";
 import type { SandboxLevel } from "../launcher.ts";
 import type { SandboxMechanism } from "./mechanism.ts";
 
-/** The longest a probe may take, in ms. It takes about ten. */
+/** Maximum time for a probe, in ms. It takes about ten. */
 const PROBE_TIMEOUT_MS = 5_000;
 
-/** In its own namespace the shell is not the first process, and sees itself and few others. */
+/** In its own namespace, the shell is not the first process, and sees only itself and few others. */
 const IN_NAMESPACE = '[ "$$" -gt 1 ] && [ -d "/proc/$$" ] && set -- /proc/[0-9]* && [ "$#" -lt 10 ]';
 
 /** Shell conditions that hold inside a sandbox of each level. If they hold, the probe ends itself with SIGTERM. */
 const CONDITIONS: Readonly<Record<SandboxLevel, string>> = {
   processes: IN_NAMESPACE,
   files: `${IN_NAMESPACE} && [ ! -w / ]`,
-  // Two lines of header and one for the loopback device.
+  // Two header lines, and one for the loopback device.
   offline: `${IN_NAMESPACE} && [ ! -w / ] && [ "$(wc -l </proc/net/dev)" -le 3 ]`,
 };
 
@@ -25,8 +25,8 @@ export const SANDBOX_LEVELS = ["processes", "files", "offline"] as const satisfi
 const PROBED = new Map<string, Promise<Result<SandboxMechanism, Failure>>>();
 
 /**
- * How this machine can sandbox at a level with the programs on this `PATH`; `environment` with what is missing and what to do. Each
- * mechanism is probed by a real start, once per process, since a kernel, a container or a policy can forbid what the programs do.
+ * How this machine can sandbox at a level with the programs on this `PATH`. Fails with `environment`, naming what is missing and what to do. Each
+ * mechanism is probed by a real start, once per process, because a kernel, a container or a policy can forbid what the programs do.
  */
 export function sandboxMechanism(
   level: SandboxLevel,
@@ -38,7 +38,7 @@ export function sandboxMechanism(
   return mechanism;
 }
 
-/** Best first: `unshare` keeps exit codes and signals apart and drops no rights; as root it needs no user namespace. */
+/** The mechanisms to try, the best first: `unshare` keeps exit codes and signals apart and drops no rights; as root it needs no user namespace. */
 function candidates(level: SandboxLevel, path: string | undefined): Result<SandboxMechanism, string>[] {
   const found = (name: string) => programFile(name, "/", path);
   const bwrap = found("bwrap");

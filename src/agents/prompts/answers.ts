@@ -7,13 +7,13 @@ import { parseLine, refusalOfUnfit, unfitIn } from "../../protocol/limits.ts";
 import { isNotice, isPayloadType, type PayloadType, type TypedPayload } from "../../protocol/payload.ts";
 import { quote, type Refusal, refusal } from "../../protocol/refusal.ts";
 
-/** Most objects of a text that are tried, and most braces without a partner. */
+/** Maximum number of objects in a text that are tried, and of unpaired braces. */
 const MAX_OBJECTS = 100;
 const MAX_UNPAIRED = 20;
 
 /**
- * The schema of the answer to a turn: an object with the payload type, and a member for each type that may answer, null but for one. In the
- * part of JSON Schema that every provider takes.
+ * The schema of the answer to a turn: an object with the payload type, and a member for each type that may answer, all null but one. Uses only the
+ * part of JSON Schema that every provider supports.
  */
 export function answerSchema(expects: readonly string[]): JsonObject {
   const types = answersTo(expects);
@@ -32,7 +32,7 @@ export function answerSchema(expects: readonly string[]): JsonObject {
   };
 }
 
-/** Reads an answer in the form of `answerSchema`, or one with its content in `payload`. Members that are null are absent. */
+/** Reads an answer in the form of `answerSchema`, or one with its content in `payload`. Null members count as absent. */
 export function readAnswer(value: unknown, expects: readonly string[]): Result<Answer, Refusal> {
   const types = answersTo(expects);
   if (!isJsonObject(value)) return malformed("The answer is no JSON object.", types);
@@ -59,7 +59,7 @@ export function readAnswer(value: unknown, expects: readonly string[]): Result<A
   return ok({ payload_type: expected, payload: payload.value });
 }
 
-/** The last JSON object of a model's text that is an answer, bare or fenced. If none is, the refusal of the last that could be one. */
+/** The last JSON object in a model's text that is an answer, bare or fenced. If none is, the refusal of the last that could be one. */
 export function answerIn(text: string, expects: readonly string[]): Result<Answer, Refusal> {
   const types = answersTo(expects);
   let refused: Refusal | undefined;
@@ -72,7 +72,7 @@ export function answerIn(text: string, expects: readonly string[]): Result<Answe
   return refused ? err(refused) : malformed("There is no JSON object in the answer.", types);
 }
 
-/** The types that answer a turn; `error` answers any. */
+/** The types that may answer a turn; `error` always may. */
 export function answersTo(expects: readonly string[]): PayloadType[] {
   const types = new Set([...expects.filter((type) => type !== "error"), "error"]);
   return [...types].filter(isPayloadType).filter((type) => Object.hasOwn(ANSWER_SCHEMAS, type));
@@ -99,7 +99,7 @@ function withoutNulls(value: Json): Json {
   return Object.fromEntries(members.map(([key, inner = null]) => [key, withoutNulls(inner)]));
 }
 
-/** The outermost pairs of braces, in order, as far as the quotation marks between them are paired. */
+/** The outermost pairs of braces, in order, provided that the quotation marks between them are paired. */
 function objectsIn(text: string): string[] {
   const objects: string[] = [];
   let unpaired = 0;

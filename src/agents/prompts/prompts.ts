@@ -8,26 +8,26 @@ import { nonceFor } from "./quoting.ts";
 import { fill, parseTemplate, type Template } from "./template.ts";
 import { placeholdersFor, valuesOf } from "./values.ts";
 
-/** How turns are put to agents that do not speak the envelope dialect. */
+/** Renders turns as prompts for agents that do not speak the envelope dialect. */
 export interface Prompts {
-  /** The whole prompt of a turn. `schema` if the program has no other way to learn the form of the answer. */
+  /** The whole prompt of a turn. Set `schema` if the program has no other way to learn the form of the answer. */
   render(request: TurnRequest, wants?: { readonly schema: boolean }): string;
   /** Asks once more for an answer that could not be read, in the same conversation. */
   repair(refused: Refusal): string;
 }
 
-/** A template that replaces a built-in one: its name, the file it stands in, and its text. */
+/** A template: its name, its file, and its text. */
 export interface PromptFile {
   readonly name: string;
   readonly file: string;
   readonly text: string;
 }
 
-/** The template around every message, and that of a second try. The others have the name of their message. */
+/** The template around every message, and the one that asks again. The others are named after their message. */
 const FRAME = "turn";
 const REPAIR = "repair";
 
-/** What the template of a second try may name. */
+/** The placeholders of the template that asks again. */
 const REFUSED = ["refused.payload_type", "refused.code", "refused.pointer", "refused.message"];
 
 const SUFFIX = ".md";
@@ -45,7 +45,7 @@ export function builtInPrompts(): PromptFile[] {
     }));
 }
 
-/** The prompts made from the built-in templates and those that replace them; every problem of these. */
+/** Makes the prompts from the built-in templates and those that replace them. Fails with every problem in the templates. */
 export function makePrompts(replaced: readonly PromptFile[] = [], nonce?: () => string): Result<Prompts, Problem[]> {
   const files = new Map([...builtInPrompts(), ...replaced].map((prompt) => [prompt.name, prompt]));
   const templates = new Map<string, Template>();
@@ -69,7 +69,7 @@ export function makePrompts(replaced: readonly PromptFile[] = [], nonce?: () => 
   });
 }
 
-/** The prompts of the built-in templates, which are read when they are first needed. */
+/** The prompts of the built-in templates, which are read on first use. */
 export const standardPrompts: Prompts = {
   render: (request, wants) => standard().render(request, wants),
   repair: (refused) => standard().repair(refused),

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { isJsonObject, type Json } from "../../lib/json.ts";
 
-/** Most characters of one text and of one quotation; the middle of a longer one is left out. */
+/** Maximum number of characters of one text and of one quotation; longer ones lose their middle. */
 const MAX_TEXT = 20_000;
 const MAX_QUOTATION = 100_000;
 
-/** A word that a text does not hold, to mark what is quoted of it. */
+/** A word that does not occur in a text, to mark what is quoted from it. */
 export function nonceFor(text: string, random = () => randomBytes(8).toString("hex")): string {
   for (;;) {
     const nonce = random();
@@ -13,15 +13,15 @@ export function nonceFor(text: string, random = () => randomBytes(8).toString("h
   }
 }
 
-/** Words of others as data: between marks that they cannot hold. */
+/** Quotes untrusted text as data, between marks that it cannot contain. */
 export function quotation(value: Json | undefined, nonce: string): string {
   const text = outline(value, MAX_TEXT);
   return text === "" ? "" : `<data-${nonce}>\n${cutMiddle(text, MAX_QUOTATION)}\n</data-${nonce}>`;
 }
 
 /**
- * A value as text that a model reads easily: `key: value` and `- entry`, with what has several lines indented below its key, so that no text
- * can pass for another key. Empty for an empty value.
+ * A value as text that a model reads easily: `key: value` and `- entry`, with multi-line values indented below their key, so that no text can pass
+ * for another key. Empty for an empty value.
  */
 export function outline(value: Json | undefined, most = Number.POSITIVE_INFINITY): string {
   if (value === undefined || value === null) return "";

@@ -3,8 +3,8 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem } from "../../protocol/document/problem.ts";
 
 /**
- * A text with placeholders: `{{name}}` stands for a value, and what is between `{{#name}}` and `{{/name}}` is left out if the value is
- * empty. A line with nothing but such a mark leaves no empty line.
+ * A text with placeholders: `{{name}}` stands for a value, and the text between `{{#name}}` and `{{/name}}` is left out if the value is empty. A line
+ * that holds only a section mark leaves no empty line.
  */
 export type Template = readonly Part[];
 
@@ -16,7 +16,7 @@ interface OpenSection {
   readonly parts: Part[];
 }
 
-/** Reads a template, whose placeholders must be among `names`. */
+/** Parses a template. Its placeholders must be among `names`. */
 export function parseTemplate(file: string, text: string, names: readonly string[]): Result<Template, Problem> {
   const parts: Part[] = [];
   const open: OpenSection[] = [];
@@ -57,7 +57,7 @@ export function parseTemplate(file: string, text: string, names: readonly string
   }
 }
 
-/** Where the line of a mark begins and ends if it holds nothing else, or else the mark. */
+/** The range of the mark's line if the line holds nothing else, otherwise of the mark itself. */
 function lineOf(text: string, start: number, end: number): [number, number] {
   const lineStart = text.lastIndexOf("\n", start - 1) + 1;
   const newline = text.indexOf("\n", end);
@@ -66,7 +66,7 @@ function lineOf(text: string, start: number, end: number): [number, number] {
   return isAlone ? [lineStart, lineEnd] : [start, end];
 }
 
-/** The text of a template with the values in their places. What a value holds is not read as a template. */
+/** Fills the values into a template. Placeholders inside a value are not filled. */
 export function fill(template: Template, valueOf: (name: string) => string): string {
   return template
     .map((part) => {

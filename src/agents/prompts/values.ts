@@ -6,7 +6,7 @@ import { permissionsOf } from "../../protocol/roles.ts";
 import { answerSchema, answersTo } from "./answers.ts";
 import { outline, quotation } from "./quoting.ts";
 
-/** The words of others, which are quoted as data. A report is data as a whole. */
+/** Untrusted text, which is quoted as data. A report is data as a whole. */
 const DATA: readonly string[] = [
   "context.plan",
   "context.history",
@@ -20,12 +20,12 @@ const DATA: readonly string[] = [
   "failed_checks",
 ];
 
-/** The values of one request by name. */
+/** Returns a value of one request by name. */
 export type Values = (name: string) => string;
 
 type Maker = (request: TurnRequest, nonce: string) => Json | undefined;
 
-/** The placeholders beside the fields of the message and of its context. */
+/** The placeholders other than the fields of the message and of its context. */
 const MAKERS: Readonly<Record<string, Maker>> = {
   nonce: (_, nonce) => nonce,
   message: ({ payload }) => payload.message.payload,
@@ -54,7 +54,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
 
 const ANSWERS = Object.keys(ANSWER_SCHEMAS).map((type) => `answer.${type}`);
 
-/** The names that the template of this message may use. The frame, which has no message of its own, may use those of no message. */
+/** The placeholders that the template of this message may use. Without a message, as for the frame, only the general ones. */
 export function placeholdersFor(message?: string): string[] {
   const context = fieldsOf(fieldsOf(SHAPES["turn_request"])["context"]);
   const names = [...Object.keys(MAKERS), ...ANSWERS, "answer.schema"];
@@ -66,7 +66,7 @@ export function placeholdersFor(message?: string): string[] {
   ];
 }
 
-/** The values of a request. `withSchema` if the program has no other way to learn the form of the answer. */
+/** The values of a request. Set `withSchema` if the program has no other way to learn the form of the answer. */
 export function valuesOf(request: TurnRequest, nonce: string, withSchema: boolean): Values {
   const { message, context, expects } = request.payload;
   const types = answersTo(expects).map((type) => `answer.${type}`);
@@ -91,7 +91,7 @@ function yes(is: boolean): string {
   return is ? "yes" : "";
 }
 
-/** The payload of the latest entry of a history with this type; empty if there is none, or if it does not fit. */
+/** The payload of the latest history entry of this type; empty if there is none, or if it does not fit. */
 function latest(
   history: Json | undefined,
   type: string,

@@ -8,16 +8,16 @@ const MAX_COMPLAINT_LENGTH = 4_000;
 
 /** How to start `bosun`. */
 export interface Bosun {
-  /** The program's file, for the Node that runs this. */
+  /** The program's file, to be run with this process's Node. */
   readonly program: string;
   readonly home: string;
   readonly scratch: Scratch;
 }
 
-/** A `bosun` process. It has a process group of its own, so that Ctrl-C at the terminal does not reach it. */
+/** A `bosun` process with its own process group, so that Ctrl-C at the terminal does not reach it. */
 export interface BosunProcess {
   readonly pid: number;
-  /** The objects of its `--json` output: read at once, since unread output is dropped. */
+  /** The objects of its `--json` output. Read them at once, because unread output is dropped. */
   readonly events: AsyncGenerator<JsonObject>;
   /** Resolves when the process has ended and its output is closed. */
   readonly ended: Promise<{ readonly code: number | null; readonly complaint: string }>;
@@ -51,7 +51,7 @@ export function startBosun({ program, home, scratch }: Bosun, words: readonly st
   };
 }
 
-/** Runs `bosun <words>` to its end and gives its events and exit code. */
+/** Runs `bosun <words>` to its end and returns its events and exit code. */
 export async function askBosun(
   bosun: Bosun,
   words: readonly string[],

@@ -10,7 +10,7 @@ import type { Demo } from "./session.ts";
 const SHOWN = 6;
 const SHOWN_OF_A_KIND = 3;
 
-/** Shows what the crew found and gives the path of its report. */
+/** Shows what the crew found and returns the path of its report. */
 export async function showFindings({ screen, bosun, session }: Demo): Promise<Result<string, Failure>> {
   const { events } = await askBosun(bosun, ["status", session.session_id, "--json"]);
   const tickets = listOf(events[0]?.["tickets"]).map(objectOf);
@@ -38,7 +38,7 @@ export async function showFindings({ screen, bosun, session }: Demo): Promise<Re
   return ok(report);
 }
 
-/** The first findings, but each file once and few of a kind, so that a long list of one kind does not hide the others. */
+/** The first findings, but only one per file and few of a kind, so that a long list of one kind does not hide the others. */
 export function topFindings(items: readonly Item[], most: number, ofAKind: number): Item[] {
   const top: Item[] = [];
   for (const item of items) {

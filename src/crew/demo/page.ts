@@ -4,7 +4,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import { askBosun } from "./bosun.ts";
 import type { Demo } from "./session.ts";
 
-/** Writes the session's page beside its final report, and gives its path. */
+/** Writes the session's page beside its final report and returns its path. */
 export async function writePage({ bosun, session }: Demo, report: string): Promise<Result<string, Failure>> {
   const page = join(dirname(report), "report.html");
   const { code, complaint } = await askBosun(bosun, ["report", session.session_id, "--html", page, "--json"]);

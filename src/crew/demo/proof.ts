@@ -10,8 +10,8 @@ import { askBosun } from "./bosun.ts";
 import { type Demo, ticketsDone } from "./session.ts";
 
 /**
- * Compares the finished log with the one from right after the kill, and gives the first difference: every record must
- * still be there unchanged, every ticket of the plan done once, and no finished ticket started again.
+ * Compares the finished log with the one from right after the kill and returns the first difference: every record must still be there unchanged,
+ * every ticket of the plan done once, and no finished ticket started again.
  */
 export function lostOrDoubled(before: readonly LogRecord[], log: readonly LogRecord[]): string | undefined {
   const changed = before.findIndex((record, index) => JSON.stringify(record) !== JSON.stringify(log[index]));
@@ -81,7 +81,7 @@ function changeOneByte(log: string, folder: string) {
   return undefined;
 }
 
-/** A promise of Bosun's was broken. */
+/** A failure for a broken promise of Bosun's. */
 export function broken(what: string): Result<never, Failure> {
   const hint = "This is a bug in Bosun. Please report it with the session's log folder.";
   return err(failure("verification_failed", what, { hint }));

@@ -11,7 +11,7 @@ export interface Source {
   readonly directory: string;
   /** The commit to clone; undefined only for Bosun's own folder without history, whose files are copied. */
   readonly head: string | undefined;
-  /** The number of changed and new files, which the clone lacks. */
+  /** Number of changed and new files, which the clone lacks. */
   readonly uncommitted: number;
 }
 
@@ -27,8 +27,8 @@ export interface Scratch {
 }
 
 /**
- * Finds the repository of the folder `named`, else of the `current` one, else the folder that Bosun is `installed` in.
- * Fails with `environment` if git is missing, and with `usage` if there is no commit to clone.
+ * Finds the repository of the folder `named`, else of the `current` one, else the folder where Bosun is `installed`. Fails with `environment` if git
+ * is missing, and with `usage` if there is no commit to clone.
  */
 export async function findSource(
   current: string,

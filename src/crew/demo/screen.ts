@@ -4,7 +4,7 @@ import { jsonEscaped, replaceEachUnsafe, replaceUnsafe, withoutSequences } from 
 import { wrap } from "../../lib/text-layout.ts";
 
 const WIDTH = 80;
-/** A text keeps so many columns beside its label. */
+/** Minimum number of columns for a text beside its label. */
 const MIN_TEXT = 16;
 const TICKET_WIDTH = 10;
 
@@ -21,7 +21,7 @@ export class Screen {
   readonly #began = performance.now();
   #sections = 0;
 
-  /** Paths below `directory` are printed relative to it. `columns`: the terminal's, if there is one. */
+  /** Paths below `directory` are printed relative to it. `columns` is the terminal's width, if there is a terminal. */
   constructor(reporter: string, directory: string, write: (text: string) => void, columns = WIDTH) {
     this.#reporter = reporter;
     this.#directory = directory;
@@ -56,31 +56,31 @@ export class Screen {
     for (const [name, text] of rows) this.#print(`   ${name.padEnd(wide)}`, text, "dim");
   }
 
-  /** Rows for copying: their text is never broken into lines. */
+  /** Rows for copying: their text is never wrapped. */
   copyable(rows: readonly Row[]): void {
     const wide = Math.max(...rows.map(([name]) => name.length)) + 2;
     for (const [name, text] of rows) this.#line(`   ${styled("dim", name.padEnd(wide))}${safe(text)}`);
   }
 
-  /** A promise that was kept. */
+  /** Prints a promise that was kept. */
   kept(text: string): void {
     this.#print("   ok ", text, "green");
   }
 
-  /** A line about a ticket, with the time since the start. */
+  /** Prints a line about a ticket, with the time since the start. */
   work(ticket: string, text: string, style?: Style, evidence = ""): void {
     const label = `${(this.elapsed_ms / 1000).toFixed(1).padStart(6)}s  ${ticket.slice(0, TICKET_WIDTH).padEnd(TICKET_WIDTH)}  `;
     this.#print(label, text, "dim", style);
     if (evidence !== "") this.say(evidence, label.length + 2);
   }
 
-  /** A path as it is shorter: absolute, or relative to the current directory. */
+  /** The shorter form of a path: absolute, or relative to the current directory. */
   path(path: string): string {
     const near = relative(this.#directory, path);
     return near !== "" && !near.startsWith("..") && near.length < path.length ? near : path;
   }
 
-  /** A label and its text, wrapped into a column of its own. */
+  /** Prints a label and its text, wrapped into a column of its own. */
   #print(label: string, text: string, labelStyle?: Style, textStyle?: Style): void {
     const lines = wrap(safe(text), Math.max(this.#width - label.length, MIN_TEXT));
     for (const [index, line] of lines.entries()) {

@@ -5,7 +5,7 @@ import { textOf } from "../turn.ts";
 import { askBosun, type Bosun, type BosunProcess, startBosun } from "./bosun.ts";
 import type { Screen } from "./screen.ts";
 
-/** How long a scheduler may take to stop before it gets the next signal, in milliseconds. */
+/** How long a scheduler may take to stop before it gets the next signal, in ms. */
 const STOP_PATIENCE_MS = 4_000;
 
 /** What each step of the story needs. */
@@ -15,7 +15,7 @@ export interface Demo {
   readonly session: DemoSession;
   /** The plan file. */
   readonly plan: string;
-  /** Asks at the terminal and gives the line typed; undefined unless the demo is interactive. */
+  /** Prompts at the terminal and returns the typed line; undefined unless the demo is interactive. */
   readonly ask: ((prompt: string) => Promise<string>) | undefined;
 }
 
@@ -32,9 +32,9 @@ export interface Question {
 export interface RunEnd {
   /** The exit code; null after a signal. */
   readonly code: number | null;
-  /** What it wrote on stderr. */
+  /** What it wrote to stderr. */
   readonly complaint: string;
-  /** The questions that it stopped for. */
+  /** The questions that made it stop. */
   readonly questions: readonly Question[];
   /** Its `result` event; empty if it was killed. */
   readonly result: JsonObject;
@@ -83,7 +83,7 @@ export class DemoSession {
     return { ...ended, questions, result };
   }
 
-  /** Kills the scheduler with SIGKILL. Its agents have process groups of their own and are not hit. */
+  /** Kills the scheduler with SIGKILL. Its agents have their own process groups and are not affected. */
   kill(): void {
     this.#scheduler?.signal("SIGKILL");
   }
@@ -137,7 +137,7 @@ export function ticketsDone(records: readonly UnsealedRecord[]): string[] {
   return effectsOf(records).flatMap(({ to, ticket_id }) => (to === "done" ? [ticket_id] : []));
 }
 
-/** How often a check sent work back. */
+/** Number of times that a check sent work back. */
 export function timesSentBack(log: readonly UnsealedRecord[]): number {
   return effectsOf(log).filter(({ event }) => event === "changes_requested").length;
 }

@@ -20,7 +20,7 @@ const PERSON_NEEDED = 4;
 /** How long a worker works before its scheduler is killed. */
 const KILL_AFTER_MS = 50;
 
-/** What the session leaves in the home; paths. */
+/** The paths of what the session leaves in the home. */
 export interface Kept {
   readonly findings: string;
   readonly report: string;
@@ -30,8 +30,8 @@ export interface Kept {
 }
 
 /**
- * The story: work until the scheduler is killed, resume, findings, proofs. It ends at the first failure:
- * `verification_failed` for a broken promise of Bosun's, `environment` for whatever keeps it from working.
+ * Tells the story: work until the scheduler is killed, resume, findings, proofs. It ends at the first failure: `verification_failed` for a broken
+ * promise of Bosun's, `environment` for anything that keeps it from working.
  */
 export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
   const crash = await workUntilKilled(demo);
@@ -62,7 +62,7 @@ interface Agent {
 /** What the killed scheduler left. */
 interface Crash {
   readonly pid: number;
-  /** The number of records that it printed. */
+  /** Number of records that it printed. */
   readonly printed: number;
   readonly records: readonly LogRecord[];
   readonly agents: readonly Agent[];
@@ -98,7 +98,7 @@ async function workUntilKilled(demo: Demo): Promise<Result<Crash, Failure>> {
   return ok(crash);
 }
 
-/** Runs the session and kills its scheduler when one ticket is done and a worker works on another. */
+/** Runs the session and kills its scheduler once one ticket is done and a worker works on another. */
 async function runUntilKilled(demo: Demo, words: readonly string[]) {
   const { session } = demo;
   const agents = new Map<string, Agent>();
@@ -126,12 +126,12 @@ async function runUntilKilled(demo: Demo, words: readonly string[]) {
   });
   if (killed === undefined) return { crash: undefined, end };
   const records = await session.log();
-  // The scheduler may have committed records that it could not print any more.
+  // The scheduler may have committed records that it could no longer print.
   for (const record of records.slice(printed)) showRecord(demo, record);
   return { crash: { ...killed, printed, records }, end };
 }
 
-/** Whether a process runs. A zombie does not. */
+/** Whether a process is running. A zombie is not. */
 function isRunning({ pid }: Agent): boolean {
   try {
     process.kill(pid, 0);
@@ -145,7 +145,7 @@ function isRunning({ pid }: Agent): boolean {
 function showRecord({ screen, ask }: Demo, record: UnsealedRecord): void {
   const { payload_type, payload } = record;
   const applied = record.record.disposition === "applied";
-  // At the terminal, the questions are shown when they are asked.
+  // At the terminal, questions are shown when they are asked.
   if (payload_type === "clarification" && applied && ask === undefined) {
     const questions = listOf(payload["questions"]).map((question) => questionOf(objectOf(question)));
     questionsSection(screen, questions);
@@ -180,7 +180,7 @@ function questionsSection(screen: Screen, questions: readonly Question[]): void 
   screen.section("questions", { questions }, title);
 }
 
-/** Asks the questions and gives the options for `resume`. */
+/** Asks the questions and returns the options for `resume`. */
 async function answersFromTerminal({ screen, ask }: Demo, questions: readonly Question[]): Promise<string[]> {
   questionsSection(screen, questions);
   const words: string[] = [];
@@ -195,7 +195,7 @@ async function answersFromTerminal({ screen, ask }: Demo, questions: readonly Qu
   return words;
 }
 
-/** Resumes the session to its end and gives the paths of its final report and log. */
+/** Resumes the session to its end and returns the paths of its final report and log. */
 async function resume(demo: Demo, crash: Crash): Promise<Result<Pick<Kept, "report" | "log">, Failure>> {
   const { screen, session } = demo;
   let survivors: readonly Agent[] = [];

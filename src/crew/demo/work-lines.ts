@@ -12,7 +12,7 @@ export interface WorkLine {
   readonly evidence?: string;
 }
 
-/** What a record says about the progress of tickets: transitions, results of checks, failed turns. */
+/** What a record reports about the progress of tickets: transitions, check results, failed turns. */
 export function workLines({ source, payload_type, payload, record }: UnsealedRecord): WorkLine[] {
   const { disposition, ticket_id: ticket = "-", effects = [] } = record;
   if (disposition !== "applied") return [];

@@ -33,7 +33,7 @@ export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
       "add the task to that file, or give it an instruction in the plan",
     );
   }
-  // A plan that another role made has not asked its questions.
+  // If another role made the plan, its questions have not been asked.
   if (standing.unanswerable.length > 0) return ask(turn, plan, standing);
   const values = { answers: standing.settled, program };
   const playbook = objectOf(substitute(objectOf(objectOf(task["metadata"])["playbook"]), values));
@@ -67,7 +67,7 @@ function clarifyOrPlan(turn: Turn, plan: PlanFile, standing: Standing, program: 
   return { payload_type: "plan", payload: { ...made, summary } };
 }
 
-/** Added to the plan's summary when a person has sent it back with words. */
+/** Added to the plan's summary when a person has sent the plan back with words. */
 const AS_IT_IS = "The playbook cannot change its plan file: edit the plan here, or reject it and change the file.";
 
 function ask(
@@ -84,7 +84,7 @@ function ask(
   );
 }
 
-/** A task in the plan. Its instruction waits for the ticket's own turn, unless the file says `with_plan`. */
+/** A task as the plan shows it. Its instruction waits for the ticket's own turn, unless the file says `with_plan`. */
 function planned(task: JsonObject, metadataOfPlan: Json | undefined): JsonObject {
   const own = objectOf(objectOf(task["metadata"])["playbook"])["instruction"];
   const general = objectOf(objectOf(metadataOfPlan)["playbook"])["instruction"];

@@ -8,7 +8,7 @@ export interface Work {
   readonly task: JsonObject;
   /** The task's `metadata.playbook`. */
   readonly playbook: JsonObject;
-  /** The instruction that was given last: 0 the task's own, n the n-th revision, -1 none yet. */
+  /** The last instruction given: 0 for the task's own, n for the n-th revision, -1 for none yet. */
   readonly revision: number;
 }
 
@@ -37,12 +37,12 @@ export function proposal({ task, playbook }: Work): Reply {
   };
 }
 
-/** The instruction that was given last, or the task's own. */
+/** The last instruction given, or the task's own. */
 export function instruction(work: Work): Reply {
   return numbered(work, Math.max(0, work.revision));
 }
 
-/** The answer to a worker's report: its questions are passed on until they are answered, then the instruction is given. */
+/** Answers a worker's report: its questions are passed on until they are answered, then the instruction is given. */
 export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<string, string>): Reply {
   const revision = Math.max(0, work.revision);
   if (objectOf(report["metadata"])["reason"] === "waiting_for_dependency") {
@@ -62,10 +62,7 @@ export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<s
   return numbered(work, revision, undefined, resources);
 }
 
-/**
- * The answer to a failure: the next revision or, without revisions, the same instruction once more. After that, or with
- * `give_up`, the task fails.
- */
+/** Answers a failure with the next revision or, without revisions, the same instruction once more. After that, or with `give_up`, the task fails. */
 export function afterError({ task, playbook, revision }: Work, error: JsonObject): Reply {
   const revisions = listOf(playbook["revisions"]).length;
   const next = Math.max(0, revision) + 1;
@@ -82,7 +79,7 @@ export function afterError({ task, playbook, revision }: Work, error: JsonObject
   return numbered({ task, playbook, revision }, next, reason(`The work before this ended: ${code}: ${message}`));
 }
 
-/** The beginning of an error's text. A message with half a character in it would be refused. */
+/** The start of an error's text. A message with half a character in it would be refused. */
 function reason(text: string): string {
   return text.slice(0, 4000).toWellFormed();
 }

@@ -39,7 +39,7 @@ function lookUp(name: string, values: Values): string | undefined {
   return program === undefined ? undefined : programBeside(values.program, program);
 }
 
-/** The file of one of the crew's programs, from the file of another. */
+/** The file of one of the crew's programs, given the file of another. */
 export function programBeside(program: string, name: string): string {
   return join(dirname(program), name + extname(program));
 }

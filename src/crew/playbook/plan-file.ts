@@ -23,8 +23,8 @@ export interface PlanFile {
 }
 
 /**
- * Reads and checks a plan file, YAML or JSON. `program` is the running crew program, for the names that texts may use. The failure
- * is a text for a person: file and position, what is wrong, what was expected.
+ * Reads and checks a plan file, YAML or JSON. `program` is the running crew program; texts may name the programs beside it. A failure is text for a
+ * person: file and position, what is wrong, what was expected.
  */
 export async function loadPlanFile(path: string, program: string): Promise<Result<PlanFile, string>> {
   const bytes = await readBytes(path);
@@ -35,7 +35,7 @@ export async function loadPlanFile(path: string, program: string): Promise<Resul
     const plan = parsed.ok ? checkedPlan(path, parsed.value as Json, isProgram) : parsed;
     if (plan.ok) return plan;
   }
-  // Loaded only when needed: the YAML parser takes longer than the rest of a turn.
+  // Loaded on demand, because the YAML parser takes longer than the rest of a turn.
   const { parseDocument } = await import("../../protocol/document/document.ts");
   const { explain } = await import("../../protocol/document/problem.ts");
   const text = decodeText(path, bytes.value);
@@ -61,7 +61,7 @@ async function readBytes(path: string): Promise<Result<Uint8Array, string>> {
   }
 }
 
-/** The plan in a file's content; fails with the first way in which it breaks its schema, else with everything inconsistent. */
+/** The plan in a file's content. Fails with the first violation of its schema, otherwise with all inconsistencies. */
 function checkedPlan(path: string, value: Json, isProgram: (name: string) => boolean): Result<PlanFile, Finding[]> {
   const { $schema: _editor, ...content } = objectOf(value);
   const { value: read, written } = understood("plan_file", content);

@@ -3,13 +3,10 @@ import { patternOf } from "../../protocol/playbook/plan-check.ts";
 import type { Turn } from "../turn.ts";
 import { textOf } from "../turn.ts";
 
-/** The scheduler's text in place of an answer that nobody gave. */
+/** The scheduler's text in place of a missing answer. */
 const LEFT_OPEN = /^\(not answered\b/;
 
-/**
- * Every answer so far, by question id and by the question's text; the latest counts. Ids may have the scheduler's
- * prefix (`c2.window`).
- */
+/** All answers so far, by question id and by the question's text; the latest wins. Ids may have the scheduler's prefix (`c2.window`). */
 export function answersSoFar(turn: Turn): Map<string, string> {
   const given = new Map<string, string>();
   const remember = (key: Json | undefined, value: Json | undefined): void => {
@@ -37,11 +34,11 @@ export function answerTo(question: JsonObject, given: ReadonlyMap<string, string
 
 /** The state of the plan file's questions. */
 export interface Standing {
-  /** To ask now: without an answer, or with one that the plan cannot use. */
+  /** The questions to ask now: without an answer, or with one that the plan cannot use. */
   readonly open: readonly JsonObject[];
   /** The ids of questions with neither a usable answer nor a default. */
   readonly unanswerable: readonly string[];
-  /** By question id: the answer, else the default. */
+  /** By question id: the answer, otherwise the default. */
   readonly settled: ReadonlyMap<string, string>;
 }
 

@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { JsonObject } from "../../lib/json.ts";
 
-/** The report counts the files beyond these. */
+/** Maximum number of artifacts. The report counts the files beyond it. */
 const MAX_ARTIFACTS = 200;
 const MAX_ENTRIES = 20_000;
 const MAX_URI_LENGTH = 4096;
@@ -48,7 +48,7 @@ export async function snapshot(directory: string): Promise<Snapshot> {
   return marks;
 }
 
-/** The artifacts that have appeared or changed since `before`, and issues about those that were left out. */
+/** The artifacts that have appeared or changed since `before`, and issues about those left out. */
 export async function changedArtifacts(
   directory: string,
   before: Snapshot,
@@ -79,7 +79,7 @@ async function reference(directory: string, path: string): Promise<JsonObject> {
     hash.update(chunk);
     size += chunk.length;
   }
-  // A name that means the same as a URI and as a path stays as it is; any other becomes a complete URI.
+  // A name that is the same as a URI and as a path is kept; any other becomes an absolute URI.
   const plain = /^[\w.][\w./-]*$/.test(path);
   const uri = plain ? path : pathToFileURL(join(directory, path)).href;
   if (uri.length > MAX_URI_LENGTH) throw new Error("its name is too long to be told");

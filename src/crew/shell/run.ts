@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 
-/** So much of a step's output is shown, and the rest counted, which stays below the scheduler's own limit. */
+/** Maximum output shown for a step; the rest is only counted. It stays below the scheduler's own limit. */
 const SHOWN_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4096;
 /** Longer lines are shown in pieces. */
 const LINE_BYTES = 16 * 1024;
-/** How often a step that prints beyond the limit shows that it is alive. */
+/** How often a step that prints beyond the limit shows that it is alive, in ms. */
 const ALIVE_EVERY_MS = 5000;
 /** How long to wait for the output to close after the step has ended: a process that it left behind may hold it open. */
 const DRAIN_MS = 500;
@@ -30,9 +30,9 @@ export interface Running {
 }
 
 /**
- * Starts a program in `directory` and in this process's own group: ending the group ends the step. Its output appears
- * on stdout with `| ` before each line, so that a step cannot print an envelope. Not through execa: every turn starts this program anew,
- * and loading execa takes longer than starting Node.
+ * Starts a program in `directory` and in this process's own group, so that ending the group ends the step. Its output appears on stdout with `| `
+ * before each line, so that a step cannot print an envelope. Does not use execa: every turn starts this program anew, and loading execa takes longer
+ * than starting Node.
  */
 export function run(argv: readonly string[], directory: string, env: NodeJS.ProcessEnv): Running {
   const output = new Output();
@@ -92,7 +92,7 @@ class Output {
     });
   }
 
-  /** Shows the last line without a newline, and gives the end of the whole output. */
+  /** Shows the last line without a newline, and returns the end of the whole output. */
   end(): string {
     for (const rest of this.#partial.values()) if (rest.length > 0) this.#print(rest);
     this.#partial.clear();

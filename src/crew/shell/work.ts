@@ -12,27 +12,27 @@ import { changedArtifacts, snapshot } from "./artifacts.ts";
 import type { Running } from "./run.ts";
 import { run } from "./run.ts";
 
-/** An expected output with this form is the name of a file; any other is prose. */
+/** An expected output of this form is a file name; any other is prose. */
 const FILE_NAME = /^(?!\/)(?!.*\.\.)[\w@+./-]+\.[A-Za-z0-9]+$/;
 
-/** Progress messages of one instruction. The scheduler records 1,000 messages of a run, and the artifacts come last. */
+/** Maximum number of progress messages per instruction. The scheduler records 1,000 messages of a run, and the artifacts come last. */
 const MAX_PROGRESS = 100;
 /**
- * UTF-16 units of all evidence, shared equally by the steps. In JSON a unit takes up to six bytes, and a report longer
- * than a line would be refused and the work repeated.
+ * Maximum length of all evidence in UTF-16 units, shared equally by the steps. In JSON a unit takes up to six bytes, and a report longer than the
+ * maximum line would be refused and the work repeated.
  */
 const EVIDENCE_LENGTH = 1_000_000;
-/** The longest text on the wire. */
+/** Maximum length of a text on the wire. */
 const COMMAND_LENGTH = 100_000;
-/** The longest issue or title, of which there may be a thousand. */
+/** Maximum length of an issue or title, of which there may be a thousand. */
 const TITLE_LENGTH = 500;
-/** The lines of a failed step's output in the report. */
+/** Maximum number of lines of a failed step's output in the report. */
 const MAX_LINES = 10;
-/** The longest list on the wire. */
+/** Maximum number of entries of a list on the wire. */
 const MAX_ENTRIES = 1_000;
-/** The exit code of a program that SIGTERM has ended. */
+/** The exit code of a program ended by SIGTERM. */
 export const ENDED_BY_SIGTERM = 143;
-/** How long after the end of a step the signal to its whole group can arrive here. */
+/** How long after the end of a step a signal to the whole group can arrive here, in ms. */
 const OWN_SIGNAL_MS = 100;
 
 /** The work on one instruction. */
@@ -52,7 +52,7 @@ export class Work {
     this.#running?.stop();
   }
 
-  /** Runs the steps in order until one fails, registers their artifacts and gives the report; undefined when stopped. */
+  /** Runs the steps in order until one fails, registers their artifacts and returns the report; undefined if stopped. */
   async report(): Promise<Reply | undefined> {
     const { workspace, artifacts_dir: artifactsDir, message } = this.#turn;
     const scratch = mkdtempSync(join(tmpdir(), "bosun-shell-"));
@@ -70,7 +70,7 @@ export class Work {
     }
   }
 
-  /** Gives the issue of the step that failed; undefined if all steps succeeded. */
+  /** Returns the issue of the step that failed; undefined if all steps succeeded. */
   async #steps(steps: readonly Json[], workspace: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
     const share = Math.min(Math.floor(EVIDENCE_LENGTH / 3 / Math.max(steps.length, 1)), COMMAND_LENGTH);
     const told = Math.ceil(steps.length / MAX_PROGRESS);
@@ -150,13 +150,13 @@ function commandOf(step: Json): { argv: readonly string[]; line: string; as_evid
   return { argv, line, as_evidence: argv };
 }
 
-/** The last lines that a failed step printed: a reader of the report has not seen the evidence. */
+/** The last lines that a failed step printed, for readers of the report, who have not seen the evidence. */
 function lastLines(output: string): string {
   const lines = output.split("\n").flatMap((line) => (line.trim() === "" ? [] : [cutTo(line.trim(), TITLE_LENGTH)]));
   return lines.length === 0 ? "" : `. It printed:\n${lines.slice(-MAX_LINES).join("\n")}`;
 }
 
-/** The end of a text, at most so many UTF-16 units long and without half a character at its start. */
+/** The end of a text: at most `most` UTF-16 units, without half a character at its start. */
 function endOf(text: string, most: number): string {
   return text.slice(-most).replace(/^[\uDC00-\uDFFF]/, "");
 }

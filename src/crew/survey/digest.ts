@@ -20,13 +20,13 @@ const HEADINGS: Readonly<Record<Severity, string>> = {
   low: "Good to know",
 };
 
-/** Among findings of one severity, those come first that a developer would want to act on. */
+/** Among findings of one severity, those that a developer would most want to act on come first. */
 const ORDER = ["lockfile", "untested", "links", "hot-spots", "licences"];
 
 const TITLE = "What the survey found";
 const LOOKED_AT = "## What was looked at";
 
-/** All earlier findings in one `report.md`, worst first. */
+/** Collects all earlier findings in one `report.md`, worst first. */
 export const digest: Survey = { options: {}, find: writeDigest, verify: verifyDigest };
 
 async function writeDigest(_repository: Repository, _options: Options, directory: string): Promise<Found> {
@@ -73,7 +73,7 @@ function report(findings: readonly Finding[], items: Found["items"]): string {
   ].join("\n");
 }
 
-/** The report must hold exactly these findings in this order, and each file and line must exist. */
+/** Checks that the report has exactly these findings in this order, and that each file and line exists. */
 async function verifyDigest({ items }: Finding, repository: Repository, directory: string): Promise<string[]> {
   const lines = (await readFile(join(directory, "report.md"), "utf8")).split("\n");
   const said = lines.slice(0, lines.indexOf(LOOKED_AT)).filter((text) => text.startsWith("- "));

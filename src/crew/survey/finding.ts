@@ -26,31 +26,31 @@ export interface Found {
   readonly title: string;
   /** One sentence. */
   readonly looked_at: string;
-  /** Limits that were met, and what was left out. */
+  /** Limits that were reached, and what was left out. */
   readonly notes: readonly string[];
   readonly items: readonly Item[];
   readonly details: JsonObject;
 }
 
-/** What is kept in `<kind>.json`. */
+/** The content of `<kind>.json`. */
 export interface Finding extends Found {
   readonly kind: string;
-  /** The commit that is checked out; null before the first one. */
+  /** The checked-out commit; null before the first one. */
   readonly revision: string | null;
 }
 
-/** One kind of survey. It only reads the work tree; the message of an error that it throws is for the user. */
+/** One kind of survey. It only reads the work tree. Messages of errors that it throws are for the user. */
 export interface Survey {
   /** The options of `find`. */
   readonly options: Readonly<Record<string, { readonly type: "string" }>>;
   readonly find: (repository: Repository, options: Options, directory: string) => Promise<Found>;
-  /** Checks the claims of a finding in another way than `find`, and gives the false ones as sentences. */
+  /** Checks the claims of a finding in another way than `find`, and returns the false ones as sentences. */
   readonly verify: (finding: Finding, repository: Repository, directory: string) => Promise<readonly string[]>;
 }
 
 export type Options = Readonly<Record<string, string | undefined>>;
 
-/** Sorts by severity; equals keep their order. */
+/** Sorts by severity; equal items keep their order. */
 export function worstFirst<T extends { readonly severity: Severity }>(items: readonly T[]): T[] {
   return SEVERITIES.flatMap((severity) => items.filter((item) => item.severity === severity));
 }
@@ -61,7 +61,7 @@ export async function keep(finding: Finding, directory: string): Promise<void> {
   await writeFile(join(directory, `${finding.kind}.json`), `${JSON.stringify(finding, null, 2)}\n`);
 }
 
-/** Reads a file that `keep` wrote. Throws if there is none, or if it is no finding. */
+/** Reads a file that `keep` wrote. Throws if there is none, or if it is not a finding. */
 export async function readFinding(file: string): Promise<Finding> {
   let value: JsonObject;
   try {
@@ -124,7 +124,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A file name that breaks no line, code span or terminal: unusual characters are written as in JSON. */
+/** A file name that cannot break a line, code span or terminal: unusual characters are escaped as in JSON. */
 export function shown(file: string): string {
   if (!isUnsafe(file) && !/[\n`"\\]/.test(file)) return file;
   return replaceEachUnsafe(JSON.stringify(file), jsonEscaped).replaceAll("`", jsonEscaped);

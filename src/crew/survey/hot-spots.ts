@@ -5,7 +5,7 @@ import { ownSourceFiles, saysGenerated } from "./source-files.ts";
 const DEFAULT_SINCE = "1 year";
 const DEFAULT_TOP = "20";
 const MAX_TOP = 1000;
-/** A longer history is read only so far back: git compares the files of each commit. */
+/** Maximum number of commits read: git compares the files of each commit. */
 const MAX_COMMITS = 5000;
 const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30, year: 365 };
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -18,8 +18,8 @@ interface Churn {
 }
 
 /**
- * Where change and size meet: the number of commits that touched a file, times its lines. Options: `--since` ("90
- * days", "all") and `--top`. A renamed file starts anew.
+ * Ranks files by the number of commits that touched them, times their lines. Options: `--since` ("90 days", "all") and `--top`. A renamed file starts
+ * afresh.
  */
 export const hotSpots: Survey = {
   options: { since: { type: "string" }, top: { type: "string" } },
@@ -68,7 +68,7 @@ async function findHotSpots(repository: Repository, options: Options): Promise<F
   };
 }
 
-/** The start of a time such as "90 days", as an instant; undefined for all of the history. */
+/** The start of a period such as "90 days", as a time; undefined for the whole history. */
 function windowStart(words: string, now: number): string | undefined {
   const text = words.trim().toLowerCase();
   if (text === "all") return undefined;
@@ -116,7 +116,7 @@ function lineCount(text: string): number {
   return text === "" || text.endsWith("\n") ? newlines : newlines + 1;
 }
 
-/** Asks git for each file by itself: it counts the commits, and the lines by matching each of them. */
+/** Asks git about each file separately: it counts the commits, and the lines by matching each of them. */
 async function verifyHotSpots({ items, details }: Finding, repository: Repository): Promise<string[]> {
   const { since, lower_bounds: lowerBounds } = details;
   const window = typeof since === "string" ? [`--since=${since}`] : [];

@@ -7,7 +7,7 @@ import { lineAt, readJson, type Repository } from "./repository.ts";
 
 const LOCK = "package-lock.json";
 const MAX_PACKAGES = 50_000;
-/** Real expressions are shorter, and a hostile one may nest without end. */
+/** Real expressions are shorter, and a hostile one could nest without end. */
 const MAX_EXPRESSION = 300;
 const SHOWN_LICENCES = 12;
 
@@ -16,7 +16,7 @@ const PERMISSIVE =
 const WEAK = /^(?:LGPL|MPL|EPL|CDDL|CPL|MS-RL|EUPL|CC-BY-SA)/i;
 const STRONG = /^(?:A?GPL|SSPL|OSL|RPL|CC-BY-NC|BUSL|Elastic)/i;
 
-/** What a licence demands of a product that contains the package, from the least to the most. */
+/** What a licence demands of a product that contains the package, from least to most. */
 const DEMANDS = ["permissive", "weak", "strong", "unknown"] as const;
 type Demand = (typeof DEMANDS)[number];
 
@@ -28,10 +28,7 @@ interface Package {
   readonly dev: boolean;
 }
 
-/**
- * Dependencies in package-lock.json whose licence is unknown or makes demands. Those for development are not passed on,
- * and only counted.
- */
+/** Dependencies in package-lock.json whose licence is unknown or makes demands. Development dependencies are not passed on, and only counted. */
 export const licences: Survey = { options: {}, find: findLicences, verify: verifyLicences };
 
 async function findLicences(repository: Repository): Promise<Found> {
@@ -73,7 +70,7 @@ async function lockedPackages(repository: Repository, lock: JsonObject): Promise
     packages.push({
       key,
       name: `${name}@${textOf(entry["version"])}`,
-      // Where the lock file states none, the installed package may.
+      // If the lock file states none, the installed package may.
       licence: licenceIn(entry) || (await installedLicence(repository, key)),
       dev: entry["dev"] === true || entry["devOptional"] === true,
     });
@@ -110,7 +107,7 @@ function judge({ key, name, licence }: Package): Omit<Item, "file"> | undefined 
   };
 }
 
-/** The demand of an SPDX expression: of alternatives the least, of licences that apply together the most. */
+/** The demand of an SPDX expression: the least of alternatives, the most of licences that apply together. */
 function demandOf(expression: string): Demand {
   if (expression.length > MAX_EXPRESSION) return "unknown";
   const words = expression.replace(/[()]/g, " $& ").split(/\s+/).filter(Boolean);

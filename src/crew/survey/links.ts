@@ -44,7 +44,7 @@ interface Target {
   readonly fragment: string;
 }
 
-/** The path and anchor that a destination names in the repository; undefined for other sites and templates. */
+/** The path and anchor in the repository that a destination names; undefined for other sites and templates. */
 function targetOf(from: string, destination: string): Target | undefined {
   if (destination === "" || /^[a-z][a-z0-9+.-]*:/i.test(destination) || destination.startsWith("//")) return undefined;
   if (/\{\{|\}\}|\$\{|<%/.test(destination)) return undefined;
@@ -55,7 +55,7 @@ function targetOf(from: string, destination: string): Target | undefined {
   if (path === "") return { path: from, fragment };
   const absolute = path.startsWith("/") ? path.slice(1) : posix.join(posix.dirname(from), path);
   const normal = posix.normalize(absolute).replace(/\/$/, "");
-  // `../../issues` is a page of GitHub's, outside of the repository.
+  // `../../issues` is a page on GitHub, outside of the repository.
   return normal.startsWith("..") ? undefined : { path: normal === "" ? "." : normal, fragment };
 }
 
@@ -107,7 +107,7 @@ function foldersOf(files: readonly string[]): Set<string> {
   return folders;
 }
 
-/** The line must hold the link, git must not list the target, and no line of it may look like the heading. */
+/** Checks that the line holds the link, that git does not list the target, and that no line of the target looks like the heading. */
 async function verifyLinks({ items }: Finding, repository: Repository): Promise<string[]> {
   const wrong = await inParallel(
     items,

@@ -46,7 +46,7 @@ async function driftIn(repository: Repository, folder: string): Promise<Item[] |
     return [{ severity: "high", file: manifest.path, text, claim }];
   }
   if (lock.broken !== undefined) return [brokenItem(lock)];
-  // npm 6 and older recorded no declared ranges.
+  // npm 6 and older did not record declared ranges.
   if (lock.value["packages"] === undefined) return undefined;
   const packages = Object.entries(objectOf(lock.value["packages"])).filter(([key]) => !key.includes("node_modules/"));
   const drift = await Promise.all(
@@ -72,7 +72,7 @@ function compare(manifest: JsonFile, lock: JsonFile, key: string, locked: JsonOb
   return names.flatMap((name): Item[] => {
     const [wanted, was] = [declared[name], recorded[name]];
     if (wanted === was) return [];
-    // npm records a package that is in two groups, or was moved to another one, only once.
+    // npm records a package only once if it is in two groups, or was moved to another.
     const inAnyGroup = (file: JsonObject) => GROUPS.some((any) => objectOf(file[any])[name] !== undefined);
     if (wanted === undefined ? inAnyGroup(manifest.value) : was === undefined && inAnyGroup(locked)) return [];
     const claim = { fault: "drift", name, key, declared: wanted ?? null, locked: was ?? null };
@@ -108,14 +108,14 @@ async function verifyDrift({ items }: Finding, repository: Repository): Promise<
   return wrong;
 }
 
-/** What a lock file keeps of a package.json: it ends where the next package begins. */
+/** The part of a lock file that was copied from a package.json: it ends where the next package begins. */
 function recordedUnder(lock: string, key: string): string {
   const entry = lock.slice(Math.max(0, lock.indexOf(`${JSON.stringify(key)}:`)));
   const end = entry.search(/\n {4}\}/);
   return end < 0 ? entry : entry.slice(0, end);
 }
 
-/** Whether a JSON text gives the name this value; with null, whether it has no such name. */
+/** Whether a JSON text gives the name this value; for null, whether it lacks the name. */
 function says(text: string, name: string, value: JsonObject[string]): boolean {
   const [, ...values] = text.split(`${JSON.stringify(name)}:`);
   return value === null

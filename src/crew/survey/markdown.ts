@@ -10,8 +10,8 @@ export interface MarkdownFile {
   readonly anchors: ReadonlySet<string>;
 }
 
-// Every expression takes linear time. Rare forms are missed, such as a link's text on two lines or parentheses in its destination:
-// a false finding is worse than a missed one.
+// Every expression takes linear time. Rare forms are missed, such as link text on two lines or parentheses in a destination: a false finding is worse
+// than a missed one.
 const COMMENT = /<!--[\s\S]*?(?:-->|$(?![\s\S]))/gm;
 const FENCED = /^[ \t>]*(`{3,}|~{3,}).*\n[\s\S]*?(?:^[ \t>]*\1.*|$(?![\s\S]))/gm;
 const INDENTED = /^(?: {4}|\t).*$/gm;
@@ -46,7 +46,7 @@ export function readMarkdown(text: string): MarkdownFile {
   return { links, anchors };
 }
 
-/** The line ends of a text, which keep the numbers of the lines after it. */
+/** Removes everything but the newlines, so that later lines keep their numbers. */
 function blank(text: string): string {
   return text.replace(/[^\n]+/g, "");
 }

@@ -14,7 +14,7 @@ const READS_AT_ONCE = 32;
 /** A git work tree. */
 export interface Repository {
   readonly root: string;
-  /** The commit that is checked out; undefined before the first one. */
+  /** The checked-out commit; undefined before the first one. */
   readonly head: string | undefined;
   readonly shallow: boolean;
   /** The tracked regular files, by path from the root. */
@@ -59,7 +59,7 @@ export async function openRepository(directory: string): Promise<Result<Reposito
     git: inRoot,
     grep: (args) =>
       inRoot(["grep", ...args]).catch((error: Error) => {
-        // The exit code of a search without a match.
+        // The exit code of a search without matches.
         if ((error.cause as { exitCode?: unknown }).exitCode === 1) return "";
         throw error;
       }),
@@ -98,13 +98,13 @@ export async function readJson({ root }: Repository, path: string): Promise<Json
   }
 }
 
-/** The line, from 1, of the first `wanted` in the text at or after the offset `from`; undefined if there is none. */
+/** The line number, from 1, of the first `wanted` at or after the offset `from`; undefined if there is none. */
 export function lineAt(text: string, wanted: string, from = 0): number | undefined {
   const index = text.indexOf(wanted, from);
   return index < 0 ? undefined : text.slice(0, index).split("\n").length;
 }
 
-/** Does the work for all items, at most `atOnce` at a time, and keeps their order. */
+/** Processes all items, at most `atOnce` at a time, and keeps their order. */
 export async function inParallel<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,

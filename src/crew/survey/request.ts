@@ -5,12 +5,11 @@ import { textOf } from "../turn.ts";
 import { pathOf } from "../kept-file.ts";
 import { type Finding, readFinding } from "./finding.ts";
 
-/** How `verify` begins the sentence on a false claim. */
+/** The start of `verify`'s sentence about a false claim. */
 export const DISPROVED = "false claim:";
 
 /**
- * The findings to start from: those that the task's dependencies made, or, when a person runs the survey without a
- * request, those in the artifacts directory.
+ * The findings to start from: those of the task's dependencies or, if a person runs the survey without a request, those in the artifacts directory.
  */
 export async function earlierFindings(directory: string): Promise<Finding[]> {
   const request = await requestOfTurn();
@@ -27,7 +26,7 @@ export async function wasDisproved(): Promise<boolean> {
   return checks.map(objectOf).some(({ passed, output }) => passed === false && textOf(output).includes(DISPROVED));
 }
 
-/** The request of the turn that this program works in. */
+/** The request of the turn in which this program runs. */
 async function requestOfTurn(): Promise<JsonObject | undefined> {
   const path = process.env["BOSUN_REQUEST_FILE"];
   if (path === undefined || path === "") return undefined;
@@ -39,7 +38,7 @@ function contextOf(request: JsonObject): JsonObject {
   return objectOf(request["context"]);
 }
 
-/** The files that the dependencies made. If a task made one several times, the last counts. */
+/** The files that the dependencies made. If a task made one several times, the last one wins. */
 function artifactsOf(request: JsonObject): string[] {
   const home = textOf(request["home"]);
   return listOf(contextOf(request)["dependencies"]).flatMap((dependency) => {

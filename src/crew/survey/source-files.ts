@@ -26,10 +26,7 @@ export function isSource(path: string): boolean {
 
 const WITHOUT_BEHAVIOUR = /(?:\.(?:css|scss|sass|less|html|sql|graphql|proto|prisma|tf|rs)|[.-]config\.[a-z]+)$/;
 
-/**
- * Whether a source file is expected to have a test elsewhere: not styles, schemas and configuration, nor Rust, which
- * has its tests inside.
- */
+/** Whether a source file is expected to have a test elsewhere. Styles, schemas and configuration are not, nor is Rust, which has its tests inside. */
 export function isTestable(path: string): boolean {
   return !WITHOUT_BEHAVIOUR.test(path);
 }
@@ -44,7 +41,7 @@ export function saysGenerated(text: string): boolean {
   return GENERATED_HEADER.test(text.slice(0, HEADER_CHARACTERS));
 }
 
-/** The repository's own source files: no tests, and nothing that is generated or vendored by its name or by `.gitattributes`. */
+/** The repository's own source files: no tests, and nothing generated or vendored according to its name or `.gitattributes`. */
 export async function ownSourceFiles(repository: Repository): Promise<string[]> {
   const candidates = repository.files.filter(
     (path) => isSource(path) && !isTest(path) && !FOREIGN.test(path) && !GENERATED_NAME.test(path),

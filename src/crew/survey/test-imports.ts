@@ -16,9 +16,9 @@ const PYTHON_IMPORT = /^\s*(?:from|import)\s/;
 const JAVASCRIPT = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)$/;
 
 /**
- * Finds the source files that tests use, each with the first line that was seen to use it: a relative path in quotes, also
- * through other sources; the end of a path in quotes; an import of Python; a Go test in the same folder; in other
- * languages the file's name as a word. Where a name fits several files, all of them count as used.
+ * Finds the source files that tests use, each with the first line found to use it: a relative path in quotes, also through other sources; the end of
+ * a path in quotes; an import in Python; a Go test in the same folder; in other languages the file's name as a word. If a name fits several files,
+ * all of them count as used.
  */
 export function usesIn(tests: readonly SourceText[], sources: readonly SourceText[]): Map<string, Use> {
   const byName = new Map<string, SourceText[]>();

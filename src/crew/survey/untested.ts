@@ -5,14 +5,14 @@ import { earlierFindings, wasDisproved } from "./request.ts";
 import { isSource, isTest, isTestable, ownSourceFiles } from "./source-files.ts";
 import { type SourceText, type Use, usesIn } from "./test-imports.ts";
 
-/** The hottest files, in which a missing test weighs more. */
+/** Number of hottest files, in which a missing test weighs more. */
 const HOTTEST = 5;
-/** So many source files are read to follow imports from the tests. */
+/** Maximum number of source files read to follow imports from the tests. */
 const MAX_SOURCES = 5000;
 
 /**
- * Hot source files without a test. The first attempt compares file names, which is quick. When its check has found a
- * false claim, the next attempt follows what the tests import.
+ * Hot source files without a test. The first attempt compares file names, which is fast. If its check finds a false claim, the next attempt follows
+ * what the tests import.
  */
 export const untested: Survey = { options: {}, find: findUntested, verify: verifyUntested };
 
@@ -54,7 +54,7 @@ function withoutTest({ file, text, claim }: Item, rank: number): Item {
   };
 }
 
-/** Whether a test has the name of a source file. A name that several source files share, such as `index`, says nothing. */
+/** Tells whether a test is named after a source file. A name that several source files share, such as `index`, does not count. */
 function testedByName(tests: readonly string[], files: readonly string[]): (path: string) => boolean {
   const sharing = new Map<string, number>();
   for (const path of files) if (!isTest(path)) sharing.set(basename(path), (sharing.get(basename(path)) ?? 0) + 1);

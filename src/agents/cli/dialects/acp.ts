@@ -20,15 +20,15 @@ import type { Dialect, DialectTurn, Heard, Port, Reader, Spoken } from "./dialec
 
 const OPENING_BRACE = 0x7b;
 
-/** How long a limit is waited for that does not say when it ends. */
+/** How long to wait for a limit that does not report its end, in ms. */
 const UNTOLD_LIMIT_MS = 60_000;
 
 /** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
 export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
 
 /**
- * Gemini CLI by ACP. It is never told to trust the folder: it asks for each change then, and Bosun answers by the role's permissions; only
- * the folder's own hooks and agents stay off.
+ * Gemini CLI over ACP. It is never told to trust the folder, so it asks for each change, and Bosun answers by the role's permissions; only the
+ * folder's own hooks and agents stay off.
  */
 export const gemini: Dialect = (turn) => {
   const { cli_command = [], model } = turn.request.role;
@@ -40,7 +40,7 @@ export const gemini: Dialect = (turn) => {
 function spoken(turn: DialectTurn, command: readonly string[], modelIsChosen = false): Spoken {
   return {
     command,
-    // Agents leave files there.
+    // Agents leave files in their TMPDIR.
     environment: { TMPDIR: turn.scratch() },
     input: "",
     converses: true,
@@ -64,7 +64,7 @@ class AcpReader implements Reader {
   #counts: Usage | undefined;
   #failure: Failure | undefined;
   #gone: string | undefined;
-  /** Whether all is said, so that the agent's exit is no surprise. */
+  /** Whether the conversation is over, so that the agent's exit is expected. */
   #isOver = false;
 
   constructor(turn: DialectTurn, modelIsChosen: boolean) {
@@ -100,7 +100,7 @@ class AcpReader implements Reader {
     return {
       answer,
       refused,
-      // What it says over the protocol counts, and some agents leave with a code of their own when their input ends.
+      // What the agent reports over the protocol counts; some agents exit with a code of their own when stdin ends.
       anyExit: true,
       failure: this.#failure,
       gone: this.#gone,
@@ -113,7 +113,7 @@ class AcpReader implements Reader {
     try {
       await connection.with((agent) => this.#takeTurn(agent));
     } catch (error) {
-      // The agent is gone, which `end` tells.
+      // The agent is gone, which `end` reports.
       if (this.#isOver) return;
       this.#fail(error);
     }
@@ -146,7 +146,7 @@ class AcpReader implements Reader {
     if (refused !== undefined) await this.#prompt(agent, session, prompts.repair(refused));
   }
 
-  /** Puts a prompt and takes the answer to it. Returns why the answer was refused, if it was. */
+  /** Sends a prompt and takes its answer. Returns why the answer was refused, if it was. */
   async #prompt(agent: ClientContext, { id }: AgentSession, text: string): Promise<Refusal | undefined> {
     this.#updates.begin();
     const told = await agent.request("session/prompt", { sessionId: id, prompt: [{ type: "text", text }] });
@@ -163,7 +163,7 @@ class AcpReader implements Reader {
     return this.#messages.refused.at(-1);
   }
 
-  /** Answers a request for permission by the role's permissions, or as a person says. */
+  /** Answers a permission request by the role's permissions, or as a person decides. */
   async #permit({ toolCall, options }: RequestPermissionRequest, port: Port): Promise<RequestPermissionResponse> {
     const told = toolCall as unknown as JsonObject;
     const decided = decide(this.#turn.request, this.#updates.call(told), told);
@@ -198,7 +198,7 @@ class AcpReader implements Reader {
     this.#counts = counts && this.#counts ? addedCounts(this.#counts, counts) : counts;
   }
 
-  /** The cost is that of the whole conversation, so what it had cost before is taken off. */
+  /** The reported cost is for the whole conversation, so its earlier cost is subtracted. */
   #usage(): Usage | undefined {
     const { conversation } = this.#turn.request;
     const { cost } = this.#updates;

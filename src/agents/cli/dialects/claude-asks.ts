@@ -3,7 +3,7 @@ import { type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
 import { permissionRequest } from "../../permission-request.ts";
 import { pathIn } from "./claude-lines.ts";
 
-/** What a person is asked when a tool needs a permission. */
+/** What to ask a person when a tool needs permission. */
 export function permissionFor(asked: JsonObject, workspace: string): PermissionRequest {
   const input = objectOf(asked.input);
   const tool = textOf(asked.tool_name);
@@ -30,11 +30,11 @@ function actionOf(tool: string, input: JsonObject, workspace: string): string {
   }
 }
 
-/** All of what it does, as far as the action may leave it out. */
+/** What the call does, in full, where the action may leave something out. */
 function detailsOf(tool: string, input: JsonObject): string {
   switch (tool) {
     case "Bash":
-      // Another thing than the same command within claude's own sandbox.
+      // This differs from the same command within claude's own sandbox.
       return input.dangerouslyDisableSandbox === true ? JSON.stringify(input, null, 2) : textOf(input.command);
     case "Write":
       return textOf(input.content);

@@ -5,18 +5,18 @@ import type { Instant } from "../../../protocol/timestamp.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 
-/** How a process of Claude Code ended without an answer. */
+/** How a Claude Code process ended without an answer. */
 export interface Unanswered {
   readonly request: TurnRequest;
   readonly end: RunEnd;
   readonly result: JsonObject | undefined;
-  /** Its own word for the last failure of the server. */
+  /** Claude Code's own name for the server's last failure. */
   readonly error: Json | undefined;
   readonly retry_at: Instant;
   readonly stderr_tail: string;
 }
 
-/** Its words if it has no such conversation as it was to go on with, or if that is full: a new one can do the turn. */
+/** Claude Code's message if the conversation to continue does not exist or is full, so that the turn needs a new one. */
 export function lostConversation(result: JsonObject | undefined): string | undefined {
   if (result?.terminal_reason === "prompt_too_long") return firstLine(textOf(result.result));
   const said = listOf(result?.errors)
@@ -25,7 +25,7 @@ export function lostConversation(result: JsonObject | undefined): string | undef
   return said === undefined ? undefined : `${said}.`;
 }
 
-/** Why a process gave no answer. Undefined if its exit says it all, or if it ended well and its answer was refused. */
+/** Why a process gave no answer. Undefined if its exit code is enough, or if it succeeded and its answer was refused. */
 export function claudeFailure(unanswered: Unanswered): Failure | undefined {
   const { result } = unanswered;
   if (result === undefined) return failureOfStart(unanswered);
@@ -33,7 +33,7 @@ export function claudeFailure(unanswered: Unanswered): Failure | undefined {
   return failureOfLimit(unanswered, result) ?? failureOfServer(unanswered, result);
 }
 
-/** It ended before it worked. */
+/** Failures before it worked. */
 function failureOfStart({ request, end, stderr_tail }: Unanswered): Failure | undefined {
   const who = nameOf(request);
   const said = lastLine(stderr_tail);
@@ -57,7 +57,7 @@ function failureOfStart({ request, end, stderr_tail }: Unanswered): Failure | un
   });
 }
 
-/** A limit of the turn. */
+/** Limits of the turn. */
 function failureOfLimit({ request }: Unanswered, result: JsonObject): Failure | undefined {
   const who = nameOf(request);
   const said = textOf(listOf(result.errors)[0]);
@@ -83,7 +83,7 @@ function failureOfLimit({ request }: Unanswered, result: JsonObject): Failure | 
   }
 }
 
-/** What the server, or the way to it, refused. */
+/** Failures of the server, or of the connection to it. */
 function failureOfServer({ request, error, retry_at }: Unanswered, result: JsonObject): Failure {
   const who = nameOf(request);
   const { api_error_status: status, stop_reason, terminal_reason } = result;

@@ -2,12 +2,12 @@ import { type JsonObject, objectOf } from "../../../lib/json.ts";
 import type { QuotaWindow } from "../../../protocol/record.ts";
 import { type Instant, instant, later, milliseconds } from "../../../protocol/timestamp.ts";
 
-/** How long a role is held when the server says that it is busy, but not until when. */
+/** How long a role is held when the server is busy but does not report until when, in ms. */
 const BUSY_MS = 60_000;
 
 const WINDOWS: Readonly<Record<string, string>> = { five_hour: "5h", seven_day: "week" };
 
-/** The windows of a subscription, and the last wait that was told. */
+/** The rate-limit windows of a subscription, and the last reported wait. */
 export class ClaudeLimits {
   #info: JsonObject = {};
   #wait_ms = 0;
@@ -21,7 +21,7 @@ export class ClaudeLimits {
     this.#wait_ms = typeof retry_delay_ms === "number" ? retry_delay_ms : 0;
   }
 
-  /** When to try again after a limit: when the last window that is used up begins anew, or after a while. */
+  /** When to retry after a limit: when the last exhausted window resets, or after a fixed time if that is unknown. */
   retryAt(now: Instant): Instant {
     const resets = this.#windows().flatMap(([, { status, resetsAt }]) =>
       status === "rejected" && typeof resetsAt === "number" ? [resetsAt * 1_000] : [],
@@ -39,7 +39,7 @@ export class ClaudeLimits {
     return told.length === 0 ? undefined : told;
   }
 
-  /** Older versions tell one window, newer ones all. */
+  /** Older versions report one window, newer ones all. */
   #windows(): [string, JsonObject][] {
     const { rateLimitType: type, unifiedWindows } = this.#info;
     const one: [string, JsonObject][] = typeof type === "string" ? [[type, this.#info]] : [];
@@ -51,7 +51,7 @@ export class ClaudeLimits {
   }
 }
 
-/** `seven_day_opus` as `week opus`. */
+/** Renames `seven_day_opus` to `week opus`. */
 function nameOf(type: string): string {
   const [length = type] = Object.keys(WINDOWS).filter((known) => type.startsWith(known));
   return `${WINDOWS[length] ?? length}${type.slice(length.length)}`.replaceAll("_", " ");

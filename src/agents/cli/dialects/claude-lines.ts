@@ -4,7 +4,7 @@ import { cut } from "../../../protocol/refusal.ts";
 
 const LINE_CHARACTERS = 200;
 
-/** A short line that says what a part of a message does. Undefined where there is nothing to show. */
+/** A short line that describes a part of a message. Undefined if there is nothing to show. */
 export function progressLine(block: JsonObject, workspace: string): string | undefined {
   if (block.type === "text") return firstLine(block.text);
   if (block.type !== "tool_use" || typeof block.name !== "string" || block.name === "StructuredOutput")
@@ -43,14 +43,14 @@ function toolWords(name: string, input: JsonObject, workspace: string): string {
   }
 }
 
-/** That a request to the model is tried again. */
+/** The line for a request to the model that is retried. */
 export function retryLine({ attempt, max_retries, retry_delay_ms, error_status }: JsonObject): string {
   const wait = typeof retry_delay_ms === "number" ? `${Math.ceil(retry_delay_ms / 1_000)} s` : "a moment";
   const why = typeof error_status === "number" ? `the server answered ${error_status}` : "the server did not answer";
   return `${why}; tries again in ${wait} (${Number(attempt)} of ${Number(max_retries)})`;
 }
 
-/** The file that a tool works on, from the workspace if it is in it. */
+/** The file that a tool works on, relative to the workspace if it is inside. */
 export function pathIn(input: JsonObject, workspace: string): string {
   const path = textOf(input.file_path ?? input.notebook_path);
   if (!isAbsolute(path)) return path;

@@ -15,7 +15,7 @@ import { askingAnswer } from "./questions.ts";
 
 const OPENING_BRACE = 0x7b;
 
-/** Reads the stream of one process of Claude Code. Events that it does not know are kept in the raw output only. */
+/** Reads the stream of one Claude Code process. Unknown events are kept in the raw output only. */
 export class ClaudeReader implements Reader {
   readonly #turn: DialectTurn;
   readonly #converses: boolean;
@@ -26,7 +26,7 @@ export class ClaudeReader implements Reader {
   #port: Port | undefined;
   #conversation: string | undefined;
   #result: JsonObject | undefined;
-  /** Its own word for the last failure of the server. */
+  /** Claude Code's own name for the server's last failure. */
   #error: Json | undefined;
   #asked = false;
 
@@ -87,7 +87,7 @@ export class ClaudeReader implements Reader {
         this.#limits.heard(objectOf(event.rate_limit_info));
         break;
       case "control_request":
-        // Without an open stdin nothing can be said to it.
+        // Without an open stdin, nothing can be replied.
         return this.#converses ? this.#control(event) : "message";
       case "result":
         return this.#end(event);
@@ -135,7 +135,7 @@ export class ClaudeReader implements Reader {
     return "message";
   }
 
-  /** A question ends the turn; a permission is asked for while the program waits. */
+  /** A question ends the turn; for a permission, the program waits. */
   #control(event: JsonObject): "message" | "answer" {
     const { request_id } = event;
     const asked = objectOf(event.request);
@@ -170,13 +170,13 @@ export class ClaudeReader implements Reader {
     this.#port?.say(`${JSON.stringify({ type: "control_response", response })}\n`);
   }
 
-  /** It is to exit. Nothing can be said any more, even if a permission is granted later. */
+  /** Ends stdin, so that the program exits. Later replies are dropped, even if a permission is granted. */
   #close(): void {
     this.#port?.close();
     this.#port = undefined;
   }
 
-  /** From the time of the request: only the runtime has a clock. */
+  /** Derived from the time of the request: only the runtime has a clock. */
   #now(): Instant {
     return later(this.#turn.request.at, performance.now() - this.#began);
   }

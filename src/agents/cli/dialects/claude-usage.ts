@@ -1,23 +1,23 @@
 import { type JsonObject, objectOf } from "../../../lib/json.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 
-/** What one request read. `input_tokens` of Claude Code leaves out what came from or went into the cache. */
+/** Input tokens of one request. Claude Code's own `input_tokens` excludes cache reads and writes. */
 interface Read {
   readonly input_tokens: number;
   readonly cached_tokens: number;
 }
 
 /**
- * What a process used. Its results count what its models did since the last one; while there is none, the requests of which a message
- * came are counted, whose output is not yet known.
+ * The usage of one process. Each result counts the usage of all models since the previous one. Until the first result, the requests that a message
+ * came from are counted, without their output, which is not yet known.
  */
 export class ClaudeUsage {
   readonly #requests = new Map<string, Read>();
   readonly #results: Usage[] = [];
-  /** The last request of the conversation itself, and not of a subagent. */
+  /** The last request of the conversation itself, not of a subagent. */
   #last: (Read & { readonly output_tokens: number }) | undefined;
 
-  /** Takes a message. One with several parts comes several times. */
+  /** Takes a message. A message with several parts arrives several times. */
   heard(message: JsonObject, ofConversation: boolean): void {
     const usage = objectOf(message.usage);
     if (typeof message.id !== "string" || message.usage === undefined) return;
@@ -32,7 +32,7 @@ export class ClaudeUsage {
     const models = Object.values(objectOf(result.model_usage_since_last_result ?? result.modelUsage)).map(objectOf);
     const sum = (...keys: string[]) => models.flatMap((model) => keys.map((key) => count(model[key]))).reduce(add, 0);
     const cached_tokens = sum("cacheReadInputTokens");
-    // For a model without a price in its list, it takes the price of another.
+    // For a model that is not in its price list, Claude Code uses the price of another.
     const isPriced = models.every(({ costBasis }) => costBasis !== "unknown");
     this.#results.push({
       input_tokens: sum("inputTokens", "cacheCreationInputTokens") + cached_tokens,
@@ -54,7 +54,7 @@ export class ClaudeUsage {
     );
   }
 
-  /** What the conversation holds after its last request. */
+  /** Number of tokens in the conversation after its last request. */
   context(): { readonly tokens?: number } {
     return this.#last === undefined ? {} : { tokens: this.#last.input_tokens + this.#last.output_tokens };
   }

@@ -6,20 +6,20 @@ import { type CompletePermissions, permissionsOf } from "../../../protocol/roles
 import { ClaudeReader } from "./claude-reader.ts";
 import type { Dialect, DialectTurn } from "./dialect.ts";
 
-/** Claude Code has no limit of its own on the requests of one turn. */
+/** Maximum number of requests in one turn: Claude Code has no limit of its own. */
 const MAX_TURNS = 200;
 
-/** Tools that change files. The shell has rules of its own: it runs what only reads, and asks for the rest. */
+/** Tools that change files. The shell has its own rules: it runs commands that only read, and asks for the rest. */
 const EDITING = ["Edit", "Write", "NotebookEdit"];
 const NETWORK = ["WebFetch", "WebSearch"];
 
 /** Tools that leave the workspace, outlive the turn, or wait for a person at a terminal. */
 const DISALLOWED = ["EnterWorktree", "EnterPlanMode", "ExitPlanMode", "ScheduleWakeup", "CronCreate", "RemoteTrigger"];
 
-/** Flags that choose the permission mode, of which the user's own counts. */
+/** Flags that choose the permission mode. The user's own flag takes precedence. */
 const MODES = ["--permission-mode", "--dangerously-skip-permissions"];
 
-/** Bosun retries by itself, and one request that is retried for minutes hides why nothing happens. */
+/** Bosun retries by itself, and a request that is retried for minutes hides why nothing happens. */
 const ENVIRONMENT = {
   DISABLE_AUTOUPDATER: "1",
   DISABLE_TELEMETRY: "1",
@@ -29,8 +29,8 @@ const ENVIRONMENT = {
 };
 
 /**
- * Claude Code in print mode. The prompt goes to stdin; where a person may be asked, stdin stays open for its control protocol, in which it
- * asks for permissions and puts questions.
+ * Claude Code in print mode. The prompt goes to stdin. If a person may be asked, stdin stays open for its control protocol, in which it asks for
+ * permissions and puts questions.
  */
 export const claude: Dialect = (turn) => {
   const { request, environment, repair } = turn;
@@ -39,7 +39,7 @@ export const claude: Dialect = (turn) => {
   const prompt = repair?.prompt ?? turn.prompts.render(request);
   return {
     command: [...(request.role.cli_command ?? []), ...flags(turn, permissions)],
-    // Variables of the role count.
+    // The role's variables take precedence.
     environment: { ...ENVIRONMENT, ...environment, TMPDIR: turn.scratch() },
     input: converses ? `${userLine(prompt)}\n` : prompt,
     converses,
@@ -48,7 +48,7 @@ export const claude: Dialect = (turn) => {
   };
 };
 
-/** Each list is given item by item and with `=`: a flag that takes several values would take what follows it, too. */
+/** Passes each list item by item and with `=`: a flag that takes several values would also take the next argument. */
 function flags({ request, repair }: DialectTurn, permissions: CompletePermissions): string[] {
   const { role, payload } = request;
   const own = role.cli_command ?? [];
@@ -84,7 +84,7 @@ function isGiven(command: readonly string[], names: readonly string[]): boolean 
   return command.some((argument) => names.some((name) => argument === name || argument.startsWith(`${name}=`)));
 }
 
-/** What this turn may cost: what is left of the session's budget, and not more than the role's. */
+/** Maximum cost of this turn: what is left of the session's budget, but not more than the role's. */
 function budgetOf({ role, payload }: TurnRequest): string | undefined {
   const limits = [payload.limits?.remaining_usd, role.budget?.usd].filter((usd) => usd !== undefined);
   return limits.length === 0 ? undefined : String(Math.min(...limits));
@@ -98,7 +98,7 @@ function conversationFlags(request: TurnRequest, repaired: string | undefined): 
   return [`--resume=${conversation.id}`, "--fork-session", `--session-id=${conversationId(request)}`];
 }
 
-/** The id of the conversation that a run begins: a UUID that names the run, so that the two can be matched after a crash, too. */
+/** The id of the conversation that a run starts: a UUID derived from the run, so that the two can be matched even after a crash. */
 export function conversationId({ session_id, stamp }: Pick<TurnRequest, "session_id" | "stamp">): string {
   const hash = createHash("sha256")
     .update(JSON.stringify([session_id, stamp.turn_id, stamp.run]))

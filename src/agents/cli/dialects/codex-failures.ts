@@ -4,7 +4,7 @@ import { type Failure, failure } from "../../../protocol/failure.ts";
 import { instant, type Instant } from "../../../protocol/timestamp.ts";
 import { nameOf } from "../outcome.ts";
 
-/** How long a role is held for a limit whose end codex does not tell. Asking again costs nothing. */
+/** How long a role is held for a limit whose end codex does not report, in ms. Asking again costs nothing. */
 const UNTOLD_LIMIT_MS = 60_000;
 
 const MISSING_VARIABLE = /Missing environment variable: `([^`]+)`/;
@@ -16,12 +16,12 @@ const UNTRUSTED = /not inside a trusted directory/i;
 const UNKNOWN_THREAD = /no rollout found for thread id|thread not found/i;
 const UNKNOWN_FLAG = /^error: (?:unexpected argument|unrecognized subcommand|invalid value) .*/m;
 
-/** Whether codex has lost the conversation, or its context is full: a new one can do the turn. */
+/** Whether codex has lost the conversation, or its context is full, so that the turn needs a new one. */
 export function isLost(words: string): boolean {
   return UNKNOWN_THREAD.test(words) || OVERFLOW.test(words);
 }
 
-/** What codex says went wrong, by its words: its events carry no code. `now` in milliseconds. */
+/** Maps codex's message to a failure by its words: its events carry no code. `now` is in milliseconds. */
 export function codexFailure(request: TurnRequest, said: string, now: number): Failure {
   const words = innerMessage(said);
   const who = nameOf(request);
@@ -63,7 +63,7 @@ export function codexFailure(request: TurnRequest, said: string, now: number): F
   return failure("agent_failed", `${who} could not finish: ${words}`, agentFailure(words, role_id));
 }
 
-/** The end of a limit: "try again in 11.054s", "in 3 days 4 hours", "at 7:05 PM" or "at Nov 29th, 2026 8:11 AM", local time. */
+/** Parses the end of a limit: "try again in 11.054s", "in 3 days 4 hours", "at 7:05 PM" or "at Nov 29th, 2026 8:11 AM", local time. */
 export function endOfLimit(words: string, now: number): Instant | undefined {
   const span = /try again in ((?:\d+(?:\.\d+)? ?(?:days?|hours?|minutes?|seconds?|ms|[dhms])[ ,]*)+)/i.exec(words)?.[1];
   if (span !== undefined) return instant(now + lengthOf(span));
@@ -82,7 +82,7 @@ function lengthOf(span: string): number {
   return parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (units[unit.toLowerCase()] ?? 0), 0);
 }
 
-/** The message in the body of a refused request, which codex passes on as it came. */
+/** The message in the body of a refused request, which codex passes on unchanged. */
 function innerMessage(said: string): string {
   const text = said.trim();
   if (!text.startsWith("{")) return text;

@@ -4,7 +4,7 @@ import { cut } from "../../../protocol/refusal.ts";
 
 const LINE_CHARACTERS = 200;
 
-/** One line for people that says what an item is. Undefined for what says nothing to them. Both of codex's protocols are understood. */
+/** One line for people that describes an item. Undefined for items that mean nothing to them. Accepts both of codex's protocols. */
 export function itemLine(item: JsonObject, workspace: string): string | undefined {
   switch (item["type"]) {
     case "command_execution":
@@ -33,17 +33,16 @@ export function itemLine(item: JsonObject, workspace: string): string | undefine
   }
 }
 
-/** Whether an item is a command. */
 export function isCommand({ type }: JsonObject): boolean {
   return type === "command_execution" || type === "commandExecution";
 }
 
-/** Whether an item is a call of a tool, after which the model is asked again. */
+/** Whether an item is a tool call, after which codex asks the model again. */
 export function isCall({ type }: JsonObject): boolean {
   return /^(?:command_?execution|file_?change|mcp_?tool_?call|web_?search)$/i.test(textOf(type));
 }
 
-/** The files that an item changes, relative to the workspace where they are in it. */
+/** The files that an item changes, relative to the workspace if they are inside. */
 export function changesOf(item: JsonObject, workspace: string): { verb: string; path: string; diff: string }[] {
   return listOf(item["changes"]).map((change) => {
     const { path, kind, diff } = objectOf(change);
@@ -55,7 +54,7 @@ export function changesOf(item: JsonObject, workspace: string): { verb: string; 
   });
 }
 
-/** A command without the shell that codex wraps it in. A shell elsewhere can be a program of any kind: it stays, so that no rule means it. */
+/** A command without the shell that codex wraps it in. A shell at another path can be any program: it is kept, so that no rule matches it. */
 export function plainCommand(command: string): string {
   const inner = /^(?:\/usr)?\/bin\/(?:ba|z|)sh -l?c ([\s\S]+)$/.exec(command)?.[1];
   if (inner === undefined) return command;
@@ -67,7 +66,7 @@ export function plainCommand(command: string): string {
   );
 }
 
-/** An answer in JSON is not for people. */
+/** Drops answers in JSON, which are not for people. */
 function withoutJson(text: string): string {
   return /^\s*(?:```\w*\s*)?\{/.test(text) ? "" : text;
 }

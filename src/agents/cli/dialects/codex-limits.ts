@@ -4,9 +4,9 @@ import { instant } from "../../../protocol/timestamp.ts";
 
 const DAY_MINUTES = 1_440;
 
-/** The windows of a subscription in codex's account of it. A key of an API has none. */
+/** The rate-limit windows of a subscription, as codex reports them. An API key has none. */
 export function windowsIn({ limitId, limitName, primary, secondary }: JsonObject): QuotaWindow[] {
-  // The limit of one model has an id of its own.
+  // The limit of a single model has its own id.
   const about = textOf(limitId) === "codex" ? "" : textOf(limitName) || textOf(limitId);
   return [primary, secondary].flatMap((window) => {
     const { usedPercent, windowDurationMins: minutes, resetsAt } = objectOf(window);

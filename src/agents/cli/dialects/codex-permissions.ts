@@ -3,15 +3,15 @@ import { type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts"
 import { permissionRequest } from "../../permission-request.ts";
 import { changesOf, plainCommand } from "./codex-items.ts";
 
-/** A permission that codex asks for, and what it is answered. */
+/** A permission that codex asks for, and the reply to it. */
 export interface WantedPermission {
   readonly request: PermissionRequest;
-  /** The command that is to run outside of the sandbox, if it is one. */
+  /** The command to run outside of the sandbox, if it is one. */
   readonly command?: string;
   readonly reply: (granted: boolean) => JsonObject;
 }
 
-/** The permission that a request of codex is about. Undefined for requests of another kind. `item` is the one that it names. */
+/** The permission that a request of codex is about. Undefined for other requests. `item` is the item that the request names. */
 export function permissionIn(
   method: string,
   params: JsonObject,
@@ -33,7 +33,7 @@ export function permissionIn(
   }
 }
 
-/** Never for the whole session of codex: Bosun keeps the grants. */
+/** Never grants for codex's whole session: Bosun keeps the grants. */
 function decision(granted: boolean): JsonObject {
   return { decision: granted ? "accept" : "decline" };
 }
@@ -42,7 +42,7 @@ function commandPermission(params: JsonObject): WantedPermission {
   const host = textOf(objectOf(params["networkApprovalContext"])["host"]);
   const command = plainCommand(textOf(params["command"]));
   if (host !== "") return { request: asked(`network: ${host}`, params, command), reply: decision };
-  // Input for a running command says nothing of which one.
+  // A request to send input does not say to which command.
   if (params["kind"] === "writeStdin") return { request: asked(`type: ${command}`, params, command), reply: decision };
   return { request: asked(`run: ${command}`, params, command), reply: decision, command };
 }

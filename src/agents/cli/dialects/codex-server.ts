@@ -11,19 +11,19 @@ import type { DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
 
 const OPENING_BRACE = 0x7b;
 
-/** The ids of our own requests; those of codex are counted apart. */
+/** The ids of Bosun's requests; codex numbers its own separately. */
 const INITIALIZE = 1;
 const THREAD = 2;
 const TURN = 3;
 const INTERRUPT = 4;
 
-/** Lets the model ask, and says nothing about it. An older codex ignores both. */
+/** Lets the model ask, and suppresses the warning about it. Older versions of codex ignore both. */
 const SETTINGS = ["features.default_mode_request_user_input=true", "suppress_unstable_features_warning=true"];
 
-/** The answer to a question in a turn whose answer cannot be one. */
+/** The answer to a question in a turn whose answer cannot be a question. */
 const NOBODY = "Nobody can be asked now. Decide by yourself, and say so in your answer.";
 
-/** One turn of `codex app-server`, which can ask for permissions and put questions: JSON-RPC, a line each. */
+/** One turn of `codex app-server`, which can ask for permissions and put questions: JSON-RPC, one message per line. */
 export function server(turn: DialectTurn): Spoken {
   const { program, settings } = codexCommand(turn);
   const own = SETTINGS.flatMap((setting) => ["-c", setting]);
@@ -74,14 +74,14 @@ function lineOf(message: JsonObject): string {
   return `${JSON.stringify(message)}\n`;
 }
 
-/** Speaks with `codex app-server` for one turn. What it does not know, of a newer codex, it ignores. */
+/** Talks to `codex app-server` for one turn. It ignores unknown messages of newer versions. */
 class ServerReader implements Reader {
   readonly #turn: DialectTurn;
   readonly #heard: CodexTurn;
   #port: Port | undefined;
   #thread = "";
   #turnId = "";
-  /** The items at work, by id: a request for a file change names only its item. */
+  /** Items by id: a request for a file change names only its item. */
   readonly #items = new Map<string, JsonObject>();
 
   constructor(turn: DialectTurn) {
@@ -139,7 +139,7 @@ class ServerReader implements Reader {
 
   #notified(method: string, params: JsonObject): "message" | "answer" {
     if (method === "account/rateLimits/updated") this.#heard.limits(objectOf(params["rateLimits"]));
-    // The threads of codex's own helpers are told, too.
+    // The threads of codex's own helpers are reported, too.
     if (params["threadId"] !== this.#thread) return "message";
     switch (method) {
       case "item/started":
@@ -162,7 +162,7 @@ class ServerReader implements Reader {
     return "message";
   }
 
-  /** The running total of the thread, and what the last request held. */
+  /** `total` is the running total of the thread, `last` its last request. */
   #used({ total, last }: JsonObject): void {
     const { input_tokens = 0, output_tokens = 0 } = usageIn(objectOf(last));
     this.#heard.used(usageIn(objectOf(total)), input_tokens + output_tokens);
@@ -175,7 +175,7 @@ class ServerReader implements Reader {
     return kind;
   }
 
-  /** Requests of codex, whose ids begin with 0. */
+  /** Handles codex's requests, whose ids start at 0. */
   #asked(id: Json, method: string, params: JsonObject): "message" | "answer" {
     if (method === "item/tool/requestUserInput") return this.#question(id, params);
     const item = this.#items.get(textOf(params["itemId"])) ?? {};
@@ -193,7 +193,7 @@ class ServerReader implements Reader {
     return "message";
   }
 
-  /** A question ends the turn: no process waits for a person. */
+  /** A question ends the turn, so that no process waits for a person. */
   #question(id: Json, { questions, turnId }: JsonObject): "message" | "answer" {
     const answer = askingAnswer(listOf(questions), this.#turn.request.payload.expects);
     if (answer === undefined) {

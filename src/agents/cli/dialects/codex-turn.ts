@@ -19,13 +19,13 @@ import type { DialectTurn, Heard } from "./dialect.ts";
 
 const NOTHING: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
 
-/** What one codex process is heard to say, in either of its protocols. */
+/** Collects what one codex process reports, in either of its protocols. */
 export class CodexTurn {
   readonly #turn: DialectTurn;
   readonly #messages: Messages;
   readonly #began = performance.now();
   #id: string | undefined;
-  /** The last message of the model: its answer, when the turn is over. */
+  /** The model's last message: its answer, once the turn is over. */
   #text = "";
   #failure: Failure | undefined;
   #gone: string | undefined;
@@ -40,7 +40,7 @@ export class CodexTurn {
     this.#messages = new Messages(turn.request, turn.emit, turn.redact);
   }
 
-  /** The conversation that this process goes on with. */
+  /** The conversation that this process continues. */
   get before(): Conversation | undefined {
     return this.#turn.repair?.conversation ?? this.#turn.request.conversation;
   }
@@ -50,7 +50,7 @@ export class CodexTurn {
     this.#turn.emit({ kind: "conversation", id });
   }
 
-  /** An item: its line is shown once, commands when they start and the rest when it is complete. */
+  /** Takes an item. Its line is shown once: for commands when they start, for other items when they are complete. */
   item(item: JsonObject, isComplete: boolean): void {
     if (isComplete && isCall(item)) this.#calls += 1;
     if (isCommand(item) === isComplete) return;
@@ -58,18 +58,18 @@ export class CodexTurn {
     if (line !== undefined) this.#turn.show(line);
   }
 
-  /** A message of the model. The last one is its answer. */
+  /** Takes a message of the model. The last one is its answer. */
   said(text: string): void {
     this.#text = text;
   }
 
-  /** An error that need not be the end. Only the end of the turn says whether it is. */
+  /** Takes an error that codex may recover from. Only the end of the turn shows whether it did. */
   retries(words: string): void {
     if (words.startsWith("Reconnecting")) this.#turn.show(words);
   }
 
   failed(words: string): void {
-    // An answer that was taken before stands.
+    // An earlier answer stands.
     if (this.#messages.answer !== undefined) return;
     const { request } = this.#turn;
     const now = milliseconds(request.at) + performance.now() - this.#began;
@@ -77,23 +77,23 @@ export class CodexTurn {
     if (isLost(words)) this.#gone = this.#failure.message;
   }
 
-  /** What the conversation has used in all, and what its context holds, if that is told. */
+  /** Takes the total usage of the conversation, and the size of its context in tokens if it is reported. */
   used(total: Usage, tokens?: number): void {
     this.#total = total;
     this.#tokens = tokens ?? this.#averageContext();
   }
 
-  /** The windows of the account, as far as they are told. */
+  /** Takes the reported rate-limit windows of the account. */
   limits(told: JsonObject): void {
     for (const window of windowsIn(told)) this.#quota.set(window.name, window);
   }
 
-  /** Takes an answer that is known before the turn is over. */
+  /** Takes an answer that is known before the turn ends. */
   take({ payload_type, payload }: Answer): "message" | "answer" {
     return this.#messages.take(payload_type, payload);
   }
 
-  /** The turn is over: its last message is the answer. */
+  /** Call when the turn is over: its last message is the answer. */
   finished(): "message" | "answer" {
     const { expects } = this.#turn.request.payload;
     if (this.#messages.answer !== undefined || this.#failure !== undefined) return "message";
@@ -115,7 +115,7 @@ export class CodexTurn {
 
   heard({ exit }: RunEnd, stderr: string): Heard {
     const { answer, refused } = this.#messages;
-    // Before it has begun, codex says on stderr what is wrong: a flag, an unknown conversation, no trust.
+    // Before it starts working, codex reports errors on stderr: a bad flag, an unknown conversation, missing trust.
     const words = stderrWords(stderr);
     if (this.#id === undefined && words !== "" && typeof exit?.code === "number" && exit.code !== 0) this.failed(words);
     return {
@@ -130,7 +130,7 @@ export class CodexTurn {
     };
   }
 
-  /** The running total that is on record. Without one the conversation began in a run that was cut off: all of it is new. */
+  /** The recorded running total. Without one, the conversation began in an interrupted run, and all its usage is new. */
   #base(): Usage {
     return this.before?.total ?? NOTHING;
   }
@@ -139,7 +139,7 @@ export class CodexTurn {
     return this.#total === undefined ? undefined : difference(this.#total, this.#base());
   }
 
-  /** About what the context holds, where only a sum is told: each request reads it again, and one more follows each call of a tool. */
+  /** Estimates the size of the context if only a sum is reported: each request reads it again, and one more follows each tool call. */
   #averageContext(): number | undefined {
     const { input_tokens = 0, output_tokens = 0 } = this.#usage() ?? {};
     return input_tokens === 0 ? undefined : Math.round(input_tokens / (this.#calls + 1)) + output_tokens;
@@ -147,7 +147,7 @@ export class CodexTurn {
 
   #conversation(): Conversation | undefined {
     if (this.#id === undefined) return undefined;
-    // A turn that failed tells no total: the next one counts from the old one.
+    // A failed turn reports no total: the next one counts from the old one.
     const total = this.#total ?? this.#base();
     const tokens = this.#tokens ?? this.before?.tokens;
     return {
@@ -158,7 +158,7 @@ export class CodexTurn {
   }
 }
 
-/** What codex read and wrote, in its own names of either protocol. The cached part is included in the input. */
+/** Codex's token counts, by the names in either protocol. The input includes the cached tokens. */
 export function usageIn(told: JsonObject): Usage {
   const count = (...names: string[]) => names.map((name) => told[name]).find((value) => typeof value === "number");
   return {
@@ -168,7 +168,7 @@ export function usageIn(told: JsonObject): Usage {
   };
 }
 
-/** What was used since a running total. */
+/** The usage since a running total. */
 function difference(total: Usage, before: Usage): Usage {
   const since = (key: "input_tokens" | "output_tokens" | "cached_tokens") =>
     Math.max(0, (total[key] ?? 0) - (before[key] ?? 0));
@@ -179,7 +179,7 @@ function difference(total: Usage, before: Usage): Usage {
   };
 }
 
-/** The program, the flags of the role's own command, and the settings that its permissions need. */
+/** The program with the flags of the role's own command, and the settings that the role's permissions need. */
 export function codexCommand({ request }: DialectTurn): {
   readonly program: readonly string[];
   readonly settings: readonly string[];
@@ -189,7 +189,7 @@ export function codexCommand({ request }: DialectTurn): {
   const program = role.cli_command ?? ["codex"];
   const { write, commands, network } = permissionsOf(role);
   if (write === "none") return { program, settings: [], sandbox: "read-only" };
-  // Hooks and settings in `.git` run programs when a person uses git: only a role that may use git itself writes there.
+  // Hooks and settings in `.git` run programs when a person uses git, so only a role that may use git itself may write there.
   const committed = commands.some((pattern) => /^\s*git(?:[\s*]|$)/.test(pattern)) ? written(payload.workspace) : [];
   const writable = [payload.artifacts_dir, ...committed];
   const settings = [
@@ -200,8 +200,8 @@ export function codexCommand({ request }: DialectTurn): {
 }
 
 /**
- * What a commit writes beside the files. The sandbox protects it, and runs no command at all if a file is named as writable. An empty `.git`
- * belongs to a sandbox at work.
+ * The git directories that a commit writes to. The sandbox protects them, and runs no command at all if a writable root is a file. An empty `.git`
+ * belongs to a running sandbox.
  */
 function written(workspace: string): readonly string[] {
   const root = repositoryRoot(workspace);
@@ -212,11 +212,11 @@ function written(workspace: string): readonly string[] {
 
 /** Variables of every codex process. */
 export function codexEnvironment({ environment, scratch }: DialectTurn): Readonly<Record<string, string>> {
-  // With its home below TMPDIR, codex cannot run commands. Its own log on stderr warns in every turn.
+  // Codex cannot run commands if its home is below TMPDIR. Its own log on stderr warns in every turn.
   return { RUST_LOG: "off", ...environment, TMPDIR: scratch() };
 }
 
-/** The words on stderr that are no log lines. */
+/** The text on stderr without log lines. */
 function stderrWords(stderr: string): string {
   const lines = stderr.split("\n").filter((line) => !/ (?:WARN|ERROR|INFO)\b|^Reading additional input/.test(line));
   return lines.join("\n").trim();

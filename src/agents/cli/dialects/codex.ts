@@ -13,12 +13,12 @@ import type { Dialect, DialectTurn, Heard, Reader, Spoken } from "./dialect.ts";
 const OPENING_BRACE = 0x7b;
 
 /**
- * OpenAI's Codex CLI: `codex exec` where it has nothing to ask, `codex app-server`, whose protocol is experimental, where a person may grant
- * it more or answer its questions.
+ * OpenAI's Codex CLI: `codex exec` if it has nothing to ask, or `codex app-server`, whose protocol is experimental, if a person may grant it more or
+ * answer its questions.
  */
 export const codex: Dialect = (turn) => (mayAsk(turn.request) ? server(turn) : exec(turn));
 
-/** Whether the program may ask in the middle of the turn: for permissions if it may write, and as a manager that clarifies. */
+/** Whether the program may ask in the middle of the turn: for permissions if it may write, and questions as a manager that clarifies. */
 function mayAsk({ role, payload }: TurnRequest): boolean {
   const { write, ask, commands } = permissionsOf(role);
   if (write === "workspace") return ask === "user" || commands.length > 0;

@@ -7,7 +7,7 @@ import type { Dialect, Heard, Reader } from "./dialect.ts";
 
 const OPENING_BRACE = 0x7b;
 
-/** The line that gives a turn to an agent: canonical, so that the log reproduces its bytes. */
+/** The line that gives a turn to an agent: canonical JSON, so that the log reproduces its bytes. */
 export function requestLine(request: TurnRequest): string {
   const envelope = {
     session_id: request.session_id,
@@ -21,7 +21,7 @@ export function requestLine(request: TurnRequest): string {
   return `${canonicalJson(envelope)}\n`;
 }
 
-/** The wire itself: one request line on stdin, envelopes among console text on stdout (SPEC.md). */
+/** The wire protocol itself: one request line on stdin, envelopes among console text on stdout (SPEC.md). */
 export const envelope: Dialect = ({ request, emit, redact }) => ({
   command: request.role.cli_command ?? [],
   input: requestLine(request),
@@ -40,13 +40,13 @@ export class EnvelopeReader implements Reader {
     return firstByte === OPENING_BRACE;
   }
 
-  /** Takes a line and tells what it is: console text, the turn's answer, or another message, accepted or refused. */
+  /** Takes a line and returns what it is: console text, the turn's answer, or another message, accepted or refused. */
   read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
     if (line.length === 0 || !this.mayBeLong(line.readUInt8(0))) return "console";
-    // Only for lines that do not parse: decides whether they are a broken message or console text.
+    // For lines that do not parse: whether they are a broken message or console text.
     const looksLikeMessage = () => line.includes('"payload_type"');
     if (cut) {
-      // With sorted keys the payload comes first, and the type is cut off.
+      // If the keys are sorted, the payload comes first and the type is cut off.
       if (!looksLikeMessage() && !line.includes('"payload"')) return "console";
       this.#messages.refuse(line, {
         payload_type: "",

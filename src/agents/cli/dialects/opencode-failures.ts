@@ -3,7 +3,7 @@ import { type Failure, failure } from "../../../protocol/failure.ts";
 import { cut } from "../../../protocol/refusal.ts";
 import { type Instant, later } from "../../../protocol/timestamp.ts";
 
-/** How long a limit is waited for that does not say when it ends. */
+/** How long to wait for a limit that does not report its end, in ms. */
 const UNTOLD_LIMIT_MS = 60_000;
 const MESSAGE_CHARACTERS = 500;
 
@@ -13,7 +13,7 @@ interface Time {
   readonly elapsed_ms: number;
 }
 
-/** What an `error` event of opencode means, by its name and the status of the model's server. */
+/** Maps an `error` event of opencode to a failure, by its name and the status of the model's server. */
 export function opencodeFailure({ name, data }: JsonObject, role_id: string, { at, elapsed_ms }: Time): Failure {
   const { message, statusCode, responseHeaders } = objectOf(data);
   const kind = typeof name === "string" ? name : "an error";
@@ -45,7 +45,7 @@ function hintFor(name: Json | undefined): string {
   }
 }
 
-/** The header tells seconds. */
+/** The header is in seconds. */
 function waitIn(headers: JsonObject): number | undefined {
   const seconds = Number(headers["retry-after"] ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : undefined;

@@ -31,7 +31,7 @@ export const opencode: Dialect = (turn) => {
       TMPDIR: turn.scratch(),
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_TERMINAL_TITLE: "1",
-      // Stands above the user's own configuration, which stays as it is otherwise.
+      // Overrides the permissions in the user's own configuration, which otherwise stays as it is.
       OPENCODE_PERMISSION: JSON.stringify(permissionRules(request)),
     },
     input: repair?.prompt ?? prompts.render(request, { schema: true }),
@@ -41,8 +41,8 @@ export const opencode: Dialect = (turn) => {
 };
 
 /**
- * The role's permissions in opencode's words. Never `ask`, which ends the run when nobody is there. opencode has no sandbox, so it runs
- * only the commands that the role names.
+ * The role's permissions as opencode's rules. Never `ask`, which ends the run when nobody is there. opencode has no sandbox, so it runs only the
+ * commands that the role names.
  */
 function permissionRules({ role, payload }: TurnRequest): JsonObject {
   const { write, commands, network } = permissionsOf(role);
@@ -61,15 +61,15 @@ function permissionRules({ role, payload }: TurnRequest): JsonObject {
   };
 }
 
-/** Reads the events of one process. Those of a newer version that are unknown are passed over. */
+/** Reads the events of one process. Unknown events of newer versions are ignored. */
 class OpencodeReader implements Reader {
   readonly #turn: DialectTurn;
   readonly #messages: Messages;
   readonly #began = performance.now();
   #conversation: string | undefined;
-  /** The latest text, which is the answer if nothing follows. */
+  /** The latest text: the answer, if nothing follows. */
   #text = "";
-  /** Why the last step ended: `stop` is the end of the run. */
+  /** Why the last step ended; `stop` means the end of the run. */
   #reason: Json | undefined;
   /** A tool call that opencode refused because nobody could be asked. */
   #rejected: string | undefined;
@@ -140,7 +140,7 @@ class OpencodeReader implements Reader {
     }
   }
 
-  /** Text that something follows is no answer, but tells what opencode does. */
+  /** Text that something follows is not the answer, but shows what opencode does. */
   #showText(): void {
     if (this.#text.trim() !== "") this.#turn.show(this.#text.trim());
     this.#text = "";
@@ -171,7 +171,7 @@ class OpencodeReader implements Reader {
     };
   }
 
-  /** A model without prices in the configuration is told to cost nothing, so that is no cost that is known. */
+  /** opencode reports a cost of 0 for a model without prices in the configuration, so 0 means unknown. */
   #told(): Usage | undefined {
     if (this.#steps === 0) return undefined;
     const { cost_usd, ...counts } = this.#usage;

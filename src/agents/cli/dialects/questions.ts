@@ -1,12 +1,12 @@
 import type { Answer } from "../../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 
-/** How models mark the option that they would take. */
+/** How models mark the option that they recommend. */
 const RECOMMENDED = /\s*\(recommended\)$/i;
 
 /**
- * The answer that a question in the middle of a turn stands for: a manager's is a clarification, a worker's a blocked report. Undefined
- * if the turn takes neither.
+ * Converts a question in the middle of a turn to an answer: a manager's becomes a clarification, a worker's a blocked report. Undefined if the turn
+ * expects neither.
  */
 export function askingAnswer(questions: readonly Json[], expects: readonly string[]): Answer | undefined {
   const asked = questions.map((question, index) => questionOf(objectOf(question), index));
@@ -19,7 +19,7 @@ export function askingAnswer(questions: readonly Json[], expects: readonly strin
   return { payload_type: "report", payload: { status: "blocked", summary, questions: asked } };
 }
 
-/** The form of codex, and of Claude Code, whose questions have no `id` and no `isOther`, but `multiSelect`. */
+/** Accepts the form of codex, and that of Claude Code, whose questions have no `id` and no `isOther`, but `multiSelect`. */
 function questionOf({ id, header, question, isOther, multiSelect, options }: JsonObject, index: number): JsonObject {
   const offered = listOf(options).map(objectOf);
   const labels = offered.map(({ label }) => textOf(label)).filter((label) => label !== "");
