@@ -6,21 +6,21 @@ export interface AgentProgram {
   readonly title: string;
   /** The newest version that Bosun was tested with. */
   readonly tested: string;
-  /** The oldest version that is known to take all the flags it is given; an older one is refused. */
+  /** The oldest version that is known to accept all the flags that Bosun passes; an older one is refused. */
   readonly needs?: string;
   /** Its package on the npm registry. */
   readonly package: string;
-  /** The command that installs it, and its newest version over an older one. */
+  /** The command that installs it, or updates it to its newest version. */
   readonly install: string;
   /** How a person logs in. */
   readonly login: string;
-  /** The arguments that make it say whether it is logged in, without a request to a model: it exits with 0 if it is, with 1 if not. */
+  /** The arguments that make it report whether it is logged in, without a request to a model: it exits with 0 if it is, with 1 if not. */
   readonly login_status?: readonly string[];
-  /** Each of these variables is a login by itself. */
+  /** Environment variables, each of which is a login by itself. */
   readonly keys: readonly string[];
-  /** What its roles see of the environment if their registry does not say: its keys, its base URL, where its configuration is. */
+  /** The environment variables that its roles see if their registry does not say: its keys, its base URL, the place of its configuration. */
   readonly pass_env: readonly string[];
-  /** Words after the program's name that only make its name longer: `codex cli`, `claude code cli`. */
+  /** Words after the program's name that only lengthen it: `codex cli`, `claude code cli`. */
   readonly other_names?: readonly (readonly string[])[];
 }
 
@@ -100,7 +100,7 @@ export const AGENT_PROGRAMS = {
 
 export type AgentProgramName = keyof typeof AGENT_PROGRAMS;
 
-/** Those with a dialect, which has the program's name. */
+/** The programs with a dialect of their own, which has the program's name. */
 export const DIALECT_PROGRAMS = [
   "claude",
   "codex",
@@ -108,7 +108,7 @@ export const DIALECT_PROGRAMS = [
   "opencode",
 ] as const satisfies readonly AgentProgramName[];
 
-/** Whether a name is that of an agent program with a dialect of its own. */
+/** Whether a name is an agent program with a dialect of its own. */
 export function isDialectProgram(name: string): name is (typeof DIALECT_PROGRAMS)[number] {
   return (DIALECT_PROGRAMS as readonly string[]).includes(name);
 }
@@ -119,7 +119,7 @@ export function agentProgramOf({ cli_command }: Pick<Role, "cli_command">): Agen
   return Object.hasOwn(AGENT_PROGRAMS, name) ? (name as AgentProgramName) : undefined;
 }
 
-/** A role's command without words that only make the program's name longer: `claude code cli` is `claude`. */
+/** A role's command without words that only lengthen the program's name: `claude code cli` becomes `claude`. */
 export function plainCommand(role: Pick<Role, "cli_command">): readonly string[] | undefined {
   const { cli_command: command } = role;
   const name = agentProgramOf(role);

@@ -10,13 +10,13 @@ import { checkSchema } from "./schema-check.ts";
 /** An answer given before its question is asked: to the question with this id, or to every question whose text contains `match`. */
 export type GivenAnswer = ({ readonly question_id: string } | { readonly match: string }) & {
   readonly text: string;
-  /** Where it stands, if that is in a file. */
+  /** Its place, if it is in a file. */
   readonly place?: Pick<Problem, "file" | "pointer" | "position">;
 };
 
 /**
- * Loads an answers file: a mapping of question ids to texts, or a list of entries. Every value is taken as the text that was
- * written, `1.10` and `yes` too. An empty answer fails: it stands in a form that was not filled in. Failure `configuration`.
+ * Loads an answers file: a mapping of question ids to texts, or a list of entries. Every value is kept as the text that was written, even `1.10` and
+ * `yes`. An empty answer fails, because it is in a form that was not filled in. Failure `configuration`.
  */
 export async function loadAnswers(file: string): Promise<Result<GivenAnswer[], Failure>> {
   const document = loadDocument(file, "texts");
@@ -44,7 +44,7 @@ export async function loadAnswers(file: string): Promise<Result<GivenAnswer[], F
   return err(findingsFailure(document.value, emptyFindings));
 }
 
-/** One `--answer id=text`. The text may hold further `=`. Failure `usage`. */
+/** Parses one `--answer id=text`. The text may contain further `=`. Failure `usage`. */
 export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
   const at = text.indexOf("=");
   const question_id = text.slice(0, Math.max(at, 0)).trim();
@@ -60,8 +60,8 @@ export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
 }
 
 /**
- * The answer given to a question: by its whole id, else by its id without the scope (`q1` for `c2.q1`), else by a part of its text
- * in upper or lower case; of several that match equally the last. Undefined if there is none; failures as `answerTo`.
+ * Returns the answer given to a question: by its whole id, else by its id without the scope (`q1` for `c2.q1`), else by a part of its text, ignoring
+ * case. Of several equal matches the last one counts. Undefined if there is none. Fails like `answerTo`.
  */
 export function givenAnswer(
   answers: readonly GivenAnswer[],

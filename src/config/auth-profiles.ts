@@ -5,8 +5,8 @@ import type { AuthProfiles } from "../protocol/payload.ts";
 import { isSecretName, type Role } from "../protocol/roles.ts";
 
 /**
- * The role with the variables of the auth profile that its metadata names; its own variables come first. A profile that does not exist is a
- * failure `configuration`, but `default` and names like `default_worker` need none: they mean the program's own login.
+ * Adds the variables of the auth profile that a role's metadata names; the role's own variables take precedence. A missing profile is a failure
+ * `configuration`, except for `default` and names like `default_worker`: they mean the program's own login.
  */
 export function withAuthProfile<R extends Role>(role: R, profiles: AuthProfiles): Result<R, Failure> {
   const name = role.metadata?.auth_profile;
@@ -35,7 +35,7 @@ function unknownProfile({ role_id }: Role, name: string, profiles: AuthProfiles)
   );
 }
 
-/** Profiles that no role could name, and values in them that belong into the environment. */
+/** Finds profiles that no role could name, and values in them that belong in the environment. */
 export function profileFindings(profiles: AuthProfiles): Finding[] {
   return Object.entries(profiles).flatMap(([name, { env = {} }]) => {
     const pointer = `/auth_profiles/${name}`;

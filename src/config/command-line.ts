@@ -1,9 +1,9 @@
 import { err, ok, type Result } from "../lib/result.ts";
 
 /**
- * Splits a command line into its arguments as a shell would: blanks separate; `'…'` is literal; in `"…"` a backslash escapes `"`,
- * `\`, `$` and `` ` ``; elsewhere a backslash escapes the next character. Nothing is expanded; the operators of a shell (`|`, `>`,
- * `;`, `&`, `$NAME`, `*` …) fail with a sentence, since passing them on would silently do something else.
+ * Splits a command line into its arguments as a shell would: whitespace separates them; `'…'` is literal; in `"…"` a backslash escapes `"`, `\`, `$`
+ * and `` ` ``; elsewhere a backslash escapes the next character. Nothing is expanded. Shell operators (`|`, `>`, `;`, `&`, `$NAME`, `*` …) fail with
+ * a sentence, because passing them on would silently do something else.
  */
 export function splitCommand(line: string): Result<string[], string> {
   const words: string[] = [];

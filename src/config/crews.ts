@@ -14,12 +14,12 @@ export interface CrewFile {
   readonly file: string;
 }
 
-/** The shipped crews of agent programs, the first choice first. */
+/** The shipped crews of agent programs, in order of preference. */
 export const AGENT_CREWS = ["codex-claude", "claude", "codex", "opencode", "gemini"];
 
 /**
- * All crews by name: the shipped ones, and those in the `crews` folders of the user and the project, where a later one replaces an
- * earlier one of the same name. A missing folder has none; failure `configuration` for one that cannot be read.
+ * Lists all crews by name: the shipped ones, and those in the `crews` folders of the user and the project, where a later one replaces an earlier one
+ * of the same name. A missing folder has none. Failure `configuration` for a folder that cannot be read.
  */
 export function listCrews(folders: readonly string[]): Result<CrewFile[], Failure> {
   const crews = new Map<string, CrewFile>();
@@ -34,7 +34,7 @@ export function listCrews(folders: readonly string[]): Result<CrewFile[], Failur
   return ok([...crews.values()].sort((one, other) => (one.name < other.name ? -1 : 1)));
 }
 
-/** The roles of a crew as its file has them, to be written into another. Failures as `loadCrew`. */
+/** The roles of a crew as written in its file, to be copied into another. Fails like `loadCrew`. */
 export function crewRegistry(name: string, folders: readonly string[]): Result<readonly Role[], Failure> {
   const crew = crewCalled(name, folders);
   if (!crew.ok) return crew;
@@ -43,7 +43,7 @@ export function crewRegistry(name: string, folders: readonly string[]): Result<r
   return ok((document.value.value as unknown as RoleRegistry).roles);
 }
 
-/** The roles of the crew with this name; failure `usage` for an unknown name, `configuration` for a wrong file. */
+/** Loads the roles of the crew with this name. Failure `usage` for an unknown name, `configuration` for an invalid file. */
 export async function loadCrew(
   name: string,
   folders: readonly string[],

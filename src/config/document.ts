@@ -5,10 +5,10 @@ import { explain, type Finding, type Problem } from "../protocol/document/proble
 import { type Failure, failure } from "../protocol/failure.ts";
 import { readText } from "./read-text.ts";
 
-/** Most bytes of a configuration, role or answers file. A repository may bring them along, and 1 MiB of YAML already takes seconds. */
+/** Maximum size of a configuration, role or answers file, in bytes. It may come with a repository, and 1 MiB of YAML already takes seconds. */
 const MAX_CONFIGURATION_BYTES = 1024 * 1024;
 
-/** How many problems of one file are shown; the rest are counted. */
+/** Maximum number of problems shown of one file; the rest are counted. */
 const SHOWN_PROBLEMS = 10;
 
 /** Loads a configuration file, YAML or JSON. */
@@ -17,12 +17,12 @@ export function loadDocument(file: string, scalars: Scalars = "typed"): Result<S
   return text.ok ? parseDocument(file, text.value, scalars) : text;
 }
 
-/** The findings in a document as one failure, in the order in which they stand there. */
+/** Converts the findings in a document to one failure, in document order. */
 export function findingsFailure(document: SourceDocument, findings: readonly Finding[]): Failure {
   return problemsFailure(problemsIn(document, findings));
 }
 
-/** The findings in a document, in the order in which they stand there. */
+/** Converts the findings in a document to problems, in document order. */
 export function problemsIn({ problem }: SourceDocument, findings: readonly Finding[]): Problem[] {
   return findings
     .map(problem)
@@ -33,7 +33,7 @@ export function problemsIn({ problem }: SourceDocument, findings: readonly Findi
 }
 
 /**
- * Problems as one failure: its message shows each with its place, its details hold them as data. Its code is `configuration`, or
+ * Combines problems into one failure: its message shows each with its place, its details hold them as data. Its code is `configuration`, or
  * `not_found` if no file is there.
  */
 export function problemsFailure(problems: readonly Problem[]): Failure {

@@ -11,7 +11,7 @@ export const EXTENSIONS = [".json", ".yaml", ".yml"];
 /** The environment variables of a process, by name. */
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** A configuration folder that was found and not named on the command line: the project's `.bosun/`, or the user's own. */
+/** A configuration folder that was found, not named on the command line: the project's `.bosun/`, or the user's own. */
 export interface FoundConfiguration {
   /** The folder itself, absolute. */
   readonly folder: string;
@@ -24,8 +24,8 @@ export interface FoundConfiguration {
 }
 
 /**
- * The project's configuration: the nearest `.bosun/` from `directory` up to the root of its repository; outside of a repository only
- * in `directory` itself, so that a stray folder above never counts. Failure `configuration` when a file exists in two formats.
+ * Finds the project's configuration: the nearest `.bosun/` from `directory` up to the root of its repository; outside a repository, only in
+ * `directory` itself, so that a stray folder above never counts. Failure `configuration` if a file exists in two formats.
  */
 export function findProjectConfiguration(directory: string): Result<FoundConfiguration | undefined, Failure> {
   const root = repositoryRoot(directory) ?? resolve(directory);
@@ -36,7 +36,7 @@ export function findProjectConfiguration(directory: string): Result<FoundConfigu
   }
 }
 
-/** The user's own configuration: `$XDG_CONFIG_HOME/bosun/`. Failure `configuration` when a file exists in two formats. */
+/** Finds the user's own configuration: `$XDG_CONFIG_HOME/bosun/`. Failure `configuration` if a file exists in two formats. */
 export function findUserConfiguration(environment: Environment): Result<FoundConfiguration | undefined, Failure> {
   const folder = join(baseDirectory(environment, "XDG_CONFIG_HOME", ".config"), "bosun");
   return isDirectory(folder) ? configurationIn(folder) : ok(undefined);
@@ -49,7 +49,7 @@ export function baseDirectory(environment: Environment, variable: string, fallba
   return join(environment.HOME !== undefined && isAbsolute(environment.HOME) ? environment.HOME : homedir(), fallback);
 }
 
-/** Whether this path is a directory, links followed; false for a path that cannot be examined, such as one too long. */
+/** Whether a path is a directory, following links; false if it cannot be examined, such as one that is too long. */
 export function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();

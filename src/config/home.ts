@@ -9,10 +9,10 @@ import { type Environment, isDirectory } from "./found.ts";
 import { DATABASE, isKnownHome, stateFolder } from "./known-homes.ts";
 
 /**
- * The directory with the database, the logs and the sessions, absolute, which may be missing yet: `--home`, else `BOSUN_HOME`, else
- * the nearest directory from here up with a `bosun.db`, else `$XDG_STATE_HOME/bosun/<repository id>`. A home that is found must belong
- * to the user and have been named before (`rememberHome`), since resuming its sessions runs their commands. Failures: `configuration`
- * for a path that cannot be a home, `trust` for a home of another user or one never named.
+ * Returns the absolute path of the directory with the database, the logs and the sessions, which may not exist yet: `--home`, else `BOSUN_HOME`, else
+ * the nearest directory from here up with a `bosun.db`, else `$XDG_STATE_HOME/bosun/<repository id>`. A home that is found must belong to the user
+ * and have been named before (`rememberHome`), because resuming its sessions runs their commands. Failures: `usage` for an empty path,
+ * `configuration` for a path that cannot be a home, `trust` for a home of another user or one never named.
  */
 export function resolveHome(
   flag: string | undefined,
@@ -30,8 +30,8 @@ export function resolveHome(
 }
 
 /**
- * A name for the repository of a directory, the same in all its worktrees: the repository's name and a hash of the real path of its
- * common git directory; outside of a repository, of the directory itself. Git need not be installed.
+ * Names the repository of a directory, the same in all its worktrees: the repository's name and a hash of the real path of its common git directory;
+ * outside a repository, those of the directory itself. Git need not be installed.
  */
 export function repositoryId(directory: string): string {
   const root = repositoryRoot(directory);

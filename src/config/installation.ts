@@ -19,7 +19,7 @@ export function bosunProgram(): string {
   return join(programs(), EXTENSION === ".ts" ? "cli.ts" : "bin.js");
 }
 
-/** The files of the script and the style of a report's page. Only the build makes them. */
+/** The script and style files of a report's page. Only the build makes them. */
 export function reportPage(): { readonly script: string; readonly style: string } {
   const folder = EXTENSION === ".ts" ? shipped("dist", "report") : join(programs(), "report");
   return { script: join(folder, "page.js"), style: join(folder, "page.css") };
@@ -30,7 +30,7 @@ function programs(): string {
   return folderWith(join("crew", `playbook${EXTENSION}`));
 }
 
-/** The nearest folder above with a file: sources and bundle are at different depths. */
+/** The nearest folder from here up that contains a file. Sources and bundle are at different depths. */
 function folderWith(file: string): string {
   for (let directory = import.meta.dirname; ; directory = dirname(directory)) {
     if (existsSync(join(directory, file))) return directory;

@@ -14,7 +14,7 @@ import { baseDirectory, type Environment } from "./found.ts";
 /** The file that makes a directory a home. */
 export const DATABASE = "bosun.db";
 
-/** With more lines, those of missing homes are removed. */
+/** From this many lines on, those of missing homes are removed. */
 const MANY = 500;
 
 /**
@@ -41,7 +41,7 @@ export function rememberHome(environment: Environment, directory: string): void 
   }
 }
 
-/** The homes of this user that are still there, by real path, the latest used first: those named before, and those of repositories. */
+/** The homes of this user that still exist, by real path, most recently used first: those named before, and those of repositories. */
 export function knownHomes(environment: Environment): string[] {
   const named = linesIn(fileOf(environment)).flatMap((line) => (isThere(line) ? [pathIn(line)] : []));
   const homes = new Set([...named, ...repositoryHomes(environment)]);
@@ -54,7 +54,7 @@ export function knownHomes(environment: Environment): string[] {
   return used.toSorted((one, other) => other.at - one.at).map(({ home }) => home);
 }
 
-/** SQLite's log, which is written long before the database. */
+/** SQLite's write-ahead log, which is written long before the database. */
 const WAL = `${DATABASE}-wal`;
 
 /** The folders in which `resolveHome` puts homes that are not named. */
@@ -78,7 +78,7 @@ function fileAt(path: string): Stats | undefined {
   }
 }
 
-/** The folder of this user's homes and of the list of those that were named. */
+/** The folder with this user's homes and the list of named ones. */
 export function stateFolder(environment: Environment): string {
   return join(baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state")), "bosun");
 }
@@ -109,7 +109,7 @@ function isThere(line: string): boolean {
   }
 }
 
-/** The path in a line; throws if it is not a line of ours. */
+/** The path in a line; throws if the line is invalid. */
 function pathIn(line: string): string {
   return JSON.parse(line.slice(line.indexOf(" ") + 1)) as string;
 }

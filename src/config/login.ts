@@ -4,14 +4,14 @@ import { AGENT_PROGRAMS, type AgentProgram, type AgentProgramName } from "./agen
 import { baseDirectory, type Environment } from "./found.ts";
 import { home, jsonIn, tableOf, textOf, tomlText } from "./program-files.ts";
 
-/** Whether an agent program is logged in, as far as that shows without a request to a model. */
+/** Whether an agent program is logged in, as far as it shows without a request to a model. */
 export type Login =
   | { readonly state: "in"; readonly by: string }
   | { readonly state: "out" | "unknown"; readonly why: string; readonly remedy?: string };
 
 /**
- * A program's login by its environment, the arguments of its command and its files. Undefined where only the program itself can tell
- * (`login_status`): a keychain, for example.
+ * Finds a program's login in its environment, the arguments of its command and its files. Undefined if only the program itself can tell
+ * (`login_status`), for example with a keychain.
  */
 export function loginByFiles(
   name: AgentProgramName,
@@ -43,7 +43,7 @@ function claudeLogin(environment: Environment): Login | undefined {
   return undefined;
 }
 
-/** A provider of one's own needs no login at OpenAI; its key is in the variable that `env_key` names. */
+/** A custom provider needs no login at OpenAI; its key is in the variable that `env_key` names. */
 function codexLogin(
   environment: Environment,
   parameters: readonly string[],

@@ -10,7 +10,7 @@ export interface Answerable {
   readonly text: string;
   readonly options?: readonly string[];
   readonly default?: string | undefined;
-  /** False: the answer is one of the options. */
+  /** If false, the answer must be one of the options. */
   readonly free_text?: boolean | undefined;
 }
 
@@ -27,8 +27,8 @@ export function isCounted(options: readonly string[]): boolean {
 }
 
 /**
- * The answer that typed words mean: an option or the default that they equal, else the option with this number, else the words
- * themselves. Failure `usage` for a number without an option, and for other words where the answer is one of the options.
+ * Interprets typed words as an answer: an option or the default that they equal, else the option with this number, else the words themselves. Failure
+ * `usage` for a number without an option, and for other words if the answer must be one of the options.
  */
 export function answerTo(question: Answerable, words: string): Result<string, Failure> {
   const { question_id, options = [], free_text = true } = question;
@@ -52,7 +52,7 @@ export function answerTo(question: Answerable, words: string): Result<string, Fa
   );
 }
 
-/** Whether an answer is none of the options, nor the default. */
+/** Whether there are options and the answer is neither one of them nor the default. */
 export function isBesides({ options = [], default: usual }: Answerable, answer: string): boolean {
   return options.length > 0 && !options.includes(answer) && answer !== usual;
 }

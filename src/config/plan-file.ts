@@ -10,18 +10,18 @@ import { findingsFailure, problemsFailure } from "./document.ts";
 import { readText } from "./read-text.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 
-/** A plan file's content as it is understood, with the source, so that later findings about its graph can be shown in their place. */
+/** The content of a plan file as it is understood, with its source, so that later findings about its graph can show their place. */
 export interface LoadedPlan {
   readonly plan: PlanFile;
   readonly source: SourceDocument;
-  /** The file as it is written. */
+  /** The text of the file as written. */
   readonly text: string;
 }
 
-/** A plan file becomes one line on the wire. */
+/** Maximum size of a plan file, in bytes: it becomes one line on the wire. */
 export const MAX_PLAN_BYTES = MAX_LINE_BYTES;
 
-/** The name of a plan that came on standard input: by it the plan is read as YAML, which contains JSON. */
+/** The file name of a plan from stdin. With this name the plan is read as YAML, which contains JSON. */
 const STANDARD_INPUT = "standard input";
 
 /** The plan in a plan file, as a manager would send it. */
@@ -30,14 +30,14 @@ export function planIn({ summary, tasks }: PlanFile): PayloadByType["plan"] {
 }
 
 /**
- * Loads a plan file and checks it against its schema. Whether its dependencies, roles and ids are consistent is for the plan graph
- * to check. Failure `configuration` with every problem.
+ * Loads a plan file and checks it against its schema. The plan graph checks whether its dependencies, roles and ids are consistent. Failure
+ * `configuration` with every problem.
  */
 export function loadPlanFile(file: string): Promise<Result<LoadedPlan, Failure>> {
   return loaded(file, readText(file, MAX_PLAN_BYTES));
 }
 
-/** The same for a plan file that came on standard input. */
+/** Like `loadPlanFile`, for a plan file from stdin. */
 export function receivedPlanFile(bytes: Uint8Array): Promise<Result<LoadedPlan, Failure>> {
   if (bytes.length <= MAX_PLAN_BYTES) return loaded(STANDARD_INPUT, decodeText(STANDARD_INPUT, bytes));
   const expected = `at most ${MAX_PLAN_BYTES.toLocaleString("en")} bytes`;

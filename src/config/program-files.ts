@@ -13,7 +13,7 @@ export function tomlText(text: string, key: string): string | undefined {
   return new RegExp(`(?:^|[{,\\s.])${key}\\s*=\\s*["']?([^"',}\\s]+)`, "m").exec(text)?.[1];
 }
 
-/** The lines of a table of TOML. */
+/** The lines of a TOML table. */
 export function tableOf(text: string, name: string): string {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => line.trim().replaceAll(/["']/g, "") === `[${name}]`);

@@ -14,7 +14,7 @@ export interface ProgramTrust {
   readonly hint?: string;
 }
 
-/** A program's trust in a workspace by its files, without starting it. Undefined for programs that do not ask about it in a turn. */
+/** Finds a program's trust in a workspace from its files, without starting it. Undefined for programs that do not ask about it in a turn. */
 export function trustByFiles(
   name: AgentProgramName,
   environment: Environment,
@@ -55,7 +55,7 @@ function geminiTrust(environment: Environment, workspace: string): ProgramTrust 
   };
 }
 
-/** The longest path that holds the workspace counts. */
+/** The rule with the longest path that contains the workspace counts. */
 function isTrusted(rules: readonly (readonly [path: string, level: unknown])[], workspace: string): boolean {
   const holding = rules.filter(([path, level]) => {
     const folder = level === "TRUST_PARENT" ? dirname(path) : path;

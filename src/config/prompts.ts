@@ -21,8 +21,8 @@ const MAX_TEMPLATE_BYTES = 200_000;
 const SUFFIX = ".md";
 
 /**
- * The templates in these folders; a later one replaces an earlier one of the same name. A missing folder has none, hidden files are none.
- * Failure `configuration` for a name that no built-in template has, and for a file that cannot be read.
+ * Loads the templates in these folders; a later one replaces an earlier one of the same name. Missing folders and hidden files are ignored. Failure
+ * `configuration` for a name that no built-in template has, and for a file that cannot be read.
  */
 export function loadPrompts(folders: readonly string[]): Result<PromptFile[], Failure> {
   const known = readdirSync(shipped("config", "prompts"));

@@ -6,8 +6,8 @@ import type { Problem } from "../protocol/document/problem.ts";
 import { decodeText } from "../protocol/document/source-text.ts";
 
 /**
- * The text of a UTF-8 file that a person wrote, without a byte order mark, line ends as they are. A file that is missing, a
- * directory, a pipe or device, unreadable, over `limit_bytes`, binary or in another encoding each gives a problem that says so.
+ * Reads a UTF-8 file that a person wrote. Drops a byte order mark, and keeps line ends as they are. A file that is missing, a directory, a pipe or
+ * device, unreadable, over `limit_bytes`, binary or in another encoding returns a problem that says so.
  */
 export function readText(file: string, limit_bytes: number): Result<string, Problem> {
   const bytes = readBytes(file, limit_bytes);

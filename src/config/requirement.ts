@@ -4,13 +4,13 @@ import { explain } from "../protocol/document/problem.ts";
 import { decodeText } from "../protocol/document/source-text.ts";
 import { readText } from "./read-text.ts";
 
-/** Most characters of a requirement; its schema has the same limit. */
+/** Maximum number of characters in a requirement; its schema has the same limit. */
 export const MAX_REQUIREMENT_CHARACTERS = 200_000;
 
-/** More bytes are never a valid requirement, and need not be read. */
+/** Maximum size of a requirement, in bytes. More is never valid, and need not be read. */
 export const MAX_REQUIREMENT_BYTES = MAX_REQUIREMENT_CHARACTERS * 4;
 
-/** The source of a requirement: words on the command line, a file, or bytes from standard input. */
+/** The source of a requirement: words on the command line, a file, or bytes from stdin. */
 export type RequirementSource =
   | { readonly words: string }
   | { readonly file: string }
@@ -24,9 +24,7 @@ export interface AskedOf {
   readonly say: string;
 }
 
-/**
- * The trimmed text of a requirement. An empty, too long, unreadable or non-UTF-8 one fails with `usage`: the command line named it.
- */
+/** Reads and trims a requirement. An empty, too long, unreadable or non-UTF-8 one fails with `usage`, because the command line named it. */
 export function readRequirement(source: RequirementSource, { command, noun, say }: AskedOf): Result<string, Failure> {
   if ("standard_input" in source && source.standard_input.length > MAX_REQUIREMENT_BYTES) {
     return tooLong(noun, `The ${noun} on standard input`, "too many characters");

@@ -4,7 +4,7 @@ import { type CompletePermissions, type Dialect, permissionsOf, type Role, type 
 import { AGENT_PROGRAMS, agentProgramOf, isDialectProgram, plainCommand } from "./agent-programs.ts";
 import { crewProgram } from "./installation.ts";
 
-/** A longer conversation costs more a turn than a new one that is told what it needs. */
+/** A longer conversation costs more per turn than a new one that is given what it needs. */
 const MAX_CONVERSATION_TOKENS = 100_000;
 
 /** A role with all its defaults. Only a `cli` role has a dialect. */
@@ -50,19 +50,19 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
   };
 }
 
-/** The variables that a role sees: those it names, else those of its agent program, which finds its key and its server by them. */
+/** The environment variables that a role sees: those it names, else those by which its agent program finds its key and its server. */
 export function variablesOf(role: Pick<Role, "cli_command" | "pass_env">): readonly string[] | undefined {
   const program = agentProgramOf(role);
   return role.pass_env ?? (program && AGENT_PROGRAMS[program].pass_env);
 }
 
-/** The account of a role that names none: its program's own login, except of a program with several. */
+/** The account of a role that names none: its program's own login, except for a program with several. */
 function accountOf(role: Role): string | undefined {
   const program = agentProgramOf(role);
   return program === "opencode" ? undefined : program;
 }
 
-/** Whether the role's program is known to tell no cost. Without a `price` its cost is unknown. */
+/** Whether the role's program is known to report no cost. Without a `price` its cost is unknown. */
 export function tellsNoCost(role: Role): boolean {
   const program = agentProgramOf(role);
   return program === "codex" || program === "gemini";
@@ -76,8 +76,8 @@ export function dialectOf(role: Role): Dialect | undefined {
 }
 
 /**
- * The default sandbox of a role: no process it starts outlives it, and no network where its permissions forbid that. The big agent programs keep conversations and locks by pid, so
- * they run without a sandbox until they are known to work in one.
+ * The default sandbox of a role: no process it starts outlives it, and it has no network if its permissions forbid that. The big agent programs keep
+ * conversations and locks by pid, so they run without a sandbox until they are known to work in one.
  */
 export function defaultSandbox(role: Role): Sandbox {
   if (dialectOf(role) !== "envelope") return "none";
@@ -85,8 +85,8 @@ export function defaultSandbox(role: Role): Sandbox {
 }
 
 /**
- * What a role can do against its permissions, because its program is not told them and its sandbox does not hold it to them; undefined if
- * nothing. Other dialects than `envelope` tell their programs. Nothing is said of managers that only by default write nothing.
+ * Describes what a role can do against its permissions, because its program does not know them and its sandbox does not enforce them; undefined if
+ * nothing. Dialects other than `envelope` pass them to their programs. Only workers are checked for writing: managers write nothing only by default.
  */
 export function unheldPermission(role: Role, sandbox: Sandbox): string | undefined {
   if (dialectOf(role) !== "envelope") return undefined;

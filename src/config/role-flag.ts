@@ -6,8 +6,8 @@ import { splitCommand } from "./command-line.ts";
 import { DIALECT_PROGRAMS, isDialectProgram } from "./agent-programs.ts";
 
 /**
- * The role that `--manager` or `--worker` describes: `claude`, `codex:gpt-5` (a known program, with a model if one is named) or
- * any command line in the envelope dialect, `"python3 worker.py"`. Its role id is its type. Failure `usage`.
+ * Parses the role that `--manager` or `--worker` describes: `claude`, `codex:gpt-5` (a known program, with a model if one is named) or any command
+ * line in the envelope dialect, `"python3 worker.py"`. Its role id is its type. Failure `usage`.
  */
 export function roleFromFlag(type: "manager" | "worker", text: string): Result<Role, Failure> {
   const flag = `--${type}`;
@@ -28,7 +28,7 @@ export function roleFromFlag(type: "manager" | "worker", text: string): Result<R
   return program.includes("/") ? ok(seat(type, { cli_command: [program] })) : unknownProgram(flag, program, name);
 }
 
-/** The roles with this one in place of all of its type. */
+/** The roles with this one in place of all others of its type. */
 export function replaceSeat(roles: readonly Role[], role: Role): Role[] {
   return [role, ...roles.filter((other) => other.type !== role.type && other.role_id !== role.role_id)];
 }

@@ -13,8 +13,8 @@ import { budgetFindings, checkSchema } from "./schema-check.ts";
 const RESERVED = ["user", "scheduler"];
 
 /**
- * The roles of a crew, overridden by those of the files: a role with a known id changes the fields it names and keeps its place;
- * others are added, with what they leave out from the standard roles. A new `cli_command` drops the dialect and model that belonged to the
+ * Loads the roles of a crew, overridden by those of the files. A role with a known id changes the fields it names and keeps its place; others are
+ * added, and get the fields that they omit from the standard roles. A new `cli_command` or `backend` drops the dialect and model that belonged to the
  * old one. Failure `configuration` with every problem of the first file that has any.
  */
 export async function loadRoles(
@@ -46,7 +46,7 @@ function byId(roles: readonly Role[]): Map<string, Role> {
   return new Map(roles.map((role) => [role.role_id, role]));
 }
 
-/** Whether there is a role for each of these seats; failure `configuration` that names the missing types and how to add one. */
+/** Checks that there is a role for each of these seats. The failure `configuration` names the missing types and how to add one. */
 export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]): Result<void, Failure> {
   const missing = needed.filter((type) => !roles.some((role) => role.type === type));
   if (missing.length === 0) return ok(undefined);
@@ -65,8 +65,8 @@ export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]):
 }
 
 /**
- * A file's content with the inherited fields added, so that one schema serves whole registries and overrides, and every problem
- * still has its position in the file.
+ * Adds the inherited fields to a file's content, so that one schema serves whole registries and overrides, and every problem still has its position
+ * in the file.
  */
 function mergeRegistry(known: ReadonlyMap<string, Role>, value: Json): Json {
   if (!isJsonObject(value) || !Array.isArray(value.roles)) return value;
@@ -117,7 +117,7 @@ function instanceFindings({ supports_multiple_instances, max_instances = 1 }: Ro
   return [{ pointer, what, expected: '1, or "supports_multiple_instances": true' }];
 }
 
-/** The keys of the metadata that Bosun reads. */
+/** Checks the metadata keys that Bosun reads. */
 function metadataFindings({ metadata }: Role, pointer: string): Finding[] {
   const findings: Finding[] = [];
   const { network, auth_profile } = metadata ?? {};
@@ -132,7 +132,7 @@ function metadataFindings({ metadata }: Role, pointer: string): Finding[] {
   return findings;
 }
 
-/** Arguments and variables that no system accepts. Unchecked, they would fail when the role is first asked, after others were paid. */
+/** Finds arguments and variables that no system accepts. Unchecked, they would fail at the role's first turn, after other turns were paid for. */
 function processFindings({ cli_command = [], env = {} }: Role, role: string): Finding[] {
   const commandPointer = `${role}/cli_command`;
   const texts = [
@@ -155,8 +155,8 @@ function processFindings({ cli_command = [], env = {} }: Role, role: string): Fi
 }
 
 /**
- * An argument `${node}` is replaced with the path of this Node, `${crew.NAME}` with that of the crew's program. Every other
- * argument stays as it is, so that a command's own `${…}` reaches it.
+ * Replaces an argument `${node}` with the path of this Node, and `${crew.NAME}` with that of the crew's program. Every other argument stays as it is,
+ * so that a command's own `${…}` reaches it.
  */
 function resolvePrograms(role: Role): Role {
   if (role.cli_command === undefined) return role;

@@ -7,16 +7,16 @@ import { validators } from "../protocol/generated/validators.js";
 import { fileFindings } from "../protocol/schema-errors.ts";
 import { shipped } from "./installation.ts";
 
-/** The files people write that have a schema. */
+/** The files that people write and that have a schema. */
 export type SchemaName = "answers" | "plan_file" | "roles" | "scheduler_config";
 
-/** Of a value with more parts only the first problem is told: to collect all takes ajv time that grows with their square. */
+/** Maximum number of parts of a value whose problems are all collected, which takes ajv quadratic time. Above it, only the first is reported. */
 const MAX_PARTS = 20_000;
 
 /**
- * Every way in which a value breaks its schema; empty if it fits. The generated validators decide; only when something is wrong
- * are the schemas compiled again, to find everything that is wrong and not just the first of it. `written` gives the place in the file of
- * a value that is read leniently.
+ * Returns every way in which a value violates its schema; empty if it is valid. The generated validators decide; only if something is wrong are the
+ * schemas compiled again, to find everything and not just the first violation. `written` maps a value that is read leniently to its place in the
+ * file.
  */
 export async function checkSchema(
   schema: SchemaName,
@@ -30,8 +30,8 @@ export async function checkSchema(
 }
 
 /**
- * The limits of a budget that would limit nothing, `owner` being "a role" or "a ticket": tokens and money are counted for the
- * session as a whole only. A limit that is accepted and limits nothing is worse than none.
+ * Finds budget limits that would limit nothing or allow no turn. Tokens and money are only counted for the whole session, and a limit that is
+ * accepted and limits nothing is worse than none. `owner` is "a role", "a task" or "a ticket".
  */
 export function budgetFindings(
   budget: { readonly turns?: number; readonly tokens?: number; readonly usd?: number } | undefined,

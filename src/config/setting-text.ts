@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import type { Environment } from "./found.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 
-/** A setting given by a flag or a variable: its name as it is typed, the setting's dotted key, and the text. */
+/** A setting given by a flag or a variable: its name as typed, the setting's dotted key, and the text. */
 export interface GivenText {
   readonly name: string;
   readonly key: SettingKey;
@@ -46,7 +46,7 @@ const TEXTS = ["plan_approval", "review", "proposal", "isolation", "workspace"] 
 
 const SWITCHES = ["confirm"] as const;
 
-/** The settings that can be given as one text; the others are lists and mappings, for files only. */
+/** The settings that can be given as one text. The others are lists and mappings, and only allowed in files. */
 export type SettingKey = (typeof NUMBERS)[number] | (typeof TEXTS)[number] | (typeof SWITCHES)[number];
 
 /** The JSON pointer of a dotted key: `/budget/turns` for `budget.turns`. */
@@ -54,7 +54,7 @@ export function keyPointer(key: string): string {
   return `/${key.replaceAll(".", "/")}`;
 }
 
-/** The variable that gives a setting: `BOSUN_MAX_WORKERS`, `BOSUN_BUDGET_TURNS`. */
+/** The environment variable of a setting: `BOSUN_MAX_WORKERS`, `BOSUN_BUDGET_TURNS`. */
 function variableOf(key: SettingKey): string {
   return `BOSUN_${key.replaceAll(".", "_").toUpperCase()}`;
 }
@@ -67,7 +67,7 @@ export function environmentTexts(environment: Environment): GivenText[] {
   });
 }
 
-/** The values of settings given as text; of a setting that is given twice the last one counts. */
+/** Parses settings given as text. If a setting is given twice, the last one counts. */
 export function givenValues(given: readonly GivenText[]): Result<GivenValue[], Problem[]> {
   const values: GivenValue[] = [];
   const problems: Problem[] = [];
@@ -86,7 +86,7 @@ function readValue(key: SettingKey, text: string): Result<Json, Pick<Problem, "w
   return err({ what: `${JSON.stringify(text)} is not a switch`, expected: "true or false" });
 }
 
-/** A number; for a setting that is a time also a duration with its unit, converted to the unit of the setting. */
+/** Parses a number or, for a time setting, a duration with its unit, which is converted to the unit of the setting. */
 function readNumber(key: SettingKey, text: string): Result<number, Pick<Problem, "what" | "expected">> {
   if (/^-?\d+(\.\d+)?$/.test(text) && Number.isFinite(Number(text))) return ok(Number(text));
   const unit = key.endsWith("_ms")

@@ -18,7 +18,7 @@ import { costsMoney, isEmbedded } from "./role-defaults.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 import { environmentTexts, type GivenText, givenValues, keyPointer } from "./setting-text.ts";
 
-/** Where settings come from. For each setting the first source that gives it wins: `flags > config > environment > project > user > the shipped file`. */
+/** Sources of settings. For each setting the first source that gives it wins: `flags > config > environment > project > user > the shipped file`. */
 export interface SettingSources {
   readonly flags: readonly GivenText[];
   /** The file of `--config`. */
@@ -32,7 +32,7 @@ export interface SettingSources {
   readonly directory: string;
   /** The roles of the session; they decide the defaults of `plan_approval` and `confirm`. */
   readonly roles: readonly Role[];
-  /** Whether a person at a terminal is asked, so that these defaults hold for any crew but the embedded one. */
+  /** Whether a person at a terminal is asked, so that these defaults apply to every crew but the embedded one. */
   readonly at_terminal: boolean;
 }
 
@@ -41,11 +41,11 @@ export interface Settings {
   readonly values: ResolvedConfiguration;
   /** Applied to the roles when a session begins, and not recorded. */
   readonly auth_profiles: AuthProfiles;
-  /** The source of each value by its dotted key, `budget.turns`. A default by circumstance has none. */
+  /** The source of each value by its dotted key, `budget.turns`. Defaults that depend on circumstances have none. */
   readonly origins: ReadonlyMap<string, Origin>;
 }
 
-/** Where a value comes from: which kind of source, and its name, a flag, a variable or `file:line`. */
+/** Where a value comes from: the kind of source, and its name (a flag, a variable or `file:line`). */
 export interface Origin {
   readonly from: "flag" | "environment" | "file" | "default";
   readonly where: string;
@@ -63,8 +63,8 @@ interface Layer {
 }
 
 /**
- * The settings of a session. Failure `usage` for a wrong flag, `configuration` for a wrong file or variable, each with every
- * problem found in all sources.
+ * Resolves the settings of a session. Failure `usage` for an invalid flag, `configuration` for an invalid file or variable, each with every problem
+ * found in all sources.
  */
 export async function resolveSettings(sources: SettingSources): Promise<Result<Settings, Failure>> {
   const { directory } = sources;
@@ -93,7 +93,7 @@ export async function resolveSettings(sources: SettingSources): Promise<Result<S
   return err(flagged ? failure("usage", problems.flatMap(explain).join("\n")) : problemsFailure(problems));
 }
 
-/** Settings that fit the schema and would limit or check nothing. */
+/** Finds settings that fit the schema but would limit or check nothing. */
 function uselessSettings(value: JsonObject): Finding[] {
   const { budget, checks, auth_profiles = {} } = value as SchedulerConfiguration;
   const expected = "a text and a command: {text: the tests pass, command: [npm, test]}";
@@ -107,7 +107,7 @@ function uselessSettings(value: JsonObject): Finding[] {
   ];
 }
 
-/** The settings of a file; a relative workspace in it is relative to `base`, seen from the file's folder. */
+/** Reads the settings of a file. A relative workspace in it is relative to `base`, starting from the file's folder. */
 function fileLayer(
   file: string | undefined,
   base: "." | "..",
@@ -117,7 +117,7 @@ function fileLayer(
   const document = loadDocument(file);
   if (!document.ok) return err([document.error]);
   return ok({
-    // If this is no mapping, the check against the schema says so.
+    // If this is not a mapping, the schema check reports it.
     value: document.value.value as JsonObject,
     from,
     origin: (pointer) => `${file}:${document.value.position(pointer).line}`,
@@ -176,7 +176,7 @@ function merge(layers: readonly Layer[], sources: SettingSources): Settings {
   };
 }
 
-/** The settings of a mapping by dotted key; inner mappings are opened, except `metadata`, whose content Bosun does not read. */
+/** Flattens a mapping to settings by dotted key, except for `metadata`, whose content Bosun does not read. */
 export function leaves(value: JsonObject, prefix: string): [string, Json][] {
   return Object.entries(value).flatMap(([name, inner]): [string, Json][] => {
     const key = `${prefix}${name}`;

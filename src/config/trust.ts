@@ -10,7 +10,7 @@ import { networkIn } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { entriesOf, type FoundConfiguration } from "./found.ts";
 
-/** Most files of a configuration folder. */
+/** Maximum number of files in a configuration folder. */
 const MAX_FILES = 1_000;
 
 /** A found configuration that needs the user's trust. */
@@ -26,10 +26,9 @@ export interface Power {
 }
 
 /**
- * The effects that the user must trust before a project's found configuration is used; undefined when none is dangerous. Dangerous is
- * measured against the settings that would apply without it: the user's own, and the defaults. Files named with a flag are trusted
- * without this. Failure `trust` for a folder that could change unseen (links, too many files), `configuration` for a file that cannot
- * be read.
+ * Returns the effects that the user must trust before a project's found configuration is used; undefined if none is dangerous. Danger is measured
+ * against the settings that would apply without it: the user's own, and the defaults. Files named with a flag are trusted without this. Failure
+ * `trust` for a folder that could change unseen (links, too many files), `configuration` for a file that cannot be read.
  */
 export function trustNeeded(
   found: FoundConfiguration,
@@ -63,7 +62,7 @@ function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, 
   return ok(objectOf(document.value.value));
 }
 
-/** The paths of all files, in byte order. A link is refused: its target could change after it was trusted. */
+/** Lists the paths of all files, in byte order. A link is refused, because its target could change after it was trusted. */
 export function filesBelow(folder: string): Result<string[], Failure> {
   const files: string[] = [];
   const open = [folder];
@@ -108,7 +107,7 @@ function rolePowers(value: Json): Finding[] {
   });
 }
 
-/** What a role may do beyond its defaults, and what holds it. */
+/** What a role may do beyond its defaults, and its sandbox. */
 function rightsOf({ permissions, metadata, sandbox, account }: JsonObject): string[] {
   const { commands, network = networkIn(objectOf(metadata).network), write } = objectOf(permissions);
   return [
@@ -116,7 +115,7 @@ function rightsOf({ permissions, metadata, sandbox, account }: JsonObject): stri
     ...(network === true ? ["may use the network"] : []),
     ...(write === "workspace" ? ["may write in the workspace"] : []),
     ...(typeof sandbox === "string" ? [`has the sandbox ${JSON.stringify(sandbox)}`] : []),
-    // The limits of another account than usual are not the user's.
+    // The user's limits may not cover an account other than the usual one.
     ...(typeof account === "string" ? [`counts for the account ${JSON.stringify(account)}`] : []),
   ];
 }
@@ -125,7 +124,7 @@ function promptPower(file: string): Power {
   return { where: printable(file), what: printable(`agents are told what to do by its own ${basename(file)}`) };
 }
 
-/** The values of `proposal`, from the least discussion before the work to the most. */
+/** The values of `proposal`, from least to most discussion before the work. */
 const DISCUSSED: readonly Json[] = ["never", "risk", "always"];
 
 function settingPowers(value: Json, usual: JsonObject): Finding[] {
@@ -175,7 +174,7 @@ function settingPowers(value: Json, usual: JsonObject): Finding[] {
   return [...claims, ...raised(limits, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
 }
 
-/** Numbers that are larger than in the layers `below`, the nearest last: a larger number lets a session use more. */
+/** Finds numbers that are larger than in the layers `below`, the nearest last: a larger number lets a session use more. */
 function raised(
   value: Json | undefined,
   below: readonly (Json | undefined)[],

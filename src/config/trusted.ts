@@ -7,15 +7,15 @@ import type { Environment } from "./found.ts";
 import { stateFolder } from "./known-homes.ts";
 import { filesBelow } from "./trust.ts";
 
-/** Whether the user trusted this configuration folder with the content that it has now. */
+/** Whether the user trusted this configuration folder with its current content. */
 export function isTrusted(environment: Environment, folder: string): boolean {
   const line = contentOf(folder);
   return line.ok && linesIn(fileOf(environment)).includes(line.value);
 }
 
 /**
- * Remembers that the user trusts a configuration folder with the content that was read; a change of any file ends that. Failure `trust` if
- * it has changed already.
+ * Remembers that the user trusts a configuration folder with the content that was read; a change of any file ends that. Failure `trust` if it has
+ * already changed, `environment` if that cannot be written.
  */
 export function rememberTrust(environment: Environment, folder: string, content: string): Result<void, Failure> {
   const line = contentOf(folder);

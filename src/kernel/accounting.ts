@@ -18,7 +18,7 @@ import { failedOfSleep, onSleep, repeatAfterSleep } from "./sleep.ts";
 import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
 import { NOTHING } from "./step.ts";
 
-/** Whether a fact comes too late: the run, timer, checks or child that it is about is not open, or the session is closed. */
+/** Whether a fact is late: the run, timer, checks or child that it is about is not open, or the session is closed. */
 export function isLate(ledger: Ledger, fact: Fact): boolean {
   if (fact.turn && fact.payload_type !== "turn_request") {
     const turn = ledger.turns.get(fact.turn.turn_id);
@@ -31,7 +31,7 @@ export function isLate(ledger: Ledger, fact: Fact): boolean {
   return ledger.figures.closed !== undefined && fact.payload_type !== "session_reopened";
 }
 
-/** The step for a fact that is the engine's own. Undefined for all other facts, which the mode decides. */
+/** Returns the step for a fact that the engine handles itself. Undefined for all other facts, which the mode decides. */
 export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
   switch (fact.payload_type) {
     case "time_shifted":
@@ -52,7 +52,7 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
   }
 }
 
-/** The ledger's changes for a late fact: it moves nothing, but its usage counts. */
+/** Returns the ledger's changes for a late fact: it changes no state, but its usage counts. */
 export function accountLate(ledger: Ledger, fact: Fact): Change[] {
   const after = figuresLate(ledger, fact);
   const changes: Change[] = after === ledger.figures ? [] : [put("figures", "figures", after)];
@@ -63,7 +63,7 @@ export function accountLate(ledger: Ledger, fact: Fact): Change[] {
   return changes;
 }
 
-/** The ledger's changes for a fact and the commands of its step. */
+/** Returns the ledger's changes for a fact and the commands of its step. */
 export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]): Change[] {
   const changes: Change[] = [];
   const figures = figuresAfter(ledger, fact);
@@ -110,23 +110,23 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   return changes;
 }
 
-/** What the step spends, by role and by subject. */
+/** Adds what the step spends, by role and by subject. */
 function countSpends(ledger: Ledger, fact: Fact, cut: ReturnType<typeof cutShort>, changes: Change[]): void {
   const spends = new StepSpends(ledger);
-  // The run of a turn in doubt was counted when it was cut short.
+  // The run of an in-doubt turn was counted when it was cut short.
   if (endsTurn(fact) && ledger.turns.get(fact.turn?.turn_id ?? "")?.status !== "asked") spends.ended(fact);
   if (fact.payload_type === "session_finished") spends.child(fact.payload);
   spends.cut(cut);
   spends.write(changes);
 }
 
-/** The turn stays open: a stop has cut off its run, and a resume gives it again. */
+/** Marks the usage of a run that a stop cut off as reported. The turn stays open: a resume gives it again. */
 function markTold(ledger: Ledger, fact: Fact, { turn_id }: TurnStamp, changes: Change[]): void {
   const turn = ledger.turns.get(turn_id);
   if (turn) changes.push(put("turn", turn_id, { ...withConversation(turn, fact), told: true }));
 }
 
-/** Adds the ledger's changes for one command, and gives the figures after it. */
+/** Adds the ledger's changes for one command, and returns the updated figures. */
 function accountCommand(
   ledger: Ledger,
   fact: Fact,
@@ -223,7 +223,7 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
     run: stamp.run,
     ...begun,
     ...alone,
-    // Another role cannot go on with it.
+    // Another role cannot continue the conversation.
     ...(conversation === undefined || turn.role_id !== role_id ? {} : { conversation }),
     ...chosenBy(fact),
   };

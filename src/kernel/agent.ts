@@ -8,14 +8,14 @@ import type { Instant } from "../protocol/timestamp.ts";
 import type { TurnStamp } from "./mode.ts";
 
 /**
- * What fills a seat and takes turns: a command-line program, a model, a person, a script. `turn` MUST NOT throw or reject: a failure is
- * part of the result. It MUST end within `kill_grace_s` after `context.signal` aborts, and leave no process behind.
+ * Fills a seat and takes turns: a command-line program, a model, a person or a script. `turn` MUST NOT throw or reject: a failure is part of the
+ * result. It MUST end within `kill_grace_s` after `context.signal` aborts, and leave no process behind.
  */
 export interface Agent {
   turn(request: TurnRequest, context: TurnContext): Promise<TurnResult>;
 }
 
-/** One turn for an agent: the request as it goes on the wire (SPEC.md, `turn_request`), and what is needed to carry it out. */
+/** One turn for an agent: the request as sent on the wire (SPEC.md, `turn_request`), and what the agent needs to run it. */
 export interface TurnRequest {
   readonly session_id: string;
   /** When the request was recorded: the timestamp of its envelope. */
@@ -30,18 +30,18 @@ export interface TurnRequest {
   readonly slot: number;
   /** The directory for the agent's raw output, beside the log. */
   readonly output_directory: string;
-  /** The program's own conversation that this turn goes on with. A new one if it is left out. */
+  /** The program's own conversation that this turn continues. If absent, the turn starts a new one. */
   readonly conversation?: GoneOn;
 }
 
-/** A conversation to go on with, itself or a copy of it (`fork`). */
+/** A conversation to continue: itself (`resume`), or a copy of it (`fork`). */
 export interface GoneOn extends Conversation {
   readonly how: "resume" | "fork";
 }
 
-/** A permission that a program asks for in the middle of a turn. */
+/** A permission that a program requests during a turn. */
 export interface PermissionRequest {
-  /** What it wants to do, in one line: `run: npm publish`, `write: /etc/hosts`. */
+  /** The action in one line: `run: npm publish`, `write: /etc/hosts`. */
   readonly action: string;
   /** The whole command, patch or arguments. */
   readonly details?: string;
@@ -51,24 +51,22 @@ export interface PermissionRequest {
 
 export interface Permission {
   readonly granted: boolean;
-  /** What the person said, or why nobody was asked. */
+  /** The person's notes, or why nobody was asked. */
   readonly notes?: string;
 }
 
 export interface TurnContext {
   /** Aborts when the turn must end. */
   readonly signal: AbortSignal;
-  /** Records the process that carries out the turn. MUST be awaited before the process gets any work, so that a crash cannot orphan it. */
+  /** Records the process that runs the turn. MUST be awaited before the process gets any work, so that a crash cannot orphan it. */
   started(process: ProcessIdentity): Promise<void>;
   /** Reports what the agent sends before its answer, in order. */
   emit(event: TurnEvent): void;
-  /**
-   * Asks for a permission while the agent waits. Never rejects: when the turn ends, or where nobody may be asked, it is not granted.
-   */
+  /** Requests a permission while the agent waits. Never rejects: the permission is denied when the turn ends or nobody may be asked. */
   permit(request: PermissionRequest): Promise<Permission>;
 }
 
-/** Identifies a process after its parent has died, even if the pid is used again. */
+/** Identifies a process after its parent has died, even if the pid is reused. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** The kernel's start time in clock ticks, as text; empty on platforms without one. */
@@ -76,8 +74,8 @@ export interface ProcessIdentity {
 }
 
 /**
- * - `envelope`: a kept file, or a report of progress.
- * - `refused`: a line that is no valid envelope, or that the role has no right to send.
+ * - `envelope`: an artifact, or a progress report.
+ * - `refused`: a line that is not a valid envelope, or that the role has no right to send.
  * - `duplicate`: a second answer, which is ignored.
  * - `late`: an answer after the turn has ended.
  * - `console`: text that is not meant for the scheduler.
@@ -96,15 +94,15 @@ export interface Answer {
   readonly payload: JsonObject;
 }
 
-/** How a turn ended: with an answer, or with a failure. A failed turn may have given an answer before. */
+/** How a turn ended: with an answer or a failure. A failed turn may have answered first. */
 export interface TurnResult {
   readonly answer?: Answer;
   readonly failure?: Failure;
   readonly exit?: Exit;
   readonly refused: readonly Refusal[];
-  /** What the program told of its use, whether or not there is an answer. */
+  /** The usage that the program reported, with or without an answer. */
   readonly usage?: Usage;
   readonly conversation?: Conversation;
-  /** The windows of its account, as the program told them last. */
+  /** The quota windows of its account, as the program last reported them. */
   readonly quota?: readonly QuotaWindow[];
 }

@@ -2,12 +2,12 @@ import type { Budget } from "../protocol/payload.ts";
 import { type Ledger, put } from "./ledger.ts";
 import type { Change, Command, Fact } from "./mode.ts";
 
-/** The part that a child's session id adds to its parent's: the sequence of the record that asked for the child. */
+/** The suffix that a child's session id adds to its parent's: the sequence of the record that requested the child. */
 export function childId(session_id: string): string {
   return session_id.slice(session_id.lastIndexOf(".") + 1);
 }
 
-/** Whether a fact about a child comes too late, because the child was never asked for, has begun already, or is over. */
+/** Whether a fact about a child is late, because the child was never requested, has already begun, or has ended. */
 export function isLateOfChild(ledger: Ledger, fact: Fact): boolean {
   if (fact.payload_type !== "session_begun" && fact.payload_type !== "session_finished") return false;
   const status = ledger.children.get(childId(fact.payload.session_id))?.status;
@@ -24,7 +24,7 @@ export function onChild(ledger: Ledger, fact: Fact, changes: Change[]): void {
   }
 }
 
-/** Adds the ledger's changes for a child that a mode opens or withdraws. A withdrawn child that has begun stays until its end. */
+/** Adds the ledger's changes for a child that a mode opens or withdraws. A withdrawn child that has begun stays until it ends. */
 export function askForChild(
   ledger: Ledger,
   command: Extract<Command, { do: "open_session" | "withdraw_session" }>,

@@ -3,15 +3,15 @@ import type { Role } from "../protocol/roles.ts";
 import { type Ledger, type LedgerTurn, put } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
 
-/** The conversation of a turn, as its request names it. `alone` begins one that no later turn goes on with. */
+/** The conversation of a turn, as named in its request. `alone` starts one that no later turn continues. */
 export interface ChosenConversation extends Partial<Conversation> {
   readonly how: "alone" | "resume" | "fork";
 }
 
 /**
- * The conversation that a turn goes on with; undefined if it begins a new one. A turn that was interrupted resumes its own, unless the
- * role restarts its work. Other turns follow the role's policy: they resume what the role said before about the same subject, until that
- * has `max_conversation_tokens`. With `fork`, the first turn about a subject begins with a copy of what the role knows of the session.
+ * Returns the conversation that a turn continues; undefined if it starts a new one. An interrupted turn resumes its own, unless the role restarts its
+ * work. Other turns follow the role's policy: they resume the role's conversation about the same subject until it exceeds `max_conversation_tokens`.
+ * With `fork`, the first turn about a subject starts from a copy of the role's conversation about the session.
  */
 export function conversationFor(
   ledger: Ledger,
@@ -31,7 +31,7 @@ export function conversationFor(
   return common && fits(common) ? { how: "fork", ...common } : undefined;
 }
 
-/** Keeps the conversation in which a turn ended, or forgets one that its program no longer has. */
+/** Stores the conversation of an ended turn, or drops one that its program no longer has. */
 export function keepConversation(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
   if (!turn || turn.alone) return;
@@ -41,7 +41,7 @@ export function keepConversation(ledger: Ledger, fact: Fact, changes: Change[]):
   } else if (fact.conversation) changes.push(put("conversation", key, fact.conversation));
 }
 
-/** The turn with the conversation of the run that was cut short, for the next run. */
+/** Adds to a turn the conversation of the run that was cut short, for the next run. */
 export function withConversation(turn: LedgerTurn, fact: Fact): LedgerTurn {
   const { conversation, ...rest } = turn;
   if (isGone(fact)) return rest;
@@ -49,13 +49,13 @@ export function withConversation(turn: LedgerTurn, fact: Fact): LedgerTurn {
   return latest === undefined ? rest : { ...rest, conversation: latest };
 }
 
-/** The conversation that a request goes on with or copies, for the ledger. */
+/** The conversation that a request continues or copies, for the ledger. */
 export function chosenBy({ payload }: FactOf<"turn_request">): Pick<LedgerTurn, "chosen"> {
   const { how: _, id, ...known } = payload.conversation ?? { how: "alone" };
   return id === undefined ? {} : { chosen: { id, ...known } };
 }
 
-/** Whether a turn failed because the program does not have the conversation any more. */
+/** Whether a turn failed because the program no longer has the conversation. */
 function isGone(fact: Fact): boolean {
   return fact.payload_type === "turn_failed" && fact.payload.details?.["conversation_gone"] === true;
 }

@@ -3,15 +3,15 @@ import type { Json, JsonObject } from "../lib/json.ts";
 
 /** How far quoted values are shortened. */
 export interface Cut {
-  /** The most characters of a text, in UTF-16 units. */
+  /** Maximum length of a text, in UTF-16 units. */
   readonly characters: number;
-  /** The most entries of a list. */
+  /** Maximum number of entries in a list. */
   readonly items: number;
   /** Whether objects with `command` or `shell`, and lists of them, stay whole. Half a command MUST NOT be run. */
   readonly commands: boolean;
 }
 
-/** The levels, in the order in which they are tried. A text of 128 units is never cut, so ids, digests, codes and times stay whole. */
+/** The levels, tried in this order. Texts of up to 128 units are never cut, so ids, digests, codes and times stay whole. */
 export const LEVELS: readonly Omit<Cut, "commands">[] = [
   { characters: 262_144, items: 1_000 },
   { characters: 65_536, items: 1_000 },
@@ -29,7 +29,7 @@ export const LEVELS: readonly Omit<Cut, "commands">[] = [
 /** At the last level, lists that are not quoted are cut to this many entries. */
 const LAST_ENTRIES = 10_000;
 
-/** A shortened copy of a value that record `sequence` holds whole. `metadata`, which has any shape, is left out. */
+/** Returns a shortened copy of a value from record `sequence`. `metadata` is left out, because it may have any shape. */
 export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
   if (typeof value === "string") return cutText(value, cut.characters, sequence);
   if (value === null || typeof value !== "object") return value;
@@ -38,7 +38,7 @@ export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
     const kept = cut.commands && list.some(canBeRun) ? list : list.slice(0, Math.max(1, cut.items));
     const entries = kept.map((entry) => cutQuoted(entry, cut, sequence));
     const left = list.length - kept.length;
-    // In a list of texts, one more text can say so. In a list of objects nothing can.
+    // In a list of texts, one more text can note the cut. A list of objects has no place for a note.
     return left > 0 && typeof list[0] === "string"
       ? [...entries, `[cut: ${left} more entries in record ${sequence}]`]
       : entries;
@@ -51,7 +51,7 @@ export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
   return given;
 }
 
-/** Shortens a list that is part of the draft itself: a list of references, or of objects that contain some. */
+/** Shortens a list that is part of the draft itself: a list of references, or of objects that contain references. */
 export function cutEntries(list: readonly Json[], cut: Cut): readonly Json[] {
   if (list.every(isQuote)) return list.slice(0, cut.items);
   return cut.items === 0 ? list.slice(0, LAST_ENTRIES) : list;

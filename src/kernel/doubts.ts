@@ -4,10 +4,10 @@ import type { Ledger, LedgerTurn } from "./ledger.ts";
 import type { Command, EnvelopeDraft, FactOf, Step } from "./mode.ts";
 import { NOTHING } from "./step.ts";
 
-/** The id of the question about a turn in doubt. The ask has the turn's id, so the question is answered as `<turn_id>.again`. */
+/** The id of the question about an in-doubt turn. The ask has the turn's id, so the question is answered as `<turn_id>.again`. */
 const QUESTION = "again";
 
-/** The turn that this question is about, if it is a question about a turn in doubt. */
+/** The turn that this question is about, if it is about an in-doubt turn. */
 export function turnAsked(question_id: string): string {
   return question_id.slice(0, -QUESTION.length - 1);
 }
@@ -16,8 +16,8 @@ const REPEAT = "repeat";
 const GIVE_UP = "give up";
 
 /**
- * Asks a person about the turns that a crash cut short and whose roles have `recovery: ask`. Until it is answered, such a turn
- * holds no seat and counts no attempt. `next` is the sequence of the first question's record.
+ * Asks a person about turns that a crash cut short and whose roles have `recovery: ask`. Until the answer, such a turn holds no seat and counts no
+ * attempt. `next` is the sequence of the first question's record.
  */
 export function doubts(
   ledger: Ledger,
@@ -53,7 +53,7 @@ function question({ turn_id, role_id = "", subject }: LedgerTurn): EnvelopeDraft
   };
 }
 
-/** The step for an answer about turns in doubt. Undefined for an answer about anything else, which is for the mode. */
+/** Returns the step for an answer about in-doubt turns. Undefined for any other answer, which the mode handles. */
 export function onDoubtAnswered(ledger: Ledger, fact: FactOf<"clarification_response">): Step | undefined {
   const asked = [...ledger.asks.keys()].filter((ask_id) => ledger.turns.get(ask_id)?.status === "asked");
   if (asked.length === 0) return undefined;

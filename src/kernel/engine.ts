@@ -14,23 +14,23 @@ export interface Engine<S> {
   readonly ledger: Ledger;
 }
 
-/** What one fact led to. It is applied in memory; the runtime commits it. */
+/** The result of one fact. It is already applied in memory; the runtime commits it. */
 export interface Advance {
-  /** Whether the fact was applied, refused, or came too late. */
+  /** Whether the fact was applied, refused or late. */
   readonly disposition: Disposition;
   readonly step: Step;
   /** The mode's changes and the ledger's, already applied. */
   readonly changes: readonly Change[];
-  /** What is recorded after the fact: the refusal, if there is one, then the mode's envelopes, then the engine's questions. */
+  /** The envelopes to record after the fact: the refusal, if any, then the mode's envelopes, then the engine's questions. */
   readonly envelopes: readonly EnvelopeDraft[];
 }
 
 /**
- * Takes one fact: the mode decides, the ledger follows. A running session and a replay both go through here, so a replay of the
- * same facts arrives at the same state.
+ * Applies one fact: the mode decides, the ledger follows. Running sessions and replays both use this function, so a replay of the same facts reaches
+ * the same state.
  *
- * A late fact moves nothing, but its usage counts. A fact that is the engine's own (a hold, a turn in doubt) moves only the ledger; the mode
- * does not see it.
+ * A late fact changes no state, but its usage counts. A fact that the engine handles itself (a hold, an in-doubt turn) changes only the ledger; the
+ * mode does not see it.
  */
 export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   const { mode, state, ledger } = engine;
@@ -55,7 +55,7 @@ export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   };
 }
 
-/** The schema of `error` allows no more characters. */
+/** Maximum lengths in the schema of `error`, in characters. */
 const MAX_MESSAGE = 200_000;
 const MAX_HINT = 20_000;
 

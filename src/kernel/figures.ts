@@ -6,19 +6,19 @@ import { type Ledger, type LedgerFigures, runsEnded, type StopKept } from "./led
 import type { Change, Fact } from "./mode.ts";
 import { failedOfSleep } from "./sleep.ts";
 
-/** Whose a run or a child session is. A child has no role. */
+/** The role and the subject of a run or child session. A child has no role. */
 export interface Whose {
   readonly role_id?: string | undefined;
   readonly subject?: string | undefined;
 }
 
-/** Whether a fact ends its turn. Its request, progress, kept files and permissions that it asks for do not. */
+/** Whether a fact ends its turn. The turn's request, progress reports, artifacts and permission requests do not. */
 export function endsTurn(fact: Fact): boolean {
   const goesOn = fact.payload_type === "turn_request" || fact.payload_type === "approval_request" || isNotice(fact);
   return fact.turn !== undefined && !goesOn;
 }
 
-/** The session's figures after a fact: the same object if nothing changes. */
+/** Returns the session's figures after a fact; the same object if nothing changes. */
 export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
   const { figures } = ledger;
   switch (fact.payload_type) {
@@ -54,21 +54,21 @@ export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
   }
 }
 
-/** Adds the usage that a turn's end tells. */
+/** Adds the usage reported at the end of a turn. */
 function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
   const { figures } = ledger;
   const turn = ledger.turns.get(fact.turn?.turn_id ?? "");
-  // A person decided about a turn in doubt. Its run was counted when it was cut short.
+  // A person decided about an in-doubt turn. Its run was counted when it was cut short.
   if (turn?.status === "asked") return figures;
   const { usage } = fact;
   const after = withUnpriced(withUsage(figures, usage), usage?.cost_usd === undefined ? 1 : 0);
-  // An agent that was held, or cut off by sleep or a crash, could not tell its usage: it hides nothing.
+  // An agent that was held, or cut off by sleep or a crash, could not report its usage, so it is not listed as `untold`.
   if (isCutOff(fact)) return after;
   if (!usage && (isHold(fact) || failedOfSleep(ledger, fact) || isGivenUp(fact))) return after;
   return withUntold(after, turn?.role_id ?? fact.source, usage);
 }
 
-/** Whether a fact only tells what a run has used that is cut off: its turn is withdrawn, or is given again after a stop. */
+/** Whether a fact only reports the usage of a run that was cut off: its turn was withdrawn, or is given again after a stop. */
 export function isCutOff(fact: Fact): boolean {
   return fact.payload_type === "turn_failed" && fact.payload.details?.cut_off === true;
 }
@@ -78,14 +78,14 @@ function isGivenUp(fact: Fact): boolean {
   return fact.payload_type === "turn_failed" && fact.payload.details?.recoveries !== undefined;
 }
 
-/** Adds the usage that a late fact tells. If it tells none, its run was counted as unpriced before. */
+/** Adds the usage that a late fact reports. A run without usage was already counted as unpriced. */
 export function figuresLate({ figures }: Ledger, { usage }: Fact): LedgerFigures {
   return usage ? withUsage(figures, usage) : figures;
 }
 
 /**
- * The runs and child sessions that a step cuts short before they could tell their usage. The session's cost is then unknown, but
- * no role has hidden anything, so no limit stops the session.
+ * The runs and child sessions that a step cuts short before they could report their usage. The session's cost is then unknown, but no role withheld
+ * its usage, so no limit stops the session.
  */
 export function cutShort(ledger: Ledger, fact: Fact, changes: readonly Change[]): Whose[] {
   const own = endsTurn(fact) ? fact.turn?.turn_id : undefined;
@@ -122,7 +122,7 @@ function stopOf({
   };
 }
 
-/** Setting a limit accepts what was untold until then, for that kind of limit. */
+/** Sets limits. Setting a limit accepts earlier unreported usage of its kind. */
 function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
   const { untold, ...rest } = figures;
   const known = { ...figures, limits: { ...figures.limits, ...limits } };
@@ -144,7 +144,7 @@ function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType[
   return { ...withUntold(after, session_id, told), turns: figures.turns + turns };
 }
 
-/** Remembers a role or child that did not tell its tokens or its cost. */
+/** Remembers a role or child that did not report its tokens or its cost. */
 function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefined): LedgerFigures {
   const { tokens = [], usd = [] } = figures.untold ?? {};
   const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
@@ -157,7 +157,7 @@ function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefine
 
 type Used = Pick<LedgerFigures, "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd">;
 
-/** Adds told usage. Sums stop at the largest number: one that JSON cannot hold would end the session. */
+/** Adds reported usage. Sums are capped at the largest number: one that JSON cannot hold would end the session. */
 export function withUsage<T extends Used>(figures: T, usage: Usage | undefined): T {
   const tokens = (before: number, more = 0) => Math.min(before + more, Number.MAX_SAFE_INTEGER);
   return {

@@ -9,17 +9,17 @@ export interface Quoting {
   readonly context: JsonObject;
 }
 
-/** The context is cut by these levels before the message is cut, and by the others after it. */
+/** The context is cut to these levels before the message is cut, and to the other levels after it. */
 const CONTEXT_FIRST = LEVELS.filter(({ characters }) => characters >= 4_096);
 const CONTEXT_LAST = LEVELS.filter(({ characters }) => characters < 4_096);
 
-/** Stands for a path when a draft is measured, so that no file is written for it. */
+/** Placeholder for a path while a draft is measured, so that no file is written for it. */
 const LONGEST_PATH = "/".repeat(4_096);
 
 /**
- * A draft that resolves to at most `bytes` bytes. If the draft is too long, first its context is cut, then its message except for
- * commands, and last the commands too, unless the reader `runs` them. `note` is added to a context that was cut. The last level is
- * given even if it is still too long.
+ * Returns a draft that resolves to at most `bytes` bytes. A draft that is too long is cut: first its context, then its message except for commands,
+ * then the commands too, unless the reader `runs` them. `note` is added to a context that was cut. The last level is returned even if it is still too
+ * long.
  */
 export function fittingDraft<D extends Quoting>(
   draft: D,
@@ -56,10 +56,10 @@ function* candidates<D extends Quoting>(draft: D, note: string, runs: boolean): 
   if (!runs) for (const level of LEVELS) yield (next = { ...next, message: cutTo(draft.message, level) });
 }
 
-/** Records longer than this, in bytes, are not counted whole: the quoted value is measured. */
+/** Size in bytes above which a record is not counted whole; the quoted value is measured instead. */
 const LONG_RECORD = 65_536;
 
-/** More bytes than an entry of `history[]` has without its payload. */
+/** Upper bound for the size of a `history[]` entry without its payload, in bytes. */
 const LONGEST_EVENT = 400;
 
 /** An upper bound for the bytes that a draft resolves to, mostly from the sizes of its records. Exact only up to `limit`. */

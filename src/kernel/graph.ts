@@ -2,12 +2,12 @@ import { circleIn, type GraphNode } from "../lib/circle.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
-/** How many ids of a circle the failure names. */
+/** Maximum number of ids of a cycle that the failure names. */
 const IDS_SHOWN = 10;
 
 /**
- * Checks that ids are unique, that every dependency exists, and that no dependencies form a circle. Fails with `invalid_plan`, and names
- * the id or the first ids of the circle.
+ * Checks that ids are unique, that every dependency exists, and that dependencies form no cycle. Fails with `invalid_plan`, and names the id or the
+ * first ids of the cycle.
  */
 export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
   const ids = new Set<string>();

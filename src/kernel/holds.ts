@@ -6,7 +6,7 @@ import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, FactOf } from "./mode.ts";
 import { backoff } from "./step.ts";
 
-/** Failures that concern a role or its account, and not the turn in which they happened. */
+/** Failures of a role or its account, not of the turn in which they happened. */
 export const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
 
 /** The prefix of the engine's own timers. The mode does not see them. */
@@ -36,15 +36,15 @@ export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
 }
 
 /**
- * Whether a fact is a rate limit, a failed login, or a program that does not trust its workspace. Then the role is held, the turn
- * stays offered without spending an attempt, and the mode does not see the fact.
+ * Whether a fact reports a rate limit, a failed login, or a program that does not trust its workspace. The role is then held, the turn stays offered
+ * without spending an attempt, and the mode does not see the fact.
  */
 export function isHold(fact: Fact): boolean {
   if (!fact.turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return false;
   return HOLDING_CODES.has(fact.payload.code);
 }
 
-/** Holds the role of the failed turn and all roles of its account. A hold can only become longer. */
+/** Holds the role of the failed turn and all roles of its account. A hold can only be extended. */
 export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
   if (!turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return;
@@ -79,7 +79,7 @@ export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   changes.push(put("timer", holdTimerOf(ledger, role_id), { due_at: later(since, max_hold_s * 1000), passive: true }));
 }
 
-/** Ends the hold of a role and of all that share its account. */
+/** Ends the hold of a role and of all roles that share its account. */
 export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
   for (const one of sharing(ledger, role_id)) if (ledger.holds.has(one)) changes.push({ drop: "hold", id: one });
   const timer_id = holdTimerOf(ledger, role_id);
@@ -87,8 +87,8 @@ export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
 }
 
 /**
- * Ends the holds that only a person ends: resuming a session says that the cause is gone. A spent budget stays: it must
- * be released by role.
+ * Ends the holds that have no end of their own: resuming a session means that their cause is gone. A spent budget stays held: it must be released by
+ * role.
  */
 export function liftUnending(ledger: Ledger, changes: Change[]): void {
   for (const { role_id, until, limit } of ledger.holds.values()) {
@@ -97,14 +97,14 @@ export function liftUnending(ledger: Ledger, changes: Change[]): void {
   }
 }
 
-/** Whether a timer is the engine's own. It only wakes the session, which then stops if nothing else can go on. */
+/** Whether a timer belongs to the engine. It only wakes the session, which then stops if nothing else can continue. */
 export function isHoldTimer(timer_id: string): boolean {
   return timer_id.startsWith(HOLD_TIMER);
 }
 
 /**
- * How a session stops because of a hold: at a limit if the hold ends by itself or is a role's own limit, otherwise waiting for a person.
- * The message names the role, the reason and the remedy.
+ * Returns how a session stops because of a hold: at a limit if the hold ends by itself or is a role's own limit, otherwise waiting for a person. The
+ * message names the role, the reason and the remedy.
  */
 export function stopFor(
   ledger: Ledger,
@@ -116,7 +116,7 @@ export function stopFor(
     const message = `the role "${role_id}" has used its budget of ${limit.max} ${unit}: bosun resume --release ${role_id} gives it as much again`;
     return { reason: "limit", message, limit };
   }
-  // Rows are loaded in another order. Of the roles that are held together, always name the same one.
+  // Rows may load in another order, so always name the same one of the roles that are held together.
   const who = heldRole({ role_id: sharing(ledger, role_id)[0], account });
   const remedy = remedyFor(reason);
   const { max_hold_s } = ledger.terms;
@@ -134,7 +134,7 @@ export function stopFor(
   };
 }
 
-/** A held role in words for a person. */
+/** Describes a held role to a person. */
 export function heldRole({
   role_id,
   account,
@@ -173,14 +173,14 @@ export function isHeldTooLong({ terms }: Ledger, { since }: LedgerHold, at: Inst
   return milliseconds(at) >= milliseconds(since) + terms.max_hold_s * 1000;
 }
 
-/** The end that an agent named. Undefined if it is no valid time. */
+/** The end of the hold that an agent reported. Undefined if it is not a valid time. */
 function endTold(retry_at: unknown): Instant | undefined {
   const read = typeof retry_at === "string" ? parseInstant(retry_at) : undefined;
   return read?.ok ? read.value : undefined;
 }
 
 /**
- * The earliest end of a hold, after so many holds of the same turn. Without it, an end in the past (from a provider whose clock is
+ * The earliest end of a hold, given the number of earlier holds of the same turn. Without it, an end in the past (from a provider whose clock is
  * behind) would hold nothing. Undefined in sessions that were opened before the ledger kept the back-off.
  */
 function shortestEnd({ terms }: Ledger, heldBefore: number, { received_at }: Fact): Instant | undefined {
@@ -202,7 +202,7 @@ function accountOf({ terms }: Ledger, role_id: string): string | undefined {
   return terms.accounts.find(([one]) => one === role_id)?.[1];
 }
 
-/** The roles that are held together with this one, itself included, in the order of the role table. */
+/** The roles that are held together with this one, including itself, in the order of the role table. */
 function sharing(ledger: Ledger, role_id: string): readonly [string, ...string[]] {
   const account = accountOf(ledger, role_id);
   const [first = role_id, ...others] = ledger.terms.accounts.flatMap(([one, its]) => (its === account ? [one] : []));

@@ -4,10 +4,7 @@ import type { Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { AskedPermission, Change, CriterionReference, Fact, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
-/**
- * A turn that is `offered` to a seat, `open` in the hands of an agent, or in doubt after a crash: a person is `asked`
- * whether to repeat it.
- */
+/** A turn: `offered` to a seat, `open` with an agent, or in doubt after a crash, when a person is `asked` whether to repeat it. */
 export interface LedgerTurn {
   readonly turn_id: string;
   readonly seat: Seat;
@@ -15,30 +12,30 @@ export interface LedgerTurn {
   readonly subject?: string;
   readonly priority: number;
   readonly attempt: number;
-  /** From 1. A recovery or a hold repeats the turn under a higher run. */
+  /** Counts from 1. A recovery or a hold repeats the turn with a higher run. */
   readonly run: number;
   readonly status: "offered" | "open" | "asked";
   /** The role that holds it, or held it last. */
   readonly role_id?: string;
-  /** A run of it was cut short. The agent of the next run is told. */
+  /** Set if a run was cut short. The agent of the next run is told. */
   readonly interrupted?: boolean;
   /** The program's conversation in the run that was cut short. */
   readonly conversation?: Conversation;
-  /** The conversation that its current run goes on with, or has a copy of. */
+  /** The conversation that its current run continues or copied. */
   readonly chosen?: Conversation;
-  /** Its conversation is of no use to later turns. */
+  /** Set if no later turn continues its conversation. */
   readonly alone?: boolean;
-  /** The machine slept while it ran. */
+  /** Set if the machine slept while it ran. */
   readonly slept?: boolean;
-  /** Its current run was cut off and has told its usage. */
+  /** Set if its current run was cut off and has reported its usage. */
   readonly told?: boolean;
-  /** How many schedulers died while it was open. */
+  /** Number of schedulers that died while it was open. */
   readonly recoveries?: number;
-  /** How often it led to a hold of its role. */
+  /** Number of times that it led to a hold of its role. */
   readonly held?: number;
-  /** When the run began, moved by the time that the machine slept or a person was waited for. Kept only for roles with a budget of time. */
+  /** When the run began, shifted by the time that the machine slept or the turn waited for a person. Set only for roles with a time budget. */
   readonly begun?: Instant;
-  /** Since when it has waited for a person's permission. Kept with `begun`. */
+  /** When it began to wait for a person's permission. Set only if `begun` is. */
   readonly waits?: Instant;
 }
 
@@ -47,7 +44,7 @@ export function stampOf({ turn_id, attempt, run, subject }: LedgerTurn): TurnSta
   return { turn_id, attempt, run, ...(subject === undefined ? {} : { subject }) };
 }
 
-/** A stored timer. A session in which nothing else is open does not wait for a passive one. */
+/** A stored timer. A passive timer does not keep a session running in which nothing else is open. */
 export interface LedgerTimer {
   readonly due_at: Instant;
   readonly passive?: boolean;
@@ -65,8 +62,8 @@ export interface LedgerAsk {
 }
 
 /**
- * A person's decision on a permission that counts for later requests too, under the id of the ask. It has no decision yet if the turn was cut
- * short while a person was asked: then it counts for that turn.
+ * A person's decision on a permission that also applies to later requests, keyed by the ask's id. It is undecided if the turn was cut short while a
+ * person was asked; the decision then applies to that turn.
  */
 export interface LedgerGrant extends AskedPermission {
   readonly subject?: string;
@@ -74,7 +71,7 @@ export interface LedgerGrant extends AskedPermission {
   readonly scope?: "once" | "ticket" | "session";
 }
 
-/** Executable criteria that are being run. */
+/** Executable criteria that are running. */
 export interface LedgerChecks {
   readonly check_id: string;
   readonly subject?: string;
@@ -111,46 +108,46 @@ export interface LedgerHold {
   readonly since?: Instant;
   /** The account whose roles are held together. */
   readonly account?: string;
-  /** The window of the account that has no more left than its reserve. */
+  /** The account's quota window that has no more left than the reserve. */
   readonly window?: string;
-  /** The role's own limit, if the hold comes from one and not from a failure. */
+  /** The role's own limit, if the hold comes from one rather than from a failure. */
   readonly limit?: LimitUsed;
 }
 
-/** What the registry lets a role use. A person who releases the role gives it as much again. */
+/** The budget that the registry gives a role. A person who releases the role grants it again. */
 export interface RoleBudget {
   readonly turns?: number;
   readonly wall_s?: number;
 }
 
-/** What a role has used of its budget since it was last given it. */
+/** What a role has used of its budget since the budget was last granted. */
 export interface RoleUse {
   readonly turns: number;
-  /** The time that its turns took in all. */
+  /** Total time of its turns. */
   readonly wall_ms: number;
 }
 
 /** The part of the configuration and the role table that holds and role limits need. */
 export interface LedgerTerms {
-  /** How long a role may be held before the session stops, in seconds. */
+  /** Maximum time that a role may be held before the session stops, in seconds. */
   readonly max_hold_s?: number;
-  /** The length of the shortest hold, before it doubles, in ms. */
+  /** Minimum length of a turn's first hold, in ms. It doubles with each further hold. */
   readonly retry_backoff_ms?: number;
   /** The account of each role that has one. */
   readonly accounts: readonly (readonly [role_id: string, account: string])[];
-  /** The part of its windows that an account keeps, in percent. */
+  /** The percentage of its quota windows that an account keeps in reserve. */
   readonly reserves?: readonly (readonly [account: string, percent: number])[];
   /** The budget of each role that has one. */
   readonly budgets?: readonly (readonly [role_id: string, budget: RoleBudget])[];
-  /** Roles that share a rate limit, and how many turns a minute they may take together. */
+  /** Roles that share a rate limit, and the maximum number of turns per minute that they may take together. */
   readonly rates?: readonly (readonly [roles: readonly [string, ...string[]], turns_per_minute: number])[];
 }
 
-/** The windows of an account, as its programs told them last. */
+/** The quota windows of an account, as its programs last reported them. */
 export interface LedgerQuota {
   readonly windows: readonly QuotaWindow[];
   readonly at: Instant;
-  /** Until then a person lets it use its reserve. */
+  /** Until this time, a person lets the account use its reserve. */
   readonly waived?: Instant;
 }
 
@@ -161,29 +158,29 @@ export interface LedgerSpend {
   readonly output_tokens: number;
   readonly cached_tokens: number;
   readonly cost_usd: number;
-  /** Turns that did not tell all their tokens. */
+  /** Number of turns that did not report all their tokens. */
   readonly untold_turns: number;
-  /** Turns that did not tell their cost. */
+  /** Number of turns that did not report their cost. */
   readonly unpriced_turns: number;
-  /** Some of the cost is tokens times the role's price. */
+  /** Set if some of the cost was computed as tokens times the role's price. */
   readonly computed?: boolean;
 }
 
 /** The session's usage, and whether it is paused, stopped or closed. */
 export interface LedgerFigures {
-  /** Turns that were given to an agent, each run counted. */
+  /** Turns given to an agent, counting each run. */
   readonly turns: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cached_tokens: number;
   readonly cost_usd: number;
-  /** Runs that ended or were cut short without telling their cost. If there are any, the session's cost is unknown, not zero. */
+  /** Runs that ended or were cut short without reporting their cost. If there are any, the session's cost is unknown, not zero. */
   readonly unpriced_turns: number;
-  /** The roles whose turns did not tell their tokens or cost since a person last set a limit of that kind. */
+  /** The roles and child sessions that did not report their tokens or cost since a person last set a limit of that kind. */
   readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;
   readonly paused?: boolean;
-  /** The session is to stop; open turns are being ended. */
+  /** The session is stopping; its open turns are being ended. */
   readonly stopping?: boolean;
   /** The last recorded stop, until the session is resumed. */
   readonly stopped?: StopKept & { readonly reason: string; readonly message: string };
@@ -193,8 +190,8 @@ export interface LedgerFigures {
 }
 
 /**
- * The engine's own state of a session: what is open, and what was used. It works like a mode's state: only `applyToLedger` writes to
- * it, it follows from facts and their commands alone, and it is stored as rows. So a replay arrives at the same ledger.
+ * The engine's own state of a session: what is open, and what was used. It works like a mode's state: only `applyToLedger` writes to it, it follows
+ * from facts and their commands alone, and it is stored as rows. So a replay reaches the same ledger.
  */
 export interface Ledger {
   readonly turns: Map<string, LedgerTurn>;
@@ -202,11 +199,11 @@ export interface Ledger {
   readonly asks: Map<string, LedgerAsk>;
   readonly checks: Map<string, LedgerChecks>;
   readonly children: Map<string, LedgerChild>;
-  /** By role id. The holds that come from a role's own limits have ids of their own (`role-limits.ts`). */
+  /** By role id. Holds from a role's own limits have their own ids (`role-limits.ts`). */
   readonly holds: Map<string, LedgerHold>;
   /** By role id, for roles with a budget. */
   readonly uses: Map<string, RoleUse>;
-  /** When the latest turns were given to roles with a rate limit, by the first of the roles that share it. */
+  /** When the latest turns were given to roles with a rate limit, by the first role that shares it. */
   readonly admissions: Map<string, readonly Instant[]>;
   readonly grants: Map<string, LedgerGrant>;
   /** The latest conversation of each role about each subject, and about the session (`conversations.ts`). */
@@ -219,7 +216,7 @@ export interface Ledger {
   figures: LedgerFigures;
 }
 
-/** The type of the values in each of its collections, as they are stored. */
+/** The type of the values in each ledger collection, as they are stored. */
 export interface LedgerValues {
   readonly turn: LedgerTurn;
   readonly timer: LedgerTimer;
@@ -257,8 +254,8 @@ const MAP_OF = {
 export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(MAP_OF), "terms", "figures"]);
 
 /**
- * The collections of the runtime: the processes that it started, the conversations that they began, and the notifications that it
- * sent. It needs them after a crash. They follow from no fact, so a replay does not make them.
+ * The collections of the runtime: the processes that it started, the conversations that they began, and the notifications that it sent. It needs them
+ * after a crash. They do not follow from facts, so a replay does not create them.
  */
 export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "conversing", "told"]);
 
@@ -302,12 +299,12 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
   }
 }
 
-/** A write to the ledger. The value must be plain data. */
+/** Makes a write to the ledger. The value must be plain data. */
 export function put<C extends keyof LedgerValues>(collection: C, id: string, value: LedgerValues[C]): Change {
   return { put: collection, id, value: value as unknown as JsonObject };
 }
 
-/** The role whose turn ended with this fact. A failure is told by the scheduler, and names the role. */
+/** The role whose turn ended with this fact. The scheduler reports failures, and names the role. */
 export function roleOf({ turns }: Ledger, fact: Fact): string | undefined {
   if (fact.payload_type !== "turn_failed") return fact.source;
   return fact.payload.role_id ?? turns.get(fact.payload.turn_id)?.role_id;

@@ -1,6 +1,6 @@
 import { type AnyStateMachine, getInitialSnapshot, transition } from "xstate";
 
-/** A state machine as a pure function: from a state, on an event, to a state. */
+/** A state machine as a pure function of state and event. */
 export interface Lifecycle<State extends string, Event extends string> {
   readonly initial: State;
   /** `undefined` if the state does not accept the event. The caller MUST record that as a refusal. */
@@ -8,9 +8,8 @@ export interface Lifecycle<State extends string, Event extends string> {
 }
 
 /**
- * The only bridge to xstate. The machine is the definition; it is used as a pure function of state and event. Each result is kept,
- * because `transition` builds an actor system on every call. The machine MUST NOT have context, guards or delays: with them it
- * would not be such a function.
+ * The only bridge to xstate. The machine is the definition; it is used as a pure function of state and event. Results are cached, because
+ * `transition` builds an actor system on every call. The machine MUST NOT have context, guards or delays: with them it would not be a pure function.
  */
 export function lifecycle<State extends string, Event extends string>(
   machine: AnyStateMachine,

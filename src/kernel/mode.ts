@@ -8,25 +8,25 @@ import type { Role, RoleType } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Presentation } from "./presentation.ts";
 
-/** `t<sequence>` or `t<sequence>.<n>`: an id is made from the record that caused it, so that a replay makes the same one. */
+/** `t<sequence>` or `t<sequence>.<n>`: derived from the record that caused the turn, so that a replay makes the same id. */
 export type TurnId = string;
 
 /**
- * The rules of one kind of session. A mode is pure: it has no clock, randomness, I/O or environment. Time is the fact's
- * `received_at`, and ids come from sequences. So a replay of the recorded facts gives every decision again.
+ * The rules of one kind of session. A mode is pure: it has no clock, randomness, I/O or environment. Time is the fact's `received_at`, and ids come
+ * from sequences. So a replay of the recorded facts repeats every decision.
  */
 export interface Mode<S> extends ModeReader<S> {
-  /** Raise it when `decide` decides differently for the same facts: a log of other rules cannot be compared. */
+  /** Increment when `decide` decides differently for the same facts: logs made by other rules cannot be compared. */
   readonly rules: number;
   /** Which payload types each kind of sender may send, and in answer to what. */
   readonly rights: Rights;
-  /** The answers of which one field may come as a file. */
+  /** The answers in which one field may be given as a file. */
   readonly attached?: { readonly [K in PayloadType]?: AttachedField };
-  /** Everything that follows from a fact. Must not write to the state. */
+  /** Returns everything that follows from a fact. Must not write to the state. */
   decide(state: S, fact: Fact): Step;
-  /** What the agent of an offered or open turn is asked. Texts are references to records, so that a replay rebuilds the request. */
+  /** Returns the request for an offered or open turn. Texts are references to records, so that a replay rebuilds the request. */
   request(state: S, turn: TurnStamp): TurnDraft;
-  /** The session's state as one word. Called with every commit: it must be cheap. */
+  /** The session's state as one word. Called on every commit, so it must be cheap. */
   phase(state: S): string;
 }
 
@@ -40,7 +40,7 @@ export interface ModeReader<S> {
   view(state: S): SessionView;
 }
 
-/** A field that an answer may leave out, if its field `reference` names a kept file that holds it. */
+/** A field that an answer may omit if its `reference` field names an artifact that contains it. */
 export interface AttachedField {
   readonly reference: string;
   /** The file holds this field's value, or an object that has the field. */
@@ -56,7 +56,7 @@ export type ReadonlyState<S> = {
       : S[K];
 };
 
-/** A recorded envelope that may move a mode: an answer, a failed turn, a fired timer, a check result, a user's command, … */
+/** A recorded envelope that may change a mode's state: an answer, a failed turn, a fired timer, a check result, a user's command, … */
 export type Fact = FactOf<PayloadType>;
 
 /** A fact of one of these payload types. */
@@ -67,15 +67,15 @@ export type FactOf<T extends PayloadType> = {
 export interface FactHeader {
   readonly sequence: number;
   readonly received_at: Instant;
-  /** A role id, `user` or `scheduler`: who sent it, known from the channel. */
+  /** The sender, known from the channel: a role id, `user` or `scheduler`. */
   readonly source: string;
   /** The subject of the turn or checks that it belongs to, such as a ticket id. */
   readonly subject?: string;
   readonly turn?: TurnStamp;
   readonly usage?: Usage;
-  /** The program's own conversation in which the turn was taken. */
+  /** The program's own conversation for the turn. */
   readonly conversation?: Conversation;
-  /** What the program told of its account's windows. */
+  /** The quota windows of its account that the program reported. */
   readonly quota?: readonly QuotaWindow[];
 }
 
@@ -96,7 +96,7 @@ export type Change =
 export interface Step {
   /** Writes to the mode's state. */
   readonly changes: readonly Change[];
-  /** Envelopes of the mode's own, recorded after the fact in the same transaction. */
+  /** The mode's own envelopes, recorded after the fact in the same transaction. */
   readonly envelopes: readonly EnvelopeDraft[];
   /** Transitions of subjects, recorded with the fact. */
   readonly effects: readonly Effect[];
@@ -122,18 +122,18 @@ export interface LimitUsed {
   readonly max: number;
 }
 
-/** Which roles may take a turn: those of a type, if given with this id, and if given with this capability. */
+/** The roles that may take a turn: those of a type and, if given, with this id and this capability. */
 export interface Seat {
   readonly type: RoleType;
   readonly role_id?: string;
   readonly capability?: string;
   /** The role that takes the turn only if no other role suits the seat. */
   readonly rather_not?: string;
-  /** A role of another program than this role's takes the turn first. */
+  /** A role that runs another program than this role takes the turn first. */
   readonly unlike?: string;
 }
 
-/** Whether a role may take the turns of a seat, whether or not it is free. */
+/** Whether a role may take the turns of a seat, even if it is busy now. */
 export function suits(role: Pick<Role, "role_id" | "type" | "capabilities">, seat: Seat): boolean {
   return (
     role.type === seat.type &&
@@ -154,15 +154,15 @@ export type Command =
   | RunChecks
   | { readonly do: "drop_checks"; readonly check_id: string }
   | OpenSession
-  /** The child session is no longer wanted. If it has begun, it is cancelled with this reason, and its end still comes back. */
+  /** The child session is no longer wanted. If it has begun, it is cancelled with this reason, and its end is still reported. */
   | { readonly do: "withdraw_session"; readonly child: string; readonly reason: string }
   | StopSession
   /** Close the session for good. The runtime adds usage and times to the report. */
   | { readonly do: "finish"; readonly outcome: Outcome; readonly reason?: string; readonly report: JsonObject }
-  /** Run a turn in doubt again, or fail it. Only the engine gives these two (`doubts.ts`). */
+  /** Run an in-doubt turn again, or fail it. Only the engine issues these two (`doubts.ts`). */
   | { readonly do: "repeat_turn"; readonly turn_id: TurnId }
   | { readonly do: "fail_turn"; readonly turn_id: TurnId; readonly code: string; readonly message: string }
-  /** Tell a program that waits for a permission. Only the engine gives it (`permissions.ts`). */
+  /** Tell a waiting program the decision on its permission. Only the engine issues this (`permissions.ts`). */
   | Permit;
 
 /** A role that suits the seat should take this turn. The dispatcher admits it when limits and holds allow. */
@@ -170,7 +170,7 @@ interface OfferTurn {
   readonly do: "offer_turn";
   readonly turn_id: TurnId;
   readonly seat: Seat;
-  /** A second seat that must be free for the subject before the turn is admitted, and is kept free for its following turns. */
+  /** A second seat that must be free for the subject before the turn is admitted, and stays reserved for the subject's next turns. */
   readonly reserve?: Seat;
   readonly subject?: string;
   /** Lower numbers go first. */
@@ -198,17 +198,17 @@ interface Ask {
   readonly permission?: AskedPermission;
 }
 
-/** An action for which the program of a turn asked a permission. */
+/** An action for which a turn's program requests permission. */
 export interface AskedPermission {
   readonly turn_id: TurnId;
   readonly role_id: string;
-  /** Of the action and its details. */
+  /** Digest of the action and its details. */
   readonly digest: string;
 }
 
 /**
- * A stored timer that comes back as a `timer_fired` fact. Setting an id again replaces it. Ids that begin with `hold:`
- * are the engine's.
+ * Sets a stored timer, which comes back as a `timer_fired` fact. Setting an id again replaces its timer. Ids with the prefix `hold:` belong to the
+ * engine.
  */
 interface SetTimer {
   readonly do: "set_timer";
@@ -218,7 +218,7 @@ interface SetTimer {
   readonly passive?: boolean;
 }
 
-/** Run executable criteria; they come back as one `check_result` fact. */
+/** Run executable criteria; the results come back as one `check_result` fact. */
 interface RunChecks {
   readonly do: "run_checks";
   readonly check_id: string;
@@ -232,7 +232,7 @@ interface RunChecks {
  */
 interface OpenSession {
   readonly do: "open_session";
-  /** The sequence that the child's id adds to the parent's. */
+  /** The sequence that is appended to the parent's id to make the child's. */
   readonly child: string;
   readonly mode: string;
   readonly subject?: string;
@@ -268,9 +268,9 @@ export interface TurnDraft {
   readonly message: { readonly payload_type: PayloadType; readonly payload: Json };
   readonly context: JsonObject;
   readonly discuss?: boolean;
-  /** It must be answered without what its role said before, and what is said in it is of no use later: a review. */
+  /** The turn continues no conversation of its role, and no later turn continues its own: a review. */
   readonly alone?: boolean;
-  /** How many turns about the same subject may follow this one, if the mode limits them. */
+  /** Number of turns about the same subject that may follow this one, if the mode limits them. */
   readonly remaining_turns?: number;
 }
 
@@ -278,7 +278,7 @@ export interface TurnDraft {
 export interface SessionView {
   readonly state: string;
   readonly subjects: readonly SubjectView[];
-  /** How many subjects are in each status. */
+  /** Number of subjects in each status. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
@@ -299,8 +299,8 @@ export interface SubjectView {
 export interface Results {
   /** The sequence of the latest record with a result. */
   readonly latest?: number;
-  /** The sequences of the records of its kept files. */
+  /** The sequences of its artifact records. */
   readonly kept: readonly number[];
-  /** The other fields that the final report has about it. */
+  /** Its other fields in the final report. */
   readonly figures: JsonObject;
 }

@@ -4,7 +4,7 @@ import { type Ledger, type LedgerGrant, type LedgerTurn, put } from "./ledger.ts
 import type { AskedPermission, Change, Command, Fact, FactOf, Step } from "./mode.ts";
 import { NOTHING } from "./step.ts";
 
-/** Whether a fact is a permission that a turn's program asks for: the turn goes on, and waits for it. */
+/** Whether a fact is a permission request of a turn's program. The turn stays open and waits for the decision. */
 export function isPermissionRequest(fact: Fact): fact is FactOf<"approval_request"> {
   return fact.payload_type === "approval_request" && fact.payload.subject === "permission";
 }
@@ -15,7 +15,7 @@ export function waitsForPermission({ asks }: Ledger, turn_id: string): boolean {
   return false;
 }
 
-/** The step for a permission that a program asks for: a person is asked, unless an earlier decision or a criterion covers it. */
+/** Returns the step for a permission request: a person is asked, unless an earlier decision or a criterion covers it. */
 export function onPermissionAsked(ledger: Ledger, fact: FactOf<"approval_request">): Step {
   const { ask_id } = fact.payload;
   const permission = askedIn(fact);
@@ -38,8 +38,8 @@ export function onPermissionAsked(ledger: Ledger, fact: FactOf<"approval_request
 }
 
 /**
- * The step for a person's decision on a permission. Undefined for one on anything else, which is for the mode. The turn may have been cut
- * short meanwhile: then the decision counts when the turn, repeated, asks again.
+ * Returns the step for a person's decision on a permission. Undefined for any other decision, which the mode handles. If the turn was cut short
+ * meanwhile, the decision applies when the repeated turn asks again.
  */
 export function onPermissionDecided(ledger: Ledger, { payload }: FactOf<"approval">): Step | undefined {
   const { ask_id = "", decision, notes } = payload;
@@ -64,7 +64,7 @@ export function onPermissionDecided(ledger: Ledger, { payload }: FactOf<"approva
   return { ...NOTHING, commands: [{ do: "clear_ask", ask_id }, permit] };
 }
 
-/** The ledger's changes for a decision on a permission: what counts for later requests is kept. */
+/** Adds the ledger's changes for a decision on a permission: a decision that applies to later requests is kept. */
 export function keepDecision(ledger: Ledger, fact: Fact, changes: Change[]): void {
   if (isPermissionRequest(fact)) {
     const earlier = decisionOn(ledger, askedIn(fact), fact.subject);
@@ -83,8 +83,8 @@ export function keepDecision(ledger: Ledger, fact: Fact, changes: Change[]): voi
 }
 
 /**
- * Withdraws what the programs of ended runs asked for. A run that is repeated will ask again, and a person may decide before it does. What
- * counted for one turn alone ends with that turn.
+ * Withdraws the permission requests of ended runs. A repeated run will ask again, and a person may decide before it does. A decision for a single
+ * turn ends with that turn.
  */
 export function withdrawPermissions(ledger: Ledger, changes: Change[]): void {
   const turns = new Map<string, LedgerTurn | undefined>();
@@ -108,8 +108,8 @@ export function withdrawPermissions(ledger: Ledger, changes: Change[]): void {
 const NARROWEST_FIRST = ["once", "ticket", "session"];
 
 /**
- * The decision that covers a request: on the same action of the same role, for this turn, its ticket or the session. Of several the
- * narrowest counts, then a rejection, then the first id: never the order in the ledger, which a resume changes.
+ * Returns the decision that covers a request: on the same action of the same role, for this turn, its ticket or the session. The narrowest one
+ * counts, then a rejection, then the first id. The order in the ledger never counts, because a resume changes it.
  */
 function decisionOn(
   { grants }: Ledger,
@@ -144,7 +144,7 @@ function askedIn({ payload, turn }: FactOf<"approval_request">): AskedPermission
   return { turn_id: turn?.turn_id ?? "", role_id, digest };
 }
 
-/** Whether the acceptance criteria name the command: Bosun runs it itself, too. */
+/** Whether the acceptance criteria contain the command, so that Bosun runs it too. */
 function isCriterion({ payload }: FactOf<"approval_request">): boolean {
   return (payload.about as { criterion?: unknown } | undefined)?.criterion === true;
 }

@@ -14,12 +14,12 @@ export function reservesOf({ payload }: FactOf<"session_opened">): Pick<LedgerTe
   return reserves.length > 0 ? { reserves } : {};
 }
 
-/** The account of a role, or the role itself: windows are kept by it. */
+/** The key of the quota windows of a role: its account, or the role itself. */
 function accountOf({ terms }: Pick<Ledger, "terms">, role_id: string): string {
   return terms.accounts.find(([one]) => one === role_id)?.[1] ?? role_id;
 }
 
-/** Keeps the windows that a fact tells, and holds the roles of an account that has no more left than its reserve. */
+/** Stores the quota windows that a fact reports, and holds the roles of an account that has no more left than its reserve. */
 export function watchQuota(ledger: Ledger, fact: Fact, closed: boolean, changes: Change[]): void {
   if (fact.quota) {
     const role_id = roleOf(ledger, fact);
@@ -41,7 +41,7 @@ export function watchQuota(ledger: Ledger, fact: Fact, closed: boolean, changes:
   }
 }
 
-/** The windows of which no more is left than the reserve. */
+/** The current windows that have no more left than the reserve. */
 function spentWindows(windows: readonly QuotaWindow[], reserve: number, now: Instant): readonly QuotaWindow[] {
   return windows.filter(
     ({ used_percent, resets_at }) => 100 - used_percent <= reserve && milliseconds(resets_at) > milliseconds(now),
@@ -76,7 +76,7 @@ function keepReserve(
   }
 }
 
-/** A person lets the account use its reserve, until the window that led to the hold is over. */
+/** Lets the account use its reserve until the window that led to the hold is over. */
 function waive(ledger: Ledger, account: string, changes: Change[]): void {
   for (const role_id of rolesOf(ledger, account)) {
     const id = QUOTA_HOLD + role_id;

@@ -15,7 +15,7 @@ export interface Recorded {
   };
 }
 
-/** What references lead to: records, and files that hold a recorded value for programs that want a path. */
+/** The targets of references: records, and files with a recorded value for programs that want a path. */
 export interface Lookup {
   record(sequence: number): Recorded;
   /** An upper bound for the size of a record, in bytes. Must be cheap. */
@@ -38,7 +38,7 @@ export function eventsOf(sequences: readonly number[]): JsonObject {
   return { $events: sequences };
 }
 
-/** The first of these references that leads to a value. */
+/** A reference to the first of these values that exists. */
 export function firstOf(...choices: readonly Reference[]): JsonObject {
   return { $first: choices.map((choice) => ({ ...choice })) };
 }
@@ -59,25 +59,25 @@ export function isCut(value: Json | undefined): boolean {
   return typeof value === "object" && value !== null && "$cut" in value;
 }
 
-/** Whether a value is one that was cut, executable values included. */
+/** Whether a value was cut, including its executable values. */
 export function hasCutCommands(value: Json | undefined): boolean {
   return isJsonObject(value) && Array.isArray(value.$cut) && value.$cut[3] === false;
 }
 
-/** The value, with its references shortened as far as needed to fit into so many bytes. */
+/** The value with its references shortened as far as needed to fit into `bytes`. */
 export function fitting(value: JsonObject | readonly Json[], bytes: number): JsonObject {
   return { $fit: [value, bytes] };
 }
 
-/** Counts the bytes that are resolved. Resolving stops when none are left. */
+/** Counts down the bytes that may still be resolved. Resolving stops when none are left. */
 interface Meter {
   left: number;
 }
 
 /**
- * Replaces references by recorded values: `$from` by a value, `$history` and `$events` by `history[]` entries of SPEC.md, `$file` by a path, `$first` by
- * the first that exists, `$lines` by one text, `$cut` and `$fit` by a shortened value. A member whose reference leads nowhere is left out.
- * The result depends only on the draft and the log, so a replay rebuilds every request byte for byte.
+ * Replaces references with recorded values: `$from` with a value, `$history` and `$events` with `history[]` entries of SPEC.md, `$file` with a path,
+ * `$first` with the first value that exists, `$lines` with one text, `$cut` and `$fit` with a shortened value. A member whose reference leads nowhere
+ * is left out. The result depends only on the draft and the log, so a replay rebuilds every request byte for byte.
  */
 export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): Json | undefined {
   if (meter && meter.left < 0) return undefined;
@@ -102,7 +102,7 @@ export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): 
   return resolved ?? object;
 }
 
-/** Apart from `resolve` for speed: there, its closures would be allocated for values that are no lists too. */
+/** Separate from `resolve` for speed: there, its closures would also be allocated for values that are not lists. */
 function listFrom(values: readonly Json[], lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined): Json {
   if (meter) meter.left -= 1 + values.length;
   const entries = cut ? cutEntries(values, cut) : values;
@@ -169,14 +169,14 @@ function quoted(
   return counted(cut ? cutQuoted(value, cut, sequence) : value, meter);
 }
 
-/** The resolved value, or undefined if it has more than so many bytes as canonical JSON. */
+/** Returns the resolved value, or undefined if it has more than `bytes` bytes as canonical JSON. */
 export function resolveWithin(value: Json, lookup: Lookup, bytes: number): Json | undefined {
   const meter = { left: bytes };
   const found = resolve(value, lookup, undefined, meter);
   return meter.left < 0 ? undefined : found;
 }
 
-/** Tries the levels until the value fits; the last one is given in any case. A cut object says so in its `metadata`. */
+/** Tries the levels until the value fits; returns the last one in any case. A cut object says so in its `metadata`. */
 function fitted(value: JsonObject, bytes: number, lookup: Lookup): Json | undefined {
   const whole = resolveWithin(value, lookup, bytes);
   if (whole !== undefined) return whole;
@@ -209,7 +209,7 @@ function linesFrom(part: Json, lookup: Lookup, cut: Cut | undefined, meter: Mete
   return heading === undefined || texts.length === 0 ? texts : [heading, ...texts];
 }
 
-/** The text of a value that is a text or an object with one; otherwise nothing. */
+/** The text of a string, or of an object with a `text`; otherwise nothing. */
 function textOf(value: Json | undefined): string[] {
   const text = isJsonObject(value) ? value.text : value;
   return typeof text === "string" ? [text] : [];

@@ -10,10 +10,7 @@ import {
 } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
 
-/**
- * Prefixes for the ids of holds that come from a role's own limits. No role id has a colon. A role may have one of
- * each, and one from a failure.
- */
+/** Prefixes for the ids of holds from a role's own limits. Role ids have no colon. A role may have one of each, and one from a failure. */
 export const BUDGET_HOLD = "budget:";
 export const RATE_HOLD = "rate:";
 
@@ -21,13 +18,13 @@ const MINUTE_MS = 60_000;
 
 type Roles = FactOf<"session_opened">["payload"]["roles"];
 
-/** The limits that the registry sets to single roles. */
+/** The limits that the registry sets for single roles. */
 export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"> {
   const budgets = roles.flatMap(({ role_id, budget: { turns, wall_s } = {} }) => {
     const budget = { ...(turns === undefined ? {} : { turns }), ...(wall_s === undefined ? {} : { wall_s }) };
     return Object.keys(budget).length === 0 ? [] : [[role_id, budget] as const];
   });
-  // Roles of one account share a rate: their turns count together, against the lowest rate that one of them has.
+  // Roles of one account share a rate: their turns count together, against the lowest rate among them.
   const shared = Map.groupBy(roles, ({ role_id, account }) => (account === undefined ? `/${role_id}` : account));
   const rates = [...shared.values()].flatMap(([first, ...others]) => {
     const named = [first, ...others].flatMap((role) => role?.rate_limit?.turns_per_minute ?? []);
@@ -37,20 +34,20 @@ export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"
   return { ...(budgets.length > 0 ? { budgets } : {}), ...(rates.length > 0 ? { rates } : {}) };
 }
 
-/** Whether the role has a budget of time. */
+/** Whether the role has a time budget. */
 export function countsTime({ terms }: Ledger, role_id: string): boolean {
   return terms.budgets?.some(([one, { wall_s }]) => one === role_id && wall_s !== undefined) === true;
 }
 
-/** How many turns a role's budget has left. Undefined if it has no budget of turns. */
+/** Number of turns left in a role's budget. Undefined if its turns are not limited. */
 export function turnsLeft({ terms, uses }: Ledger, role_id: string): number | undefined {
   const turns = terms.budgets?.find(([one]) => one === role_id)?.[1].turns;
   return turns === undefined ? undefined : turns - (uses.get(role_id)?.turns ?? 0);
 }
 
 /**
- * Adds the ledger's changes for the roles' own limits: what a step uses up of them, given its changes so far, and the holds that
- * follow. A session that the step closes (`closed`) gets no holds.
+ * Adds the ledger's changes for the roles' own limits: what the step uses, given its changes so far, and the holds that follow. A session that the
+ * step closes (`closed`) gets no holds.
  */
 export function limitRoles(ledger: Ledger, fact: Fact, closed: boolean, changes: Change[]): void {
   const { budgets, rates } = ledger.terms;
@@ -58,14 +55,14 @@ export function limitRoles(ledger: Ledger, fact: Fact, closed: boolean, changes:
   if (rates) countAdmissions(ledger, fact, rates, changes);
 }
 
-/** A turn that asks for a permission uses up no time while a person decides. */
+/** Stops a turn's time while a person decides on its permission request. */
 export function stopTime(ledger: Ledger, { received_at }: Fact, { permission }: LedgerAsk, changes: Change[]): void {
   const turn = ledger.turns.get(permission?.turn_id ?? "");
   if (turn?.begun === undefined || turn.waits !== undefined) return;
   changes.push(put("turn", turn.turn_id, { ...turn, waits: received_at }));
 }
 
-/** Its time goes on with the decision on the last permission that it waits for. */
+/** Resumes a turn's time with the decision on the last permission that it waits for. */
 export function goOnWithTime(ledger: Ledger, { received_at }: Fact, decided: string, changes: Change[]): void {
   const turn = ledger.turns.get(ledger.asks.get(decided)?.permission?.turn_id ?? "");
   if (turn?.begun === undefined || turn.waits === undefined) return;
@@ -97,7 +94,7 @@ function spend(
     const after: RoleUse = { turns: before.turns + (role_id === given ? 1 : 0), wall_ms: before.wall_ms + wall_ms };
     const isUsed = after.turns > before.turns || wall_ms > 0;
     if (isUsed) changes.push(put("role_use", role_id, after));
-    // Closing a session ended its holds. A budget that was spent before is held again when the session is reopened.
+    // Closing a session ends its holds. When it is reopened, roles whose budget was spent are held again.
     if (closed || ledger.holds.has(id) || !(isUsed || fact.payload_type === "session_reopened")) continue;
     const limit = limitReached(budget, after);
     if (!limit) continue;
@@ -111,7 +108,7 @@ function limitReached({ turns, wall_s }: { turns?: number; wall_s?: number }, us
   return { limit: "role_wall_s", used: Math.floor(use.wall_ms / 1000), max: wall_s };
 }
 
-/** How long the runs took that end with this step, in ms by role. A stop ends all runs. After a crash, nobody knows when they ended. */
+/** The time taken by the runs that end with this step, in ms by role. A stop ends all runs. After a crash, nobody knows when they ended. */
 function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): ReadonlyMap<string, number> {
   const took = new Map<string, number>();
   if (fact.payload_type === "session_recovered") return took;
@@ -127,7 +124,7 @@ function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): Read
   return took;
 }
 
-/** A rate as whole turns: at most `most` in any `window_ms`. A rate below one a minute is one turn in a longer window. */
+/** Converts a rate to whole turns: at most `most` in any `window_ms`. A rate below one per minute is one turn in a longer window. */
 export function windowOf(
   per_minute: number,
   minute_ms = MINUTE_MS,

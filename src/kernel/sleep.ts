@@ -3,7 +3,7 @@ import { type Ledger, type LedgerTurn, put } from "./ledger.ts";
 import { later } from "../protocol/timestamp.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
 
-/** The failures of a turn whose connections were cut by the machine's sleep. Failures that the agent itself reports are not among them. */
+/** The failures of a turn whose connections were lost while the machine slept. Failures that the agent itself reports are not among them. */
 const DROPPED_CODES: ReadonlySet<string> = new Set(["timeout", "idle_timeout", "agent_failed", "no_answer"]);
 
 /** Marks the turns that were open while the machine slept. */
@@ -23,7 +23,7 @@ export function failedOfSleep(ledger: Ledger, fact: Fact): boolean {
   return ledger.turns.get(fact.turn.turn_id)?.slept === true && DROPPED_CODES.has(fact.payload.code);
 }
 
-/** Offers a turn that failed because of sleep again, once for each sleep. */
+/** Offers a turn again that failed because of sleep, once per sleep. */
 export function repeatAfterSleep(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
   if (!turn) return;

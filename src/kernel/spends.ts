@@ -17,7 +17,7 @@ const NOTHING: LedgerSpend = {
 const OF_ROLE = "role/";
 const OF_SUBJECT = "subject/";
 
-/** What each role has spent, sorted by its id: rows are loaded in any order. */
+/** What each role has spent, sorted by role id, because rows may load in any order. */
 export function spendsByRole({ spends }: Pick<Ledger, "spends">): (readonly [role_id: string, spend: LedgerSpend])[] {
   return [...spends]
     .flatMap(([id, spend]) => (id.startsWith(OF_ROLE) ? [[id.slice(OF_ROLE.length), spend] as const] : []))
@@ -38,17 +38,17 @@ export class StepSpends {
     this.#ledger = ledger;
   }
 
-  /** A run that has ended with this fact. */
+  /** Counts a run that this fact ends. */
   ended(fact: Fact): void {
     this.#add(whoseIs(this.#ledger, fact), (spend) => withRun(spend, fact.usage));
   }
 
-  /** The usage that a late fact tells of a run that was counted before. */
+  /** Adds the usage that a late fact reports for a run that is already counted. */
   late(fact: Fact): void {
     if (fact.usage) this.#add(whoseIs(this.#ledger, fact), (spend) => withTold(spend, fact.usage));
   }
 
-  /** Runs, and child sessions without a role, that were cut short before they could tell their usage. */
+  /** Counts runs, and child sessions without a role, that were cut short before they could report their usage. */
   cut(all: readonly Whose[]): void {
     for (const whose of all) {
       if (whose.role_id !== undefined) this.#add(whose, (spend) => withRun(spend, undefined));
@@ -56,7 +56,7 @@ export class StepSpends {
     }
   }
 
-  /** A child session that has ended. */
+  /** Adds the usage of a child session that has ended. */
   child({ session_id, usage }: PayloadByType["session_finished"]): void {
     const subject = this.#ledger.children.get(childId(session_id))?.subject;
     for (const spent of usage.by_role ?? []) {

@@ -4,10 +4,10 @@ import type { Fact, Step, TurnId } from "./mode.ts";
 /** Thrown while a step is written if the state does not accept an event; the message says why. `stepOf` turns it into a refusal. */
 export class EventRefused extends Error {}
 
-/** The step of a fact that moves nothing. */
+/** The step of a fact that changes nothing. */
 export const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
 
-/** The step that `write` gives, or a refusal without changes if the state does not accept it: no fact is dropped silently. */
+/** Returns the step of `write`, or a refusal without changes if the state does not accept it. No fact is dropped silently. */
 export function stepOf(write: () => Step): Step {
   try {
     return write();
@@ -17,20 +17,20 @@ export function stepOf(write: () => Step): Step {
   }
 }
 
-/** The refusal of something that answers no turn, so that no message can be sent again. */
+/** Makes a `not_permitted` failure with a hint. */
 export function notPermitted(message: string, hint: string): Failure {
   return failure("not_permitted", message, { hint });
 }
 
-/** The id of the `n`th turn, from 1, that a fact's step offers. */
+/** The id of the `n`th turn that a fact's step offers, counting from 1. */
 export function turnId({ sequence }: Fact, n: number): TurnId {
   return n === 1 ? `t${sequence}` : `t${sequence}.${n}`;
 }
 
-/** Back-off doubles up to this. */
+/** Maximum back-off; it doubles up to this. */
 const MAX_BACKOFF_MS = 60_000;
 
-/** How long to wait after a failure, in ms, if `before` failures came before it. */
+/** The back-off after a failure, in ms. `before` is the number of failures before it. */
 export function backoff(first_ms: number, before: number): number {
   return Math.min(first_ms * 2 ** before, MAX_BACKOFF_MS);
 }

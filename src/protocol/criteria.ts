@@ -1,7 +1,7 @@
 import { listOf, objectOf, textOf } from "../lib/json.ts";
 import type { PayloadByType } from "./payload.ts";
 
-/** A word that a shell takes as it stands. */
+/** A word that needs no quotes in a shell. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
 /** Whether an executable criterion of the turn's task or instruction is exactly the command of a permission's `action`. */

@@ -26,7 +26,7 @@ export interface Channel {
   readonly subject?: string;
 }
 
-/** Checks the seven fields, but not the payload. Gives the timestamp in UTC. */
+/** Checks the seven fields, but not the payload. Returns the header with its timestamp in UTC. */
 export function validateHeader(value: unknown): Result<Header, Refusal> {
   const claimed = claimedType(value);
   const failed = firstError(validators.envelope, value, claimed);
@@ -39,18 +39,18 @@ export function validateHeader(value: unknown): Result<Header, Refusal> {
   return ok({ ...header, payload_type: header.payload_type, timestamp: timestamp.value });
 }
 
-/** Checks a payload against the schema of its type. Pointers are within the payload. Gives it as it is understood, with its times in UTC. */
+/** Checks a payload against the schema of its type. Returns it as it is understood, with its times in UTC. Pointers are relative to the payload. */
 export function validatePayload<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
   return checkPayload(type, payload, "");
 }
 
-/** The same for a payload that did not come as a line, such as a person's message: also by the rules that `parseLine` applies to lines. */
+/** Like `validatePayload`, for a payload that did not arrive as a line, such as a person's message: also applies the rules of `parseLine`. */
 export function validateWord<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
   const unfit = unfitIn(payload);
   return unfit === undefined ? validatePayload(type, payload) : err(refusalOfUnfit(type, "validation_failed", unfit));
 }
 
-/** Checks the header and the payload; pointers are within the envelope. */
+/** Checks the header and the payload. Pointers are relative to the envelope. */
 export function validateEnvelope(value: unknown): Result<Envelope, Refusal> {
   const header = validateHeader(value);
   if (!header.ok) return header;
@@ -60,8 +60,8 @@ export function validateEnvelope(value: unknown): Result<Envelope, Refusal> {
 }
 
 /**
- * Checks an agent's envelope. One that contradicts the channel is `not_permitted`, as is a type that no agent may send; anything
- * malformed is `validation_failed`. Whether the type answers the turn is checked by the rights and `expects`.
+ * Checks an agent's envelope. One that contradicts the channel is `not_permitted`, as is a type that no agent may send; anything malformed is
+ * `validation_failed`. The rights and `expects` determine whether the type answers the turn.
  */
 export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedPayload<AgentPayloadType>, Refusal> {
   // The scheduler records its own time, so an agent without a clock may omit the timestamp.
@@ -95,7 +95,7 @@ export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedP
 
 function checkPayload<K extends PayloadType>(type: K, payload: unknown, within: string): Result<Payload<K>, Refusal> {
   const validate: Validator = validators[type];
-  // Most payloads fit as they are written. The second check says what is still wrong.
+  // Most payloads are valid as written. The second check finds what is still wrong.
   if (validate(payload)) return inUtc(type, payload as Payload<K>, within);
   const { value, written } = understood(type, payload as Json);
   const failed = firstError(validate, value, type, (pointer) => within + written(pointer));
@@ -110,7 +110,7 @@ function firstError(
 ): Refusal | undefined {
   if (validate(value)) return undefined;
   const errors = validate.errors ?? [];
-  // The errors hold the value, which may be large.
+  // Release the errors: they hold the value, which may be large.
   validate.errors = null;
   return refusalOf(type, errors, place);
 }
@@ -127,7 +127,7 @@ function unknownType(type: string): Refusal {
   return refusal(type, "validation_failed", "/payload_type", message);
 }
 
-// `error.details.retry_at` is the only time in payloads of agents; the schema requires UTC of the others.
+// `error.details.retry_at` is the only time in agents' payloads; the schema requires UTC for the others.
 function inUtc<K extends PayloadType>(type: K, payload: Payload<K>, within: string): Result<Payload<K>, Refusal> {
   if (type !== "error") return ok(payload);
   const error = payload as Payload<"error">;

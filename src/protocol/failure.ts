@@ -45,7 +45,7 @@ export type ProductCode =
 
 export type FailureCode = WireCode | ProductCode;
 
-/** An expected bad outcome, as a value. `message` says what is wrong and where, `hint` what to do next. */
+/** An expected failure, as a value. `message` says what is wrong and where, `hint` what to do next. */
 export interface Failure {
   readonly code: FailureCode;
   readonly message: string;
@@ -53,7 +53,7 @@ export interface Failure {
   readonly details?: JsonObject;
 }
 
-/** Whether the disk or the database refused, and not the value or its sender is wrong. */
+/** Whether the disk or the database failed, and not the value or its sender. */
 export function isOfStorage({ code }: Pick<Failure, "code">): boolean {
   return code === "storage" || code === "storage_full";
 }

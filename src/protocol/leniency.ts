@@ -6,17 +6,16 @@ import type { PayloadType } from "./payload.ts";
 /** A value as its reader understands it. */
 export interface Understood {
   readonly value: Json;
-  /** Where the value at a pointer stands in what was written. */
+  /** Maps a pointer to the place where the value was written. */
   readonly written: (pointer: string) => string;
 }
 
 /**
- * Reads what models write in place of a list or an object as what it means (SPEC.md, section 4): a text or an object where a list of them
- * stands, a text where an object with such a field stands, null for an absent field. Everything else stays as it is written, and so does
- * every value that fits its schema.
+ * Interprets what models write in place of a list or an object (SPEC.md, section 4): a text or an object in place of a list of them, a text in place
+ * of an object with such a field, null for an absent field. Everything else stays as written, and so does every value that fits its schema.
  */
 export function understood(name: PayloadType | "plan_file", value: Json): Understood {
-  /** Where the values stand that have another place than they were written in. */
+  /** The written places of values whose place has changed, by pointer. */
   const moved = new Map<string, string>();
   return { value: read(value, name, "", ""), written };
 
@@ -58,7 +57,7 @@ export function understood(name: PayloadType | "plan_file", value: Json): Unders
     return Object.fromEntries(
       members.map(([key, inner = null]) => {
         const shape = Object.hasOwn(fields, key) ? fields[key] : undefined;
-        // Without pointers for fields that nobody knows, of which a hostile payload may have a million.
+        // Unknown fields get no pointers, because a hostile payload may have a million of them.
         return [key, shape ? read(inner, shape, pointerTo(pointer, key), pointerTo(place, key)) : inner];
       }),
     );
@@ -70,7 +69,7 @@ function shapeOf(from: Shape | string): Shape | undefined {
   return typeof shape === "string" ? shapeOf(shape) : shape;
 }
 
-/** The ids q1, q2, … that no question has. */
+/** Generates the ids q1, q2, … that no question has. */
 function* freeIds(questions: readonly Json[]): Generator<string, never> {
   const given = new Set(questions.map((question) => objectOf(question).question_id));
   for (let number = 1; ; number += 1) {

@@ -4,19 +4,19 @@ import { err, ok, type Result } from "../lib/result.ts";
 import type { FailureCode } from "./failure.ts";
 import { quote, type Refusal, refusal } from "./refusal.ts";
 
-/** Most bytes of an envelope line without its line feed: 8 MiB. */
+/** Maximum size of an envelope line without its line feed, in bytes: 8 MiB. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /**
- * Most bytes of a payload as canonical JSON: 64 MiB. An agent's line is always smaller, also with its numbers written out. A payload
- * from a file is measured; one that the scheduler builds is cut to this size.
+ * Maximum size of a payload as canonical JSON, in bytes: 64 MiB. An agent's line is always smaller, even with its numbers written out. A payload from
+ * a file is measured; one that the scheduler builds is cut to this size.
  */
 export const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 
-/** Most bytes of a record: twice a payload, so that the effects on every ticket of the largest plan fit beside it. */
+/** Maximum size of a record, in bytes: twice a payload, so that the effects on every ticket of the largest plan fit beside it. */
 export const MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES;
 
-/** Most levels of nested objects and lists. Beyond some thousands, code that walks a value overflows its stack. */
+/** Maximum number of levels of nested objects and lists. Beyond a few thousand, code that walks a value overflows its stack. */
 export const MAX_DEPTH = 64;
 
 export interface LineLimits {
@@ -29,9 +29,9 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Reads one line as a JSON object that later code can trust: within its limits, valid UTF-8, no duplicate keys, no key that reaches
- * a prototype, every number finite, every string well formed. Takes time in proportion to the line and never throws. Refuses with
- * `output_limit` for size and `malformed_output` for the rest; the refusal's `payload_type` is empty.
+ * Parses one line as a JSON object that later code can trust: within its limits, valid UTF-8, no duplicate keys, no key that reaches a prototype,
+ * every number finite, every string well formed. Takes linear time and never throws. Refuses with `output_limit` for size and `malformed_output` for
+ * the rest; the refusal's `payload_type` is empty.
  */
 export function parseLine(
   line: Uint8Array,
@@ -51,7 +51,7 @@ export function parseLine(
   return ok(value.value);
 }
 
-/** Reads a JSON file as strictly as a line, without a limit on its size; it may hold any value. */
+/** Parses a JSON file as strictly as a line, without a limit on its size; it may hold any value. */
 export function parseFile(bytes: Uint8Array, depth: number): Result<unknown, Refusal> {
   return parseValue(bytes, depth, "file");
 }
@@ -92,13 +92,13 @@ function parse(text: string): Result<unknown, string> {
   try {
     return ok(JSON.parse(text) as unknown);
   } catch (thrown) {
-    // Without the excerpt that some messages have: it is the sender's text, which may contain control characters.
+    // Drop the excerpt that some messages have: it is the sender's text, which may contain control characters.
     const [what = ""] = (thrown as Error).message.split(/, (?:\.\.\.)?"/);
     return err(`${JSON.stringify(what).slice(1, -1)}.`);
   }
 }
 
-// Bytes suffice: in UTF-8 no byte of a longer sequence equals a bracket, quote or colon.
+// Scanning bytes is enough: in UTF-8, no byte of a longer sequence equals a bracket, quote or colon.
 function scan(line: Uint8Array): { readonly depth: number; readonly colons: number } {
   let depth = 0;
   let deepest = 0;
@@ -128,8 +128,8 @@ export interface Unfit {
 }
 
 /**
- * The first part of a value that no record may contain, by the rules of `parseLine` except for duplicate keys, which only a text can
- * have. For values that did not come as a line. Takes time in proportion to the value.
+ * Returns the first part of a value that no record may contain, by the rules of `parseLine` except for duplicate keys, which only a text can have.
+ * For values that did not arrive as a line. Takes linear time.
  */
 export function unfitIn(value: unknown): Unfit | undefined {
   if (typeof value === "object" && value !== null) return inspect(value, MAX_DEPTH).wrong;
@@ -142,7 +142,7 @@ export function refusalOfUnfit(payloadType: string, code: FailureCode, { pointer
   return refusal(payloadType, code, pointer, `${pointer === "" ? "It" : quote(pointer)} ${what}. [${rule}]`);
 }
 
-/** An object or list on the way down. */
+/** An object or list still to be walked. */
 interface Container {
   readonly value: object;
   readonly key: string | number;
@@ -151,7 +151,7 @@ interface Container {
   readonly parent?: Container;
 }
 
-/** Walks without recursion; counts the keys, and stops at the first part that no record may contain. */
+/** Walks a value without recursion: counts the keys, and stops at the first part that no record may contain. */
 function inspect(root: object, most: number): { readonly keys: number; readonly wrong?: Unfit } {
   let keys = 0;
   const open: Container[] = [{ value: root, key: "", depth: 1 }];
@@ -204,7 +204,7 @@ function pointerOf({ parent, key }: Container): string {
   return parent === undefined ? "" : pointerTo(pointerOf(parent), key);
 }
 
-/** The first duplicate key of a text that is JSON. */
+/** The first duplicate key of a valid JSON text. */
 function repeatedKey(text: string): string {
   const open: Set<string>[] = [];
   let string = "";

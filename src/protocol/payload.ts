@@ -59,7 +59,7 @@ export type AgentPayloadType = (typeof AGENT_PAYLOAD_TYPES)[number];
 const payloadTypes: ReadonlySet<string> = new Set(PAYLOAD_TYPES);
 const agentPayloadTypes: ReadonlySet<string> = new Set(AGENT_PAYLOAD_TYPES);
 
-/** Whether a name is that of a payload type. */
+/** Whether a name is a payload type. */
 export function isPayloadType(name: string): name is PayloadType {
   return payloadTypes.has(name);
 }
@@ -69,7 +69,7 @@ export function isAgentPayloadType(name: string): name is AgentPayloadType {
   return agentPayloadTypes.has(name);
 }
 
-/** Whether an agent may send this before its answer: it moves nothing and does not end the turn. */
+/** Whether an agent may send this before its answer: it changes no state and does not end the turn. */
 export function isNotice(message: TypedPayload): boolean {
   return (
     message.payload_type === "artifact_ref" ||

@@ -4,8 +4,8 @@ import { isPayloadType } from "./payload.ts";
 import type { UnsealedRecord } from "./record.ts";
 
 /**
- * Where a record breaks `schemas/record.schema.json` before it is sealed, and which rule; undefined if it fits. As `header` its payload
- * is not checked.
+ * Returns where a record breaks `schemas/record.schema.json` before it is sealed, and which rule; undefined if it is valid. With `header`, its
+ * payload is not checked.
  */
 export function recordFault(record: UnsealedRecord, checks: "all" | "header" = "all"): string | undefined {
   const { payload_type, payload } = record;
@@ -18,7 +18,7 @@ export function recordFault(record: UnsealedRecord, checks: "all" | "header" = "
 function faultOf(validate: Validator, value: unknown): string | undefined {
   if (validate(value)) return undefined;
   const [error] = validate.errors ?? [];
-  // The errors may hold the value, which may be large.
+  // Release the errors: they may hold the value, which may be large.
   validate.errors = null;
   return `${error?.instancePath} [${error?.keyword}]`;
 }

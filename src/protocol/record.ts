@@ -15,15 +15,15 @@ export type {
 /** The `version` of every envelope that this program writes. */
 export const WIRE_VERSION = "1.0";
 
-/** The start of a session's chain: `previous` of its first record, and its head before it has any. */
+/** The start of a session's chain: `previous` of its first record, and its head while it has no records. */
 export const GENESIS = `sha256:${"0".repeat(64)}`;
 
-/** What became of a recorded envelope: it moved the mode, came too late, repeated another, or was refused. */
+/** The outcome of a recorded envelope: applied by the mode, late, a duplicate, or refused. */
 export type Disposition = RecordMeta["disposition"];
 
 /**
- * An envelope with the facts of its channel, before it has a place in the chain. The payload is plain JSON, and that of a recorded
- * `turn_request` contains references.
+ * An envelope with the facts of its channel, before it is added to the chain. The payload is plain JSON; in a recorded `turn_request` it contains
+ * references.
  */
 export interface UnsealedRecord {
   readonly session_id: string;

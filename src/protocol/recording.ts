@@ -42,7 +42,7 @@ export interface Recording {
   readonly effects?: readonly Effect[] | undefined;
 }
 
-/** The record of an envelope, before it has a place in the chain. */
+/** Makes the record of an envelope, before it is added to the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
   const { turn, subject, exit, usage, conversation, quota, actor, effects } = recording;
   const record: RecordMeta = {
@@ -84,7 +84,7 @@ export function subjectIn(payload: JsonObject): string | undefined {
   return typeof payload.ticket_id === "string" ? payload.ticket_id : undefined;
 }
 
-/** A person's message in short: `retry crash`, `answer c1.name`. The payload may be anything. */
+/** A short name for a person's message: `retry crash`, `answer c1.name`. The payload may have any shape. */
 export function wordName(payload_type: unknown, payload: JsonObject): string {
   const { command, ticket_id, role_id, decision, answers } = payload;
   const parts =

@@ -4,12 +4,12 @@ import type { RefusedMessage } from "./generated/types.ts";
 /** Why a message was not accepted, in the form of `context.refused[]`. Its message ends with the rule in brackets. */
 export type Refusal = RefusedMessage;
 
-/** Most characters (UTF-16 units) of a refusal's message, as in the schema of `context.refused[]`. */
+/** Maximum length of a refusal's message, in characters (UTF-16 units), as in the schema of `context.refused[]`. */
 const MAX_MESSAGE = 20_000;
 
 /**
- * Makes a refusal. `pointer` is a JSON pointer to the wrong value, empty for the whole. Texts of the sender are cut to a readable
- * length, and a character cut in half becomes U+FFFD, so that every refusal can be recorded.
+ * Makes a refusal. `pointer` is a JSON pointer to the wrong value, empty for the whole. The sender's texts are cut to a readable length, and a
+ * character cut in half becomes U+FFFD, so that every refusal can be recorded.
  */
 export function refusal(payloadType: string, code: FailureCode, pointer: string, message: string): Refusal {
   return {
@@ -20,18 +20,18 @@ export function refusal(payloadType: string, code: FailureCode, pointer: string,
   };
 }
 
-/** The refusal of a whole answer by the rules of a mode, from the failure that they give. */
+/** Converts a failure of a mode's rules to the refusal of a whole answer. */
 export function refusalFrom(payloadType: string, { code, message, hint, details }: Failure): Refusal {
   const pointer = typeof details?.pointer === "string" ? details.pointer : "";
   return refusal(payloadType, code, pointer, hint ? `${message}; ${hint}` : message);
 }
 
-/** A text cut to `length` characters (UTF-16 units), well formed. */
+/** Cuts a text to `length` characters (UTF-16 units), well formed. */
 export function cut(text: string, length: number): string {
   return (text.length <= length ? text : `${text.slice(0, length - 1)}…`).toWellFormed();
 }
 
-/** A value of the sender for a message: quoted, on one line, at most 60 characters, well formed. */
+/** Formats a sender's value for a message: quoted, on one line, at most 60 characters, well formed. */
 export function quote(value: unknown): string {
   if (typeof value === "string") return cut(JSON.stringify(value.slice(0, 60).toWellFormed()), 62);
   if (Array.isArray(value)) return "a list";

@@ -5,8 +5,8 @@ import type { RoleType } from "./roles.ts";
 export type Sender = RoleType | "user" | "scheduler";
 
 /**
- * When a sender may send a payload type: as the answer to a message of a listed type, as the answer to any message
- * (`"any_turn"`), or at any time, as no answer (`"always"`).
+ * When a sender may send a payload type: as the answer to a message of a listed type, as the answer to any message (`"any_turn"`), or at any time
+ * without being an answer (`"always"`).
  */
 export type Right = readonly PayloadType[] | "any_turn" | "always";
 
@@ -22,7 +22,7 @@ export function permits(rights: Rights, sender: Sender, payloadType: PayloadType
   return right === "any_turn" || right.includes(messageType);
 }
 
-/** The payload types that end a turn about `messageType`: the `expects` of its `turn_request`. A type with the right `always` is no answer. */
+/** The payload types that end a turn about `messageType`: the `expects` of its `turn_request`. A type with the right `always` is not an answer. */
 export function expectedAnswers(rights: Rights, sender: Sender, messageType: PayloadType): PayloadType[] {
   return PAYLOAD_TYPES.filter(
     (type) => rights[sender][type] !== "always" && permits(rights, sender, type, messageType),

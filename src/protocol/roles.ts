@@ -11,10 +11,10 @@ export type {
   Sandbox,
 } from "./generated/types.ts";
 
-/** A role's permissions with the defaults of its type. Without `network` its program does as it does by itself. */
+/** A role's permissions with the defaults of its type. Without `network`, its program's own default applies. */
 export type CompletePermissions = Permissions & Required<Omit<Permissions, "network">>;
 
-/** What a role's program may do. */
+/** Returns what a role's program may do. */
 export function permissionsOf(
   role: Pick<Role, "type" | "capabilities" | "metadata" | "permissions">,
 ): CompletePermissions {
@@ -29,7 +29,7 @@ export function permissionsOf(
   };
 }
 
-/** What `metadata.network` says about the network; undefined if it says nothing that is known. */
+/** Reads `metadata.network`; undefined if it has no known value. */
 export function networkIn(said: unknown): boolean | undefined {
   if (said === "isolated" || said === false) return false;
   return said === "full" || said === "open" || said === true ? true : undefined;

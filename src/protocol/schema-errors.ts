@@ -5,15 +5,15 @@ import { nearest } from "../lib/nearest.ts";
 import type { Finding } from "./document/problem.ts";
 import { cut, quote, type Refusal, refusal } from "./refusal.ts";
 
-/** A way in which a value breaks its schema. `what` is a predicate, such as "is missing"; the rule is ajv's keyword. */
+/** A violation of a schema. `what` is a predicate, such as "is missing"; the rule is ajv's keyword. */
 interface SchemaFinding extends Finding {
   readonly rule: string;
 }
 
-/** Where the sender wrote the value at a pointer. */
+/** Maps a pointer to the place where the sender wrote the value. */
 type Place = (pointer: string) => string;
 
-/** The refusal of a message that a validator did not accept: one sentence about the first error, with its rule. */
+/** The refusal of a message that failed validation: one sentence about the first error, with its rule. */
 export function refusalOf(type: string, errors: readonly ErrorObject[], place: Place = asRead): Refusal {
   const [finding] = schemaFindings(errors);
   if (finding === undefined) throw new Error("A validator failed without saying why.");
@@ -24,7 +24,7 @@ export function refusalOf(type: string, errors: readonly ErrorObject[], place: P
   return refusal(type, "validation_failed", pointer, `${subject} ${what}${advice} [${rule}]`);
 }
 
-/** The errors of a validator as findings in a file, where the position says which value each is about. */
+/** Converts a validator's errors to findings in a file, where the position shows which value each is about. */
 export function fileFindings(errors: readonly ErrorObject[], place: Place = asRead): Finding[] {
   return schemaFindings(errors).map(({ rule: _rule, what, ...finding }) => {
     const pointer = place(finding.pointer);
@@ -36,7 +36,7 @@ function asRead(pointer: string): string {
   return pointer;
 }
 
-/** The value of a pointer in a sentence: its key, or its number in the list. */
+/** Names the value at a pointer in a sentence: by its key, or its number in the list. */
 function subject(pointer: string): string {
   const last = pointer
     .slice(pointer.lastIndexOf("/") + 1)
@@ -47,11 +47,11 @@ function subject(pointer: string): string {
 }
 
 /**
- * The errors that are worth telling, one at least. When a value fits none of several shapes, only the errors of the shape that was
- * meant are kept; a misspelt key is told as unknown, and the key that was meant is not told as missing.
+ * Selects the errors worth reporting, at least one. If a value fits none of several shapes, only the errors of the intended shape are kept. A
+ * misspelt key is reported as unknown, and the intended key is not reported as missing.
  */
 function schemaFindings(errors: readonly ErrorObject[]): SchemaFinding[] {
-  // Grouped once: a long file can have thousands.
+  // Grouped once, because a long file can have thousands of errors.
   const at = Map.groupBy(errors, (error) => error.instancePath);
   const above = new Set(errors.flatMap((error) => pointersAbove(error.instancePath)));
   const told = errors.filter((error) => {
@@ -71,7 +71,7 @@ function schemaFindings(errors: readonly ErrorObject[]): SchemaFinding[] {
   return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()];
 }
 
-/** Whether the value is of another type than this shape: then the shape was not meant. */
+/** Whether the value has another type than this shape, so that the shape was not intended. */
 function isOfAnotherShape({ keyword, data }: ErrorObject): boolean {
   return keyword === "type" || (keyword === "enum" && typeof data === "object");
 }
@@ -81,7 +81,7 @@ function pointersAbove(pointer: string): string[] {
   return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
-/** Whether a choice is only about which key must be there, as in "an id or a part of the text". */
+/** Whether a choice is only about which key must be present, as in "an id or a part of the text". */
 function isChoiceOfKeys(choice: ErrorObject): boolean {
   return (choice.schema as JsonObject[]).every((branch) => Object.keys(branch).join() === "required");
 }
@@ -134,7 +134,7 @@ function findingOf(error: ErrorObject): Finding {
   }
 }
 
-/** What a value must be or have, and for most what it is instead. */
+/** What a value must be or have and, for most rules, what it is instead. */
 function requirement(error: ErrorObject): string {
   const { instancePath, keyword, data, schema } = error;
   switch (keyword) {
@@ -169,7 +169,7 @@ function requirement(error: ErrorObject): string {
   }
 }
 
-/** For a missing key, the unknown one that was probably meant. Of a hostile value only the first keys are compared. */
+/** For a missing key, the unknown key that was probably meant. Only the first keys are compared, because the value may be hostile. */
 function misspelling(error: ErrorObject): Pick<Finding, "expected"> {
   const known = knownKeys(error);
   const first = Object.keys(error.data as object).slice(0, 50);
@@ -184,26 +184,26 @@ function size({ keyword, schema }: ErrorObject): string {
   return `${String(schema)} ${noun === "entry" ? "entries" : `${noun}s`}`;
 }
 
-/** The types that a choice allows; a branch that refers to another schema is an object in all of ours. */
+/** The types that a choice allows. In all our schemas, a branch that refers to another schema is an object. */
 function branchTypes(choice: ErrorObject): string[] {
   const branches = choice.schema as { type?: string | string[] }[];
   return [...new Set(branches.flatMap((branch) => branch.type ?? "object").map(typeName))];
 }
 
-/** A pattern in words if it is that of an id. */
+/** Describes a pattern in words if it is that of an id. */
 function patternWords(pattern: string): string {
   const most = /^\^\[A-Za-z0-9\]\[A-Za-z0-9\._-\]\{0,(\d+)\}\$$/.exec(pattern)?.[1];
   if (most === undefined) return `match ${pattern}`;
   return `be at most ${Number(most) + 1} letters, digits, ".", "_" and "-" that begin with a letter or digit`;
 }
 
-/** What a number measures, by the ending of its key. */
+/** The unit of a number, from the suffix of its key. */
 function unit(pointer: string): string {
   if (pointer.endsWith("_ms")) return " of milliseconds";
   return pointer.endsWith("_s") ? " of seconds" : "";
 }
 
-/** A string where a list belongs is most often a command line: the list it would be. */
+/** The list that a string in its place probably stands for, which is most often a command line. */
 function asList({ keyword, schema, data }: ErrorObject): string | undefined {
   if (keyword !== "type" || schema !== "array" || typeof data !== "string" || data.length > 60) return undefined;
   return JSON.stringify(data.split(/\s+/)).replaceAll(",", ", ");

@@ -4,15 +4,15 @@ import { failure, type Failure } from "./failure.ts";
 /** A time in UTC as RFC 3339 text that ends in `Z`, to the millisecond, as in every record and payload. */
 export type Instant = string;
 
-// Stricter than ajv-formats and Date.parse, which take a space for the `T`, `+0100`, year 0000, second 60 or 30 February.
+// Stricter than ajv-formats and Date.parse, which accept a space for the `T`, `+0100`, year 0000, second 60 or 30 February.
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})?$/;
 
-/** The end of the year 9999, the last RFC 3339 time. */
-/** The year 0. */
+/** The start of the year 0, in ms. */
 const FIRST_MS = -62_167_219_200_000;
+/** The end of the year 9999, the last RFC 3339 time, in ms. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Reads RFC 3339 text and converts an explicit offset to UTC. A time without a zone or outside the calendar is `validation_failed`. */
+/** Parses RFC 3339 text and converts an explicit offset to UTC. A time without a zone or outside the calendar is `validation_failed`. */
 export function parseInstant(text: string): Result<Instant, Failure> {
   const match = RFC_3339.exec(text);
   if (match === null) return refuse(text, "is not an RFC 3339 time");
@@ -41,8 +41,8 @@ export function parseInstant(text: string): Result<Instant, Failure> {
 }
 
 /**
- * The instant of `ms` milliseconds since 1970-01-01T00:00:00Z, or the first or last one that can be written: programs tell any number.
- * Whole seconds are written without a fraction.
+ * Converts milliseconds since 1970-01-01T00:00:00Z to an instant, clamped to the first or last one that can be written, because programs report any
+ * number. Whole seconds are written without a fraction.
  */
 export function instant(ms: number): Instant {
   return new Date(Math.min(Math.max(ms, FIRST_MS), LAST_MS)).toISOString().replace(".000Z", "Z");
@@ -53,7 +53,7 @@ export function milliseconds(time: Instant): number {
   return Date.parse(time);
 }
 
-/** The instant `ms` milliseconds after another, at most the last one: a log can contain any number. */
+/** The instant `ms` milliseconds after another, at most the last one, because a log can contain any number. */
 export function later(time: Instant, ms: number): Instant {
   return instant(milliseconds(time) + ms);
 }

@@ -2,7 +2,7 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * The life of a debate. `stopped` (a limit, a signal, a judge that failed) and `waiting` (a person is needed) resume in the phase that
+ * The lifecycle of a debate. `stopped` (a limit, a signal, a failed judge) and `waiting` (a person is needed) resume in the phase that
  * they left. `closed` is final.
  *
  *   debating ──round_over──► debating ──argued──► judging ──finished──► closed

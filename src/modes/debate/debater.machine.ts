@@ -2,7 +2,7 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * The life of a debater. It is asked once in each round. A failed turn sets it back until a timer fires. It is dropped when its retries are
+ * The lifecycle of a debater. It is asked once per round. A failed turn sets it back until a timer fires. It is dropped when its retries are
  * spent, when a person drops it, or when the debate ends before its answer.
  *
  *   waiting ──asked──► answering ──opinion_given──► answered ──asked──► answering

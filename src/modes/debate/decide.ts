@@ -9,7 +9,7 @@ import { beginRound, endRound } from "./rounds.ts";
 import type { DebateState, OpenTurn } from "./state.ts";
 import { refuseAnswer, setBack } from "./trouble.ts";
 
-/** Everything that follows from a fact. If the state does not accept it, the step is a refusal without changes. */
+/** Returns everything that follows from a fact. If the state does not accept it, the step is a refusal without changes. */
 export function decide(state: ReadonlyState<DebateState>, fact: Fact): Step {
   return stepOf(() => {
     const draft = new Draft(state, fact);
@@ -27,7 +27,7 @@ const HANDLERS: Handlers = {
   session_stopped: onSessionStopped,
   session_recovered: onSessionRecovered,
   session_reopened: onSessionReopened,
-  // Admitted turns, kept files and progress move nothing.
+  // Admitted turns, artifacts and progress change nothing.
   turn_request: () => {},
   artifact_ref: () => {},
   report: (draft, fact) => {
@@ -41,7 +41,7 @@ function dispatch(draft: Draft, fact: Fact): void {
   handle(draft, fact);
 }
 
-/** Opens the debate. Input that is invalid closes the session at once, and the refusal says why. */
+/** Opens the debate. Invalid input closes the session at once, and the refusal says why. */
 function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.isOpen) return draft.refuse(notPermitted("the debate is open already", "begin another: bosun debate"));
   const { input, roles, config } = fact.payload;

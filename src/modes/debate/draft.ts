@@ -13,7 +13,7 @@ export function retryTimer(id: string | undefined): string {
   return `retry:${id ?? ""}`;
 }
 
-/** A step while it is written. Reads see what was written so far. */
+/** A step under construction. Reads see earlier writes. */
 export class Draft {
   readonly fact: Fact;
   readonly #changes: Change[] = [];
@@ -92,7 +92,7 @@ export class Draft {
     this.#effects.push({ subject: id, from: null, event: "seated", to: debaterLifecycle.initial });
   }
 
-  /** Moves a debater along an arrow of its machine, and records the effect. */
+  /** Applies an event to a debater's state machine, and records the effect. */
   move(id: string, event: DebaterEvent, reason?: string): void {
     const debater = this.debater(id);
     if (!debater) throw new EventRefused(`there is no debater "${id}"`);

@@ -16,7 +16,7 @@ export function finish(draft: Draft, outcome: Outcome, reason?: string): void {
   draft.command(closing(draft));
 }
 
-/** The command that closes a debate as it has ended. */
+/** The command that closes a debate that has ended. */
 export function closing(draft: Draft): Extract<Command, { do: "finish" }> {
   const { ended = { outcome: "failed" } } = draft.debate;
   return { do: "finish", ...ended, report: report(draft) };

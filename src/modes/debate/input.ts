@@ -8,7 +8,7 @@ export interface DebateInput {
   readonly topic: string;
   /** Role ids of participants, in the order in which they are shown. */
   readonly debaters: readonly string[];
-  /** The role id of a participant or manager who is no debater. */
+  /** The role id of a participant or manager that is not a debater. */
   readonly judge: string;
   readonly rounds: number;
   readonly until: Until;
@@ -16,14 +16,14 @@ export interface DebateInput {
 
 export const DEFAULT_ROUNDS = 3;
 export const MAX_ROUNDS = 20;
-/** So that the judge's transcript of the longest debate fits into a request. */
+/** Limited so that the judge's transcript of the longest debate fits into a request. */
 const MAX_DEBATERS = 100;
 
 type KnownRole = Pick<Role, "role_id" | "type">;
 
 /**
- * Reads the input of a debate, with defaults for missing fields: 3 rounds, all of them held. Fails with `validation_failed`, and names
- * the field; for a role it names the roles that fit.
+ * Reads the input of a debate, with defaults for missing fields: 3 rounds, all of them held. Fails with `validation_failed`, and names the field and,
+ * for a role, the roles that fit.
  */
 export function readInput(input: unknown, roles: readonly KnownRole[]): Result<DebateInput, Failure> {
   const { topic, debaters, judge, rounds, until, ...unknown } = (input ?? {}) as Record<string, unknown>;

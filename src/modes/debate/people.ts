@@ -6,7 +6,7 @@ import { endRound } from "./rounds.ts";
 import type { Debater } from "./state.ts";
 import { drop } from "./trouble.ts";
 
-/** A person's command, to the whole debate or about one debater. A note reaches every turn that is requested later. */
+/** Handles a person's command for the whole debate or for one debater. A note reaches every turn that is requested later. */
 export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
   const id = fact.payload.ticket_id;
   const debater = id === undefined ? undefined : draft.debater(id);
@@ -58,7 +58,7 @@ export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">):
   draft.moveDebate(fact.payload.reason === "waiting" ? "left_waiting" : "stopped");
 }
 
-/** The session resumes in the phase that it left. A judge whose retries were spent is asked again. */
+/** Resumes the session in the phase that it left. A judge whose retries were spent is asked again. */
 export function onSessionRecovered(draft: Draft): void {
   const { interrupted, judge } = draft.debate;
   if (interrupted !== undefined) {
@@ -70,7 +70,7 @@ export function onSessionRecovered(draft: Draft): void {
   endRound(draft);
 }
 
-/** A closed debate cannot go on. This fact opens the session in the ledger, so it is closed again as before. */
+/** A closed debate cannot continue. The fact opens the session in the ledger, so it is closed again as before. */
 export function onSessionReopened(draft: Draft): void {
   draft.refuse(notPermitted("a debate that has ended cannot go on", "begin another: bosun debate"));
   if (!draft.isOpen) draft.command(closingUnopened());

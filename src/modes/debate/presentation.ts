@@ -47,7 +47,7 @@ function textsOf(value: Json | undefined): string[] {
   return listOf(value).map(textOf);
 }
 
-/** The text of a value that is a text or an object with one. */
+/** The text of a string, or of an object with a `text`. */
 function textOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
   const { text } = objectOf(value);

@@ -6,8 +6,8 @@ import { DEBATE_RIGHTS } from "./rights.ts";
 import type { Debate, Debater, DebateState, OpenTurn } from "./state.ts";
 
 /**
- * What a debater or the judge is asked, with the context that an agent without memory needs. A debater gets all opinions of the round
- * before, its own included; the judge gets the whole debate. A debater never sees opinions of the current round.
+ * Returns the request for a debater or the judge, with the context that an agent without memory needs. A debater gets all opinions of the previous
+ * round, including its own; the judge gets the whole debate. A debater never sees opinions of the current round.
  */
 export function request(state: ReadonlyState<DebateState>, stamp: TurnStamp): TurnDraft {
   const { debate } = state;

@@ -1,8 +1,8 @@
 import type { Rights } from "../../protocol/rights.ts";
 
 /**
- * Who may send what in a debate. Debaters are participants and get the topic as a `requirement`. The judge is a participant or a manager and
- * gets a `report` that the debaters have argued. So the message alone says which answer is allowed.
+ * Who may send what in a debate. Debaters are participants and get the topic as a `requirement`. The judge is a participant or a manager and gets a
+ * `report` that the debaters have argued. So the message alone determines which answer is allowed.
  */
 export const DEBATE_RIGHTS: Rights = {
   participant: {
@@ -19,7 +19,7 @@ export const DEBATE_RIGHTS: Rights = {
   worker: {},
   user: {
     user_command: "always",
-    // Answer the engine's questions about turns in doubt and permissions. A debate itself asks nothing.
+    // Answers to the engine's questions about in-doubt turns and permissions. The debate itself asks nothing.
     clarification_response: ["clarification"],
     approval: ["approval_request"],
   },

@@ -1,7 +1,7 @@
 import type { Draft } from "./draft.ts";
 import type { ArguedBy } from "./state.ts";
 
-/** Asks every debater that is left, in one step. They see only the round before, so they answer independently. */
+/** Asks every remaining debater, in one step. They see only the previous round, so they answer independently. */
 export function beginRound(draft: Draft, round: number): void {
   draft.patchDebate({ round });
   for (const debater of draft.seated()) draft.offer(debater.id);

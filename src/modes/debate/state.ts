@@ -5,9 +5,9 @@ import type { Instant } from "../../protocol/timestamp.ts";
 import type { DebatePhase, WorkingPhase } from "./debate.machine.ts";
 import type { DebaterStatus } from "./debater.machine.ts";
 
-/** The counts of earlier tries of the same message. */
+/** Earlier tries of the same message. */
 export interface Try {
-  /** How often the message was sent before. Failed turns and refused answers both count. */
+  /** Number of times that the message was sent before, counting failed turns and refused answers. */
   readonly retries: number;
   /** Why the previous answer was refused; sent as `context.refused`. */
   readonly refused?: readonly Json[];
@@ -32,7 +32,7 @@ export interface Debater extends Asked {
   readonly since: Instant;
   /** The sequences of its opinions, one for each round from 1. */
   readonly opinions: readonly number[];
-  /** It said that its latest opinion has not changed. */
+  /** Set if it said that its latest opinion has not changed. */
   readonly unchanged?: boolean;
   /** Why it waits or was dropped. */
   readonly reason?: string;
@@ -58,7 +58,7 @@ export interface Debate {
   readonly interrupted?: WorkingPhase;
   /** The sequence of the record that holds the topic. */
   readonly topic: number;
-  /** Every debater, dropped ones too, in the order of the input. Rows are loaded in another order. */
+  /** Every debater, including dropped ones, in the order of the input. Rows may load in another order. */
   readonly order: readonly string[];
   readonly judge: Judge;
   readonly rounds: number;

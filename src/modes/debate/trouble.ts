@@ -8,7 +8,7 @@ import { finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
 import type { OpenTurn } from "./state.ts";
 
-/** Refuses an answer, and sends the same message again with the reason. It counts as a retry. */
+/** Refuses an answer, and sends the same message again with the reason, which counts as a retry. */
 export function refuseAnswer(draft: Draft, id: string | undefined, turn: OpenTurn, why: Failure): void {
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
@@ -16,7 +16,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, turn: OpenTur
   else retriesSpent(draft, id, turn, why.code, [refused]);
 }
 
-/** A turn has failed: sends the same message again after a back-off, while retries are left. */
+/** Handles a failed turn: sends the same message again after a back-off, while retries are left. */
 export function setBack(
   draft: Draft,
   id: string | undefined,
@@ -36,7 +36,7 @@ export function setBack(
   draft.setTimer(retryTimer(id), backoff(retry_backoff_ms, turn.retries));
 }
 
-/** A debater is dropped, and the others go on. Without a judge the debate cannot end: it stops, and resuming it asks the judge again. */
+/** Drops a debater, so that the others can continue. Without a judge the debate cannot end: it stops, and resuming it asks the judge again. */
 function retriesSpent(
   draft: Draft,
   id: string | undefined,

@@ -22,7 +22,7 @@ export function apply(state: ScheduleState, change: Change): void {
   }
 }
 
-/** Rows are loaded in any order, so a ticket updates the indexes for its dependencies and for its dependents. */
+/** Rows may load in any order, so a ticket updates the indexes for its dependencies and for its dependents. */
 function putTicket(state: ScheduleState, ticket: Ticket): void {
   const before = state.tickets.get(ticket.id);
   state.tickets.set(ticket.id, ticket);
@@ -37,7 +37,7 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
     if (before) forgetDependencies(state, before);
     let unmet = 0;
     for (const dependency of new Set(ticket.depends_on)) {
-      // An empty set takes less memory than one made from a list, which gets room for eight.
+      // An empty set takes less memory than one made from a list, which reserves space for eight entries.
       const waiting = state.dependents.get(dependency) ?? new Set();
       state.dependents.set(dependency, waiting.add(ticket.id));
       const status = state.tickets.get(dependency)?.status;
@@ -86,7 +86,7 @@ function blockByError(state: ScheduleState, id: string): void {
   }
 }
 
-/** Removes tickets from `blockedByError` that no longer wait for one. Visits only tickets that may have changed. */
+/** Removes the tickets from `blockedByError` that no longer wait for a ticket in error. Visits only tickets that may have changed. */
 function relieve(state: ScheduleState, id: string): void {
   const reached = [id];
   for (let next = reached.pop(); next !== undefined; next = reached.pop()) {

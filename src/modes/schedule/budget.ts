@@ -19,12 +19,12 @@ export function isSpent({ allowance }: Ticket, now: Instant): boolean {
   return (turns !== undefined && used >= turns) || (end !== undefined && milliseconds(now) >= milliseconds(end));
 }
 
-/** When a budget of time ends. Undefined before the first turn is offered. */
+/** When a time budget ends. Undefined before the first turn is offered. */
 export function endOf({ wall_s, from }: Allowance): Instant | undefined {
   return wall_s === undefined || from === undefined ? undefined : later(from, wall_s * 1000);
 }
 
-/** The budget that a revised plan gives, with what was used of the one before. */
+/** The budget from a revised plan, with the usage of the previous one. */
 export function carriedOver({ allowance }: Ticket, { used, from }: Allowance): Pick<Partial<Ticket>, "allowance"> {
   return allowance ? { allowance: { ...allowance, used, ...(from === undefined ? {} : { from }) } } : {};
 }
@@ -42,10 +42,10 @@ export function withFreshBudget({ allowance }: Ticket): Pick<Partial<Ticket>, "a
   return { allowance: { ...rest, used: 0 } };
 }
 
-/** The prefix of the timers that end a ticket's budget of time. */
+/** The prefix of the timers that end a ticket's time budget. */
 export const BUDGET_TIMER = "budget:";
 
-/** Whether a message is sent even if the budget is spent: delivered work is reviewed, and `error` asks for a way out. */
+/** Whether a message is sent even if the budget is spent: delivered work is still reviewed, and `error` asks for a way out. */
 export function isExemptFromBudget(message: MessageType): boolean {
   return message === "review_request" || message === "error";
 }

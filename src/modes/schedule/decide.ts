@@ -13,7 +13,7 @@ import { isReviewable, onCheckResult, onReview } from "./reviewing.ts";
 import { onError, onTimerFired, onTurnFailed, refuseAnswer, stopExhausted } from "./trouble.ts";
 import { onInstruction, onInstructionProposal, onReport, onTurnRequest } from "./work.ts";
 
-/** Everything that follows from a fact. If the state does not accept it, the step is a refusal without changes. */
+/** Returns everything that follows from a fact. If the state does not accept it, the step is a refusal without changes. */
 export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
   return stepOf(() => {
     const draft = new Draft(state, fact);
@@ -94,7 +94,7 @@ function dispatchAnswer(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket
     }
     case "instruction":
       if (ticket) onInstruction(draft, fact, ticket);
-      // The manager waits on: its words are kept, and nothing moves.
+      // The manager keeps waiting: its answer is kept in the history, and nothing else changes.
       else if (draft.session.long_wait) draft.remember(draft.session.long_wait.ticket);
       return;
     case "instruction_proposal":

@@ -58,13 +58,13 @@ export function onSessionBegun(draft: Draft, fact: FactOf<"session_begun">): voi
   draft.setTimer(DISCUSSION_TIMER + ticket.id, discussion.timeout_s * 1000, true);
 }
 
-/** Withdraws a discussion whose time is up. Its end still comes back. */
+/** Withdraws a discussion whose time is up. Its end is still reported. */
 export function onDiscussionTimeUp(draft: Draft, id: string): void {
   const child = sessionWaitedFor(draft.ticket(id)?.waits_for);
   if (child !== undefined) draft.command({ do: "withdraw_session", child, reason: "timeout" });
 }
 
-/** A discussion has ended: the manager gets its result and instructs the ticket. Its turns count towards the ticket's budget. */
+/** Handles the end of a discussion: the manager gets its result and instructs the ticket. Its turns count towards the ticket's budget. */
 export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">): void {
   const ticket = draft.ticket(fact.subject);
   const { session_id, usage } = fact.payload;
@@ -81,8 +81,7 @@ export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">
 }
 
 /**
- * The end of a discussion, as a report on the manager's proposal. A mode has `conclusion` and `dissent` in its result,
- * or in a `verdict` there.
+ * The end of a discussion, as a report on the manager's proposal. A mode has `conclusion` and `dissent` in its result, or in a `verdict` inside it.
  */
 export function discussionReport(finished: number): JsonObject {
   const resultOf = (field: string) =>

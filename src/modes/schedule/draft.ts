@@ -17,10 +17,10 @@ import {
 } from "./state.ts";
 import { type TicketEvent, ticketLifecycle } from "./ticket.machine.ts";
 
-/** How many records of a ticket go into `context.history[]`: the latest ones, and always the current instruction. */
+/** Maximum number of a ticket's records in `context.history[]`: the latest ones, and always the current instruction. */
 const HISTORY_LENGTH = 20;
 
-/** A step while it is written. Reads see what was written so far; several writes to one value become one change. */
+/** A step under construction. Reads see earlier writes; several writes to one value become one change. */
 export class Draft {
   readonly fact: Fact;
   readonly #state: ReadonlyState<ScheduleState>;
@@ -37,9 +37,9 @@ export class Draft {
   answered: OpenTurn | undefined;
   /** Tickets that reached `done` or `error` in this step. */
   readonly closed = new Map<string, "done" | "error">();
-  /** This step took a plan over, so the indexes of the state before it say nothing about the tickets now. */
+  /** Set if this step adopted a plan, so that the indexes of the state before it no longer describe the tickets. */
   replanned = false;
-  /** Tickets that could not be offered a turn in this step, because their budget is spent. */
+  /** Tickets that could not be offered a turn in this step, because their budget or their attempts are spent. */
   readonly exhausted = new Set<string>();
 
   constructor(state: ReadonlyState<ScheduleState>, fact: Fact) {
@@ -108,7 +108,7 @@ export class Draft {
     this.#questions.set(set.id, set);
   }
 
-  /** Moves a ticket along an arrow of its machine, and records the effect. */
+  /** Applies an event to a ticket's state machine, and records the effect. */
   move(id: string, event: TicketEvent, reason?: string): Ticket {
     const ticket = this.ticket(id);
     if (!ticket) throw new EventRefused(`there is no ticket "${id}"`);
@@ -161,7 +161,7 @@ export class Draft {
     this.patchTicket(id, { history: [...before, sequence] });
   }
 
-  /** Adds an envelope. Returns the sequence of its record, which holds unless the step is refused. */
+  /** Adds an envelope. Returns the sequence of its record, which is valid unless the step is refused. */
   envelope(draft: EnvelopeDraft): number {
     this.#envelopes.push(draft);
     return this.fact.sequence + this.#envelopes.length;
@@ -181,7 +181,7 @@ export class Draft {
     return turnId(this.fact, this.#turns);
   }
 
-  /** Clears the timer of a ticket's budget of time. Its next turn sets it again. */
+  /** Clears the timer of a ticket's time budget. Its next turn sets it again. */
   stopTime({ id, allowance }: Ticket): void {
     if (allowance?.wall_s !== undefined) this.command({ do: "clear_timer", timer_id: BUDGET_TIMER + id });
   }

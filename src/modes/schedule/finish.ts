@@ -9,8 +9,8 @@ import { artifactsOf, type QuestionSet, type Ticket } from "./state.ts";
 import { reasonOf } from "./view.ts";
 
 /**
- * Closes the session if this step ended the last ticket that could still be done. Costs only as much as the step changed. While a
- * plan is being written or approved, the session stays open, since the plan may add work.
+ * Closes the session if this step ended the last ticket that could still be done. The cost depends only on what the step changed. While a plan is
+ * being written or approved, the session stays open, since the plan may add work.
  */
 export function finishIfOver(draft: Draft): void {
   if (draft.session.phase !== "running") return;
@@ -42,7 +42,7 @@ export function finishIfOver(draft: Draft): void {
   if (open - newlyBlocked.size === 0) conclude(draft);
 }
 
-/** The same for steps that changed the plan: looks at every ticket. Returns whether the session is over. */
+/** Like `finishIfOver`, for steps that changed the plan: checks every ticket. Returns whether the session is over. */
 export function finishIfAllOver(draft: Draft): boolean {
   const { phase, plan, ended } = draft.session;
   const all = draft.all();
@@ -140,8 +140,8 @@ function ticketsForReport(draft: Draft): Json[] {
 }
 
 /**
- * The questions that a person answered: those about the session, then ticket by ticket in the order of the plan. The order in which
- * tickets asked may differ in a session that was interrupted, and must not change the report.
+ * The questions that a person answered: those about the session, then ticket by ticket in plan order. The order in which tickets asked may differ in
+ * a session that was interrupted, and must not change the report.
  */
 function answersForReport(draft: Draft): { clarifications?: Json[] } {
   const order = new Map<string | undefined, number>(draft.all().map((ticket, index) => [ticket.id, index]));

@@ -36,7 +36,7 @@ const NOT_FROM_AGENTS: ReadonlySet<string> = new Set([
   "withdrawn",
 ]);
 
-/** The reason that an agent's error gives a ticket: its code, unless agents cannot give that one. */
+/** The reason that an agent's error gives a ticket: its code, unless agents may not give that one. */
 export function reasonOfError(code: string): string {
   return NOT_FROM_AGENTS.has(code) ? "agent_failed" : code;
 }

@@ -6,12 +6,12 @@ import { isForWorker } from "./messages.ts";
 import { offer } from "./offering.ts";
 import type { Ticket } from "./state.ts";
 
-/** How many waiting tickets a notice names. */
+/** Maximum number of waiting tickets that a notice names. */
 const NOTICE_LENGTH = 10;
 
 /**
- * Asks the manager whether to wait on or to plan again, at most `max_escalations` times about a ticket, or a manager that answers each time
- * with a plan would never come to an end. Only one such turn is open, beside the turns about tickets.
+ * Asks the manager whether to keep waiting or to plan again, at most `max_escalations` times per ticket: a manager that always answers with a plan
+ * would otherwise never come to an end. Only one such turn is open, beside the turns about tickets.
  */
 function askManager(draft: Draft, { id, turn, wait_asks = 0 }: Ticket, record: number): void {
   const { phase, roles, turn: open, waits_for, settings } = draft.session;
@@ -30,8 +30,8 @@ export function armNotice(draft: Draft): void {
 }
 
 /**
- * Reports the unfinished tickets that hold up others for long. A person sees it at once; the manager is asked about the first of them that
- * it holds no turn about, and sees the others in the history of their next turns.
+ * Reports the unfinished tickets that have held up others for long. A person sees the report at once. The manager is asked about the first ticket for
+ * which it holds no turn, and sees the others in the history of their next turns.
  */
 export function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
@@ -54,7 +54,7 @@ export function notice(draft: Draft): void {
         metadata: { reason: "waiting_for_dependency", ticket_ids: waiting.slice(0, NOTICE_LENGTH) },
       },
     });
-    // Each notice replaces the one before, so that they do not crowd out the history.
+    // Each notice replaces the previous one, so that notices do not crowd out the history.
     draft.remember(id, told, ticket.noticed);
     draft.patchTicket(id, { noticed: told });
     askManager(draft, ticket, told);

@@ -54,17 +54,17 @@ function seatFor({ session }: Draft, ticket: Ticket | undefined, message: Messag
   return { type: "manager" };
 }
 
-/** After a failure, preferably another worker tries. After a refused answer, the same worker corrects it. */
+/** After a failure, another worker is preferred. After a refused answer, the same worker corrects it. */
 function seatOf({ seat, owner }: Ticket, { retries = 0, refused }: Tries): Seat {
   return retries > 0 && !refused?.length && owner !== undefined ? { ...seat, rather_not: owner } : seat;
 }
 
-/** An independent reviewer's, preferably of another program than the worker's. */
+/** The seat of an independent reviewer, preferably one that runs another program than the worker. */
 function reviewSeat({ owner }: Ticket): Seat {
   return { type: "participant", capability: REVIEW, ...(owner === undefined ? {} : { unlike: owner }) };
 }
 
-/** Begins every ticket that is ready, after the plan has changed. A ticket that is done begins only its dependents. */
+/** Begins every ready ticket, after the plan has changed. When a single ticket is done, only its dependents begin. */
 export function beginReady(draft: Draft): void {
   for (const ticket of draft.all()) {
     if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, ticket.id);
@@ -86,12 +86,12 @@ function spend(draft: Draft, { id, allowance }: Ticket): void {
   if (due_at) draft.command({ do: "set_timer", timer_id: BUDGET_TIMER + id, due_at, passive: true });
 }
 
-/** Keeps a message until what `waits_for` names has come, such as a timer or answers. */
+/** Keeps a message until `waits_for` arrives, such as a timer or answers. */
 export function putAgainLater(draft: Draft, id: string | undefined, waits_for: string, put_again: PutAgain): void {
   draft.patchHolder(id, { waits_for, put_again, turn: undefined });
 }
 
-/** Sends the message that was kept for `waits_for`, if there still is one. */
+/** Sends the message that was kept for `waits_for`, if there is one. */
 export function putAgain(draft: Draft, id: string | undefined, waits_for: string): void {
   const holder = draft.holder(id);
   if (holder?.put_again && holder.waits_for === waits_for) offer(draft, id, holder.put_again.message, holder.put_again);

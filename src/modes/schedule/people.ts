@@ -13,11 +13,11 @@ import { isAgainstEvidence, restartReview, onReview, refuseReview } from "./revi
 import { escalate, retry } from "./trouble.ts";
 import { canBeRetried, REVISION, waitsForChecks } from "./waiting.ts";
 
-/** A person approves, sends back or rejects the plan or the result. */
+/** Handles a person's decision to approve, send back or reject the plan or the result. */
 export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   const { decision, notes, plan, ask_id } = fact.payload;
   const { gate, phase } = draft.session;
-  // An approval must be about what is open now: a plan that was sent back, or another plan, is not approved.
+  // An approval only applies to what is open now, not to a plan that was sent back or replaced.
   if (!gate || phase !== "approving" || (ask_id !== undefined && ask_id !== gate.ask_id)) {
     draft.refuse(
       notPermitted(
@@ -67,7 +67,7 @@ function dropRevision(draft: Draft): void {
   finishIfAllOver(draft);
 }
 
-/** A person reviews delivered work, whether asked to or instead of the manager. */
+/** Handles a person's review of delivered work, requested or in place of the manager's. */
 export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   const ticket = draft.ticket(fact.payload.ticket_id);
   if (ticket?.status !== "awaiting_review" && !ticket?.delivered) {
@@ -89,7 +89,7 @@ export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   }
   withdraw(draft, ticket.id, "a person reviews");
   draft.remember(ticket.id);
-  // A person who asks for changes wants them made, however many attempts there were.
+  // A person's request for changes is carried out, however many attempts there were.
   onReview(draft, fact, draft.patchTicket(ticket.id, withFreshAttempts(ticket)));
 }
 
@@ -183,7 +183,7 @@ function retryTicket(draft: Draft, id: string): void {
   }
 }
 
-/** The ticket in error that this one depends on, directly or not, and that depends on no other in error: the one to retry. */
+/** Returns the ticket to retry: the one in error that this one depends on, directly or not, and that depends on no other in error. */
 function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
   const cannotBeDone = (id: string) => draft.ticket(id)?.status === "error" || draft.before.blockedByError.has(id);
   let found: string | undefined;
@@ -194,7 +194,7 @@ function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
   return found;
 }
 
-/** Gives a ticket its attempts and its budget once more, for a person's retry. */
+/** Resets a ticket's attempts and budget, for a person's retry. */
 function freshLimits(draft: Draft, ticket: Ticket): void {
   draft.patchTicket(ticket.id, { ...withFreshAttempts(ticket), ...withFreshBudget(ticket) });
   if (ticket.allowance) draft.stopTime(ticket);
@@ -213,7 +213,7 @@ export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">):
   draft.moveSession(fact.payload.reason === "waiting" ? "left_waiting" : "stopped");
 }
 
-/** The session resumes in the phase that it left, and sends the messages that waited for this. */
+/** Resumes the session in the phase that it left, and sends the messages that waited for this. */
 export function onSessionRecovered(draft: Draft): void {
   const { phase, interrupted } = draft.session;
   if (phase === "stopped" || phase === "waiting") {

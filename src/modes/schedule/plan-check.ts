@@ -5,7 +5,7 @@ import type { Task } from "../../protocol/payload.ts";
 import type { Draft } from "./draft.ts";
 import { digestOf, executablesOf, workerFor } from "./tasks.ts";
 
-/** Why a plan is invalid, given its tasks, the crew and the tickets that are done. Undefined if it is valid. */
+/** Returns why a plan is invalid, given its tasks, the crew and the done tickets; undefined if it is valid. */
 export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undefined {
   if (tasks.length === 0) {
     return failure("invalid_plan", "the plan has no tasks", {
@@ -16,7 +16,7 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
   const graph = checkGraph(tasks.map((task) => ({ id: task.task_id, depends_on: task.dependencies ?? [] })));
   if (!graph.ok) return graph.error;
   const workers = draft.session.roles.filter((role) => role.type === "worker");
-  // A ticket that was done while a revision waits for approval may also stand as in that revision, which the manager is shown.
+  // A ticket that was done while a revision waits for approval may also match that revision, which is what the manager sees.
   const { planned = [], left_out = [] } = draft.session.gate?.revision ?? {};
   const proposed = new Map(planned.map(({ id, digest }) => [id, digest]));
   for (const [index, task] of tasks.entries()) {
@@ -59,7 +59,7 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
   }
   const kept = new Set([...tasks.map((task) => task.task_id), ...left_out]);
   for (const ticket of draft.all()) {
-    // A ticket that a person retried although the plan left it out is in no plan that the manager knows.
+    // A ticket that the plan left out and a person retried is in no plan that the manager knows.
     if (ticket.status === "done" && !ticket.unplanned && !kept.has(ticket.id)) {
       return failure("invalid_plan", `task "${ticket.id}" is done, but missing from the revised plan`, {
         hint: "a revision is the whole plan: keep done tasks in it, unchanged",

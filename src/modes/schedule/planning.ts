@@ -70,8 +70,8 @@ export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
 }
 
 /**
- * Takes a plan over, from the manager or a person: a first plan, one that was sent back and rewritten, or a revision while work is
- * under way. `pointer` says where it is in the fact. Returns why the plan is invalid; then nothing has changed.
+ * Adopts a plan from the manager or a person: a first plan, one that was sent back and rewritten, or a revision while work is under way. `pointer` is
+ * its place in the fact. Returns why the plan is invalid; nothing has changed then.
  */
 export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/plan"): Failure | undefined {
   const wrong = checkPlan(draft, tasks);
@@ -83,7 +83,7 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
   if (before && gate?.first !== true) {
-    // Must come before `revisionOf`: a ticket that waits for the revision is restarted by it.
+    // Must come before `revisionOf`, which restarts a ticket that waits for the revision.
     if (draft.answered?.message === "error") draft.patchHolder(fact.subject, { waits_for: REVISION });
     const revision = revisionOf(draft, tasks, plan);
     if (asks && isAdding(draft, revision)) openGate(draft, tasks.length, revision);
@@ -97,7 +97,7 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   return undefined;
 }
 
-/** Makes the plan current, with the changes of a revision, and begins what is ready. */
+/** Makes the plan current, with the changes of a revision, and begins the ready tickets. */
 export function acceptPlan(draft: Draft, revision?: Revision): void {
   draft.replanned = true;
   if (revision) revise(draft, revision);
@@ -108,7 +108,7 @@ export function acceptPlan(draft: Draft, revision?: Revision): void {
   finishIfAllOver(draft);
 }
 
-/** Withdraws the open approval, if there is one. */
+/** Withdraws the open approval, if any. */
 export function closeGate(draft: Draft): void {
   const { gate } = draft.session;
   if (!gate) return;

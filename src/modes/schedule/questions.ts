@@ -6,7 +6,7 @@ import { offer, putAgain, putAgainLater } from "./offering.ts";
 import type { OpenTurn, Place, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
 
-/** The manager asks a person. Only the subject of its turn waits for the answer. */
+/** Handles the manager's questions to a person. Only the subject of its turn waits for the answer. */
 export function onClarification(draft: Draft, fact: FactOf<"clarification">, turn: OpenTurn): void {
   const id = fact.subject;
   const rounds = (turn.rounds ?? 0) + 1;
@@ -80,10 +80,7 @@ function hasNoQuestions(draft: Draft, { payload }: FactOf<"clarification">, turn
   return turn.message === "requirement" || (turn.rounds ?? 0) < draft.session.settings.max_clarification_rounds;
 }
 
-/**
- * Takes answers by scoped id (`c2.q1`), or by bare id if only one open question has it; `ask_id` limits the sets. All
- * are taken or none.
- */
+/** Accepts answers by scoped id (`c2.q1`), or by bare id if only one open question has it; `ask_id` limits the sets. Accepts all answers or none. */
 export function onClarificationResponse(draft: Draft, fact: FactOf<"clarification_response">): void {
   const { ask_id } = fact.payload;
   const open = [...draft.before.questions.values()]
@@ -130,7 +127,7 @@ function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
   if (!holder) return;
   const clarifications = [...(holder.clarifications ?? []), set.id];
   const again = holder.put_again;
-  // The person wants no more questions: the same message may not lead to any.
+  // The person wants no more questions, so the same message must not lead to any.
   const put_again = again && complete ? { ...again, rounds: draft.session.settings.max_clarification_rounds } : again;
   draft.patchHolder(set.subject, { clarifications, put_again });
   if (set.subject !== undefined) draft.remember(set.subject);

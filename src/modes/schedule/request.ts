@@ -23,8 +23,8 @@ import { hasReviewers } from "./reviewers.ts";
 import { isReviewable } from "./reviewing.ts";
 
 /**
- * What an agent is asked: the message, and the context that it needs to answer without memory. Texts are references. Of the plan, the
- * context has only the ticket's task and its direct dependencies, so a request does not grow with the plan.
+ * Returns the request to an agent: the message, and the context that it needs to answer without memory. Texts are references. From the plan, the
+ * context contains only the ticket's task and its direct dependencies, so a request does not grow with the plan.
  */
 export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): TurnDraft {
   const session = state.session;
@@ -42,7 +42,7 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
   };
 }
 
-/** The manager is asked about a ticket that others wait for, whose own turn goes on. */
+/** Asks the manager about a ticket that others wait for, while the ticket's own turn continues. */
 function longWaitRequest(state: ReadonlyState<ScheduleState>, session: SessionValue, turn: OpenTurn): TurnDraft {
   const { ticket: id = "", record } = session.long_wait ?? {};
   return {
@@ -52,7 +52,7 @@ function longWaitRequest(state: ReadonlyState<ScheduleState>, session: SessionVa
   };
 }
 
-/** How many turns the budget has left after this one, which is counted already. */
+/** Number of turns that the budget has left after this one, which is already counted. */
 function remainingTurns(allowance: Allowance | undefined): { remaining_turns?: number } {
   if (allowance?.turns === undefined) return {};
   return { remaining_turns: Math.max(0, allowance.turns - allowance.used) };
@@ -157,7 +157,7 @@ function context(
   ticket: Ticket | undefined,
 ): JsonObject {
   const notes = [...session.notes, ...(ticket?.notes ?? [])];
-  // A manager that may plan again is shown its latest revision, even if it is not approved. Otherwise it would drop it unknowingly.
+  // A manager that may plan again sees its latest revision, even if it is not approved. Otherwise it would drop it unknowingly.
   const proposed = expects(session, turn, ticket).includes("plan") ? session.gate?.revision?.plan : undefined;
   const plan = proposed ?? session.plan;
   return {

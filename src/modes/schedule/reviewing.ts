@@ -77,7 +77,7 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
   askForReview(draft, ticket.id);
 }
 
-/** What is compared of a failed check: not how long it took. */
+/** The part of a failed check that is compared: all but its duration. */
 function evidenceOfCheck(result: FactOf<"check_result">["payload"]["results"][number]): Json {
   const { duration_ms: _, ...compared } = result;
   return compared;
@@ -118,8 +118,8 @@ function askForReview(draft: Draft, id: string): void {
 }
 
 /**
- * A review by the manager or a person, also of delivered work that was blocked. An approval although checks failed never makes a ticket
- * done: it is refused once, and the second time counts as `changes_requested`.
+ * Handles a review by the manager, a reviewer or a person, even of delivered work that was blocked. An approval never makes a ticket done if its
+ * checks failed: it is refused once, and the second time counts as `changes_requested`.
  */
 export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): void {
   if (isAgainstEvidence(fact, ticket)) {

@@ -6,7 +6,7 @@ import { isAddition, type Place, type Revision, type Ticket } from "./state.ts";
 import { newTicket, taskAt } from "./tasks.ts";
 import { REVISION } from "./waiting.ts";
 
-/** What a revised plan changes about the tickets. */
+/** Returns what a revised plan changes about the tickets. */
 export function revisionOf(draft: Draft, tasks: readonly Task[], plan: Place): Revision {
   const tickets = tasks.map((task, index) => newTicket(draft, task, taskAt(plan, index)));
   const ids = new Set(tickets.map(({ id }) => id));
@@ -44,7 +44,7 @@ export function revise(draft: Draft, { plan, planned, left_out }: Revision): voi
     const ticket = draft.ticket(one.id);
     if (!ticket) create(draft, one);
     else if (restarts(ticket, one)) restart(draft, ticket, one);
-    // Later plans are compared with this one, since it is the plan that the manager is shown.
+    // Later plans are compared with this one, since it is the plan that the manager sees.
     else draft.patchTicket(ticket.id, { order: one.order, digest: one.digest, unplanned: undefined });
   }
   draft.patchSession({ plan });
@@ -55,7 +55,7 @@ function restarts(ticket: Ticket, planned: Ticket): boolean {
   return ticket.digest !== planned.digest || ticket.waits_for === REVISION || isAddition(ticket);
 }
 
-/** Moves a ticket back to pending along the arrows of its machine. It keeps its history, notes and counts. */
+/** Moves a ticket back to pending through its state machine. It keeps its history, notes and counts. */
 function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
   withdraw(draft, ticket.id, "the plan was revised");
   draft.stopTime(ticket);
@@ -74,7 +74,7 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
     attempt,
     ...(attempts_before === undefined ? {} : { attempts_before }),
     ...(failed_as === undefined ? {} : { failed_as }),
-    // Kept, or a manager that answers every escalation with a plan would never reach the limit.
+    // Kept, because a manager that answers every escalation with a plan would otherwise never reach the limit.
     ...(escalations === undefined ? {} : { escalations }),
     ...(before.wait_asks === undefined ? {} : { wait_asks: before.wait_asks }),
     ...(history ? { history } : {}),

@@ -31,7 +31,7 @@ export const SCHEDULE_RIGHTS: Rights = {
   user: {
     requirement: "always",
     clarification_response: ["clarification"],
-    // A plan of the person's own.
+    // The person's own plan.
     plan: "always",
     approval: ["approval_request"],
     review: "always",

@@ -1,7 +1,7 @@
 import type { Task } from "../../protocol/payload.ts";
 import type { Settings } from "./state.ts";
 
-/** Words for outputs that may do damage, if the configuration names none. */
+/** Words that mark an output as risky, if the configuration names none. */
 const RISKY: readonly string[] = [
   ...["deploy", "deploys", "deployed", "deploying", "deployment", "deployments", "production"],
   ...["release", "releases", "released", "publish", "publishes", "published", "publishing"],
@@ -34,7 +34,7 @@ export function isRisky({ risks = [], expected_outputs = [] }: Task, settings: S
   return expected_outputs.some((output) => risky.test(typeof output === "string" ? output : output.text));
 }
 
-/** A plan may have 100,000 tasks, which share the patterns of their session. */
+/** Compiled patterns. A plan may have 100,000 tasks, which share the patterns of their session. */
 const matchers = new WeakMap<readonly string[], RegExp>();
 
 function matcherOf(patterns: readonly string[]): RegExp {
@@ -49,7 +49,7 @@ const LETTER = String.raw`[\p{Script=Latin}\p{N}_]`;
 const BEGINS_WITH_LETTER = new RegExp(String.raw`^\s*${LETTER}`, "u");
 const ENDS_WITH_LETTER = new RegExp(String.raw`${LETTER}\s*$`, "u");
 
-/** A pattern as a regular expression. Where it begins or ends with a Latin letter or a digit, a word must begin or end there. */
+/** Converts a pattern to a regular expression. Where it begins or ends with a Latin letter or a digit, a word must begin or end there. */
 function sourceOf(pattern: string): string {
   const words = pattern
     .trim()

@@ -2,7 +2,7 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * The life of a schedule session. `stopped` (a limit, a signal, a manager that failed) and `waiting` (a person is needed) resume in the
+ * The lifecycle of a schedule session. `stopped` (a limit, a signal, a failed manager) and `waiting` (a person is needed) resume in the
  * phase that they left. Only `closed` has a final report.
  *
  *   planning ◄──► clarifying      planning ──plan_proposed──► approving ──plan_accepted──► running ──finished──► closed

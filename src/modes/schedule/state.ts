@@ -24,11 +24,11 @@ export type MessageType =
 export interface OpenTurn {
   readonly turn_id: string;
   readonly message: MessageType;
-  /** How often the same message was sent before. Failed turns and refused answers both count. */
+  /** Number of times that the same message was sent before, counting failed turns and refused answers. */
   readonly retries: number;
   /** Why the previous answer was refused; sent as `context.refused`. */
   readonly refused?: readonly Json[];
-  /** How many rounds of questions this message has led to. */
+  /** Number of rounds of questions that this message has led to. */
   readonly rounds?: number;
 }
 
@@ -40,13 +40,13 @@ export interface PutAgain {
   readonly refused?: readonly Json[];
 }
 
-/** What holds a turn: a ticket, or the session for messages about no ticket. It holds a turn, or waits, or neither. */
+/** The holder of a turn: a ticket, or the session for messages about no ticket. It holds a turn, or waits, or neither. */
 export interface Holder {
   readonly turn?: OpenTurn;
   /** The id of what it waits for: a back-off timer, a set of questions, an approval, checks, a child session; or `revision` or `resume`. */
   readonly waits_for?: string;
   readonly put_again?: PutAgain;
-  /** The ids of the question sets that were answered. */
+  /** The ids of the answered question sets. */
   readonly clarifications?: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export interface Holder {
 export interface Allowance {
   readonly turns?: number;
   readonly wall_s?: number;
-  /** Turns that were offered about the ticket, without the manager's `error` turns. */
+  /** Turns offered about the ticket, except for the manager's `error` turns. */
   readonly used: number;
   /** When the first of them was offered. */
   readonly from?: Instant;
@@ -68,9 +68,9 @@ export interface Ticket extends Holder {
   /** Why it is blocked or in error. */
   readonly reason?: string;
   readonly task: Place;
-  /** Its index in the plan. Tickets are always handled in this order; rows are loaded in any order. */
+  /** Its index in the plan. Tickets are always handled in this order; rows may load in any order. */
   readonly order: number;
-  /** A digest of the task as planned, by which a revised plan is compared. */
+  /** A digest of the task as planned, for comparison with a revised plan. */
   readonly digest: string;
   readonly depends_on: readonly string[];
   readonly seat: Seat;
@@ -85,29 +85,29 @@ export interface Ticket extends Holder {
   /** The role that works on it, or worked on it last. */
   readonly owner?: string;
   readonly attempt: number;
-  /** The task's own limit of attempts. */
+  /** The task's own maximum number of attempts. */
   readonly max_attempts?: number;
-  /** How many attempts were made before a person last took it up. They do not count for `max_attempts`. */
+  /** Number of attempts before a person last took it up. They do not count towards `max_attempts`. */
   readonly attempts_before?: number;
-  /** The limit whose end gave it up. */
+  /** The limit that was spent when it was given up. */
   readonly spent?: "max_attempts";
-  /** The child session that it waits for has begun, so its end will come back in any case. */
+  /** Set once the child session that it waits for has begun, whose end will be reported in any case. */
   readonly session_begun?: boolean;
-  /** It does not begin until a person has approved the plan that added it. */
+  /** Set until a person approves the plan that added it. It does not begin before. */
   readonly gated?: boolean;
-  /** The current plan does not contain it. A person may still retry it. */
+  /** Set if the current plan does not contain it. A person may still retry it. */
   readonly unplanned?: boolean;
   readonly retries?: number;
   readonly escalations?: number;
   readonly check_rounds?: number;
   readonly review_rounds?: number;
-  /** How often its workers reported questions since it was planned or last escalated. */
+  /** Number of times that its workers reported questions since it was planned or last escalated. */
   readonly question_rounds?: number;
-  /** It was blocked during a review of delivered work. That review can be resumed. */
+  /** Set if it was blocked during a review of delivered work. That review can be resumed. */
   readonly delivered?: boolean;
   /** The record of the latest notice that other tickets wait for it. */
   readonly noticed?: number;
-  /** How often the manager was asked about the long wait for it. */
+  /** Number of times that the manager was asked about the long wait for it. */
   readonly wait_asks?: number;
   readonly reviews?: number;
   readonly failed_reviews?: number;
@@ -121,7 +121,7 @@ export interface Ticket extends Holder {
   readonly failed_as?: string;
   readonly check?: number;
   readonly checks_passed?: boolean;
-  /** The records of its kept files, by label. A label that is used again stands for the newer file. */
+  /** The records of its artifacts, by label. A label that is used again refers to the newer artifact. */
   readonly artifacts?: Readonly<Record<string, number>>;
   readonly notes?: readonly number[];
   readonly history?: readonly number[];
@@ -164,7 +164,7 @@ export interface Settings {
   readonly confirm: boolean;
   readonly review: ReviewPolicy;
   readonly proposal: "risk" | "always" | "never";
-  /** The words that signal risk, in place of the usual ones. */
+  /** The words that signal risk, instead of the default ones. */
   readonly risk_patterns?: readonly string[];
   /** Absent if the worker answers proposals. */
   readonly discussion?: Discussion;
@@ -194,7 +194,7 @@ export interface SessionValue extends Holder {
   readonly phase: SessionPhase;
   /** The phase that a stop interrupted. */
   readonly interrupted?: SessionPhase;
-  /** A person gives the plan, so the manager is not asked for one. */
+  /** Set if a person gives the plan, so that the manager is not asked for one. */
   readonly plan_given?: boolean;
   readonly settings: Settings;
   readonly roles: readonly RoleEntry[];
@@ -209,7 +209,7 @@ export interface SessionValue extends Holder {
   };
   readonly clarifications: readonly string[];
   readonly notes: readonly number[];
-  /** How many questions and approvals were asked for; their ids count up. */
+  /** Number of question and approval asks so far; their ids count up. */
   readonly asked: number;
   readonly notice?: boolean;
   /** What the session's `report` turn is about: the ticket that others wait for, and the notice that says so. */
@@ -224,9 +224,9 @@ export interface ScheduleState {
   readonly tickets: Map<string, Ticket>;
   readonly questions: Map<string, QuestionSet>;
   readonly counts: Map<TicketStatus, number>;
-  /** The tickets that depend on a ticket, in no order. */
+  /** The tickets that depend on a ticket, in no particular order. */
   readonly dependents: Map<string, Set<string>>;
-  /** How many dependencies of a ticket are not done. */
+  /** Number of dependencies of a ticket that are not done. */
   readonly unmet: Map<string, number>;
   /** Open tickets that depend on a ticket in error, directly or not. */
   readonly blockedByError: Set<string>;
@@ -252,12 +252,12 @@ export function isAddition(ticket: Ticket | undefined): boolean {
   return !ticket || (ticket.status === "error" && ticket.reason === "withdrawn");
 }
 
-/** The sequences of the records of a ticket's kept files, oldest first. */
+/** The sequences of a ticket's artifact records, oldest first. */
 export function artifactsOf(ticket: Ticket | undefined): number[] {
   return Object.values(ticket?.artifacts ?? {}).toSorted((a, b) => a - b);
 }
 
-/** How many tickets are in each status, without zeros. */
+/** Number of tickets in each status, without zeros. */
 export function countsOf(state: ReadonlyState<ScheduleState>): Record<string, number> {
   return Object.fromEntries([...state.counts].filter(([, count]) => count > 0));
 }

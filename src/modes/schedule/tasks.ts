@@ -12,7 +12,7 @@ export function taskAt([sequence, pointer]: Place, index: number): Place {
   return [sequence, `${pointer}/tasks/${index}`];
 }
 
-/** The new ticket for a task of a plan. It shares objects where it can: there may be 100,000 tickets. */
+/** Makes the ticket for a task of a plan. It shares objects where it can: there may be 100,000 tickets. */
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;
   const criteria = executablesOf(draft, task, place);

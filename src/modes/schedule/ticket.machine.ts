@@ -2,7 +2,7 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * The life of a ticket:
+ * The lifecycle of a ticket:
  *
  *   pending ──proposal_needed──► discussing ──instruction_finalized──► in_progress
  *   pending ──instruction_received──────────────────────────────────► in_progress ──report_completed──► awaiting_review

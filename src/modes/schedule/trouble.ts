@@ -16,9 +16,9 @@ import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 
 /**
- * Refuses an answer, and sends the same message again with the reason. It counts as a retry. When the retries are spent, a worker's
- * ticket escalates to the manager, and a manager's failure stops the session. With `once`, the message is sent again even without
- * a retry left: for an answer that is refused the first time and accepted the second.
+ * Refuses an answer, and sends the same message again with the reason, which counts as a retry. When the retries are spent, a worker's ticket
+ * escalates to the manager, and a manager's failure stops the session. With `once`, the message is sent again even if no retry is left: for an answer
+ * that is refused the first time and accepted the second.
  */
 export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure, once = false): void {
   const holder = draft.holder(id);
@@ -38,7 +38,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
   tryAgain(draft, id, { ...turn, retries }, [refused], 0, why.code);
 }
 
-/** A turn has ended without an accepted answer. */
+/** Handles a turn that ended without an accepted answer. */
 export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
   const { code, refused } = fact.payload;
@@ -48,7 +48,7 @@ export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: Op
   else afterBackoff(draft, id, turn, refused, code);
 }
 
-/** A worker's turn has failed, or it said that it cannot: it is tried again, unless another try would fail the same way. */
+/** Handles a worker's failed turn or `error`: tries again, unless another try would fail the same way. */
 function workerFailed(
   draft: Draft,
   fact: FactOf<"turn_failed"> | FactOf<"error">,
@@ -108,7 +108,7 @@ function tryAgain(
   }
 }
 
-/** A worker's ticket escalates to the manager; a manager's failure stops the session. */
+/** Handles spent retries: a worker's ticket escalates to the manager; a manager's failure stops the session. */
 function retriesSpent(
   draft: Draft,
   id: string | undefined,
@@ -122,7 +122,7 @@ function retriesSpent(
     escalate(draft, id, code);
     return;
   }
-  // Without a manager nothing can go on. A person must look; resuming the session sends the message again.
+  // Without a manager nothing can continue. A person must intervene; resuming the session sends the message again.
   putAgainLater(draft, id, "resume", {
     message: turn.message,
     retries: 0,
@@ -138,7 +138,7 @@ function retriesSpent(
   });
 }
 
-/** An attempt has failed: retry after a back-off, or escalate to the manager. A failure that is `repeated` is not tried again. */
+/** Handles a failed attempt: retries after a back-off, or escalates to the manager. A failure that is `repeated` is not tried again. */
 export function stopWork(draft: Draft, id: string, reason: string, repeated: boolean, refused?: readonly Json[]): void {
   const ticket = draft.move(id, "work_stopped", reason);
   if (isSpent(ticket, draft.fact.received_at)) {
@@ -189,7 +189,7 @@ export function stopExhausted(draft: Draft, id: string): void {
   escalate(draft, id, reason);
 }
 
-/** Gives up a ticket whose attempts are spent, and tells a person what gives it more. */
+/** Gives up a ticket whose attempts are spent, and tells a person how to grant more. */
 function attemptsSpent(draft: Draft, ticket: Ticket, reason: string): void {
   const { id } = ticket;
   const most = maxAttempts(draft.session.settings, ticket);
@@ -207,7 +207,7 @@ function attemptsSpent(draft: Draft, ticket: Ticket, reason: string): void {
   giveUp(draft, id, reason);
 }
 
-/** A ticket's budget of time is spent. A ticket without a turn is stopped later, when its next turn is offered. */
+/** Handles the end of a ticket's time budget. A ticket without a turn is stopped later, when its next turn is offered. */
 function onTimeUp(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
   if (!ticket || !isSpent(ticket, draft.fact.received_at)) return;
@@ -223,7 +223,7 @@ function giveUp(draft: Draft, id: string, reason: string): void {
   finishIfOver(draft);
 }
 
-/** An agent gives up. From a worker it is a failed attempt; from the manager it ends the ticket, or the session. */
+/** Handles an agent's `error`. From a worker it is a failed attempt; from the manager it ends the ticket, or the session. */
 export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
   const code = reasonOfError(fact.payload.code);
   if (!ticket) {

@@ -94,7 +94,7 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
   }
 }
 
-/** Counts a round of questions from the ticket's workers. True if there were too many, so that the ticket escalates. */
+/** Counts a round of questions from the ticket's workers. Returns true if there were too many, so that the ticket escalates. */
 function isOutOfQuestions(draft: Draft, ticket: Ticket): boolean {
   const rounds = (ticket.question_rounds ?? 0) + 1;
   if (rounds > draft.session.settings.max_clarification_rounds) return true;

@@ -5,24 +5,24 @@ import { type Located, type Scalars, readLocated } from "./located-value.ts";
 import type { Finding, Problem, SourcePosition } from "./problem.ts";
 import { positionsIn } from "./source-text.ts";
 
-/** A file that a person wrote, read as plain data, which still knows where each part stands. */
+/** A file that a person wrote, parsed into plain data, with the position of each part. */
 export interface SourceDocument {
   readonly file: string;
   readonly value: Json;
-  /** Where the value of a JSON pointer stands, or its key; for a value that the text lacks, where its parent stands. */
+  /** The position of the value at a JSON pointer, or of its key; if the text lacks the value, the position of its parent. */
   readonly position: (pointer: string, at?: "key" | "value") => SourcePosition;
-  /** The finding as a problem of this file. */
+  /** Converts a finding to a problem of this file. */
   readonly problem: (finding: Finding) => Problem;
 }
 
-/** Whether a file of that name is read as strict JSON. */
+/** Whether a file of this name is read as strict JSON. */
 export function isJsonFile(file: string): boolean {
   return /\.(?:json|jsonc|json5)$/i.test(file);
 }
 
 /**
- * Reads a text as strict JSON if the file's name says so, else as YAML 1.2, which contains JSON. Fails with the first problem that
- * prevents it. A top-level `$schema` (for editors) is dropped.
+ * Parses a text as strict JSON if the file's name says so, else as YAML 1.2, which contains JSON. Fails with the first problem that prevents it. A
+ * top-level `$schema` (for editors) is dropped.
  */
 export function parseDocument(file: string, text: string, scalars: Scalars = "typed"): Result<SourceDocument, Problem> {
   if (text.trim() === "") return err({ file, pointer: "", what: "the file is empty", expected: "YAML or JSON" });

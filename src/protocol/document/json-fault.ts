@@ -1,13 +1,13 @@
 import { nearest } from "../../lib/nearest.ts";
 import type { Finding } from "./problem.ts";
 
-/** Why a text cannot be read, and the offset in UTF-16 units at which it fails. */
+/** Why a text cannot be parsed, and the offset at which parsing fails, in UTF-16 units. */
 export interface Fault extends Pick<Finding, "what" | "expected" | "nearest"> {
   readonly offset: number;
   readonly pointer?: string;
 }
 
-/** The fault that JSON.parse finds, in its words or in ours if the mistake is a common one; undefined if it finds none. */
+/** Returns the fault that JSON.parse finds, in our words for common mistakes and in its own for others; undefined if it finds none. */
 export function jsonFault(text: string): Fault | undefined {
   const message = jsonError(text);
   if (message === undefined) return undefined;
@@ -29,7 +29,9 @@ function jsonError(text: string): string | undefined {
   }
 }
 
-/** The offset of the first unexpected token, from the start of its word: JSON.parse does not say it, the shortest text that has it does. */
+/**
+ * The offset of the word with the first unexpected token. JSON.parse does not report it, so this searches for the shortest prefix with that error.
+ */
 function unexpectedToken(text: string): number {
   let [low, high] = [0, text.length];
   while (low < high) {
@@ -60,7 +62,7 @@ function unquotedWord(text: string, offset: number): Omit<Fault, "offset"> | und
   return { what: `${word} is not a JSON value`, expected, nearest: nearest(word, ["true", "false", "null"]) };
 }
 
-/** The message of a parser, to stand after a colon. */
+/** Lowercases the first letter of a parser's message, so that it can follow a colon. */
 export function uncapitalized(sentence: string): string {
   return /^[A-Z][a-z]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence;
 }

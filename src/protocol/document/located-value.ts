@@ -5,13 +5,13 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { MAX_DEPTH, parseFile } from "../limits.ts";
 import { type Fault, jsonFault, uncapitalized } from "./json-fault.ts";
 
-/** With `texts` every scalar stays the text that was written: `1.10` is not 1.1, and nothing is `""` in YAML. */
+/** With `texts`, every scalar is kept as the text that was written: `1.10` is not 1.1, and an empty value is `""` in YAML. */
 export type Scalars = "typed" | "texts";
 
 /** A value and the offsets of its parts in the text it came from. */
 export interface Located {
   readonly value: Json;
-  /** By JSON pointer; undefined for a value that the text lacks. */
+  /** The offsets by JSON pointer; undefined for a value that the text lacks. */
   readonly locate: (pointer: string) => Offsets | undefined;
 }
 
@@ -21,16 +21,16 @@ export interface Offsets {
   readonly value: number;
 }
 
-/** How many values aliases may add to a file. Aliases of aliases multiply: a file that needs more is an attack. */
+/** Maximum number of values that aliases may add to a file. Aliases of aliases multiply: a file that needs more is an attack. */
 const MAX_ALIASED_VALUES = 10_000;
 
 const TOO_DEEP = { what: "this is nested too deep", expected: `at most ${MAX_DEPTH} levels` };
 
 /**
- * Reads strict JSON or YAML 1.2 as plain data: no duplicate keys, at most `MAX_DEPTH` levels, and in YAML no tags, only strings as
- * keys, one document, and a bounded number of aliased values.
+ * Reads strict JSON or YAML 1.2 as plain data: no duplicate keys, at most `MAX_DEPTH` levels, and in YAML no tags, only strings as keys, one
+ * document, and a bounded number of aliased values.
  *
- * JSON is read without the YAML parser, which takes a hundred times as long; that one reads it again when a position is wanted.
+ * JSON is read without the YAML parser, which takes a hundred times as long. That parser reads it again when a position is needed.
  */
 export function readLocated(text: string, syntax: "json" | "yaml", scalars: Scalars): Result<Located, Fault> {
   if (syntax === "yaml") return readYaml(text, scalars);
@@ -38,7 +38,7 @@ export function readLocated(text: string, syntax: "json" | "yaml", scalars: Scal
   if (!strict.ok) {
     const fault = jsonFault(text);
     if (fault !== undefined && fault.offset < text.trimEnd().length) return err(fault);
-    // The YAML parser finds duplicate and forbidden keys, too deep values, and where an unclosed string or bracket begins.
+    // The YAML parser finds duplicate and forbidden keys, values nested too deep, and the start of an unclosed string or bracket.
     const read = readYaml(text, scalars);
     return fault !== undefined && read.ok ? err(fault) : read;
   }
@@ -57,8 +57,8 @@ function asWritten(_key: string, value: Json, context?: { readonly source?: stri
 }
 
 /**
- * Reads YAML. The value is built here and not by the library's `toJS`, and `uniqueKeys` is off, because both take time that grows
- * with the square of the number of anchors or keys (20,000 keys: 7 s), and the offsets need the walk anyway.
+ * Reads YAML. The value is built here instead of by the library's `toJS`, and `uniqueKeys` is off, because both take quadratic time in the number of
+ * anchors or keys (20,000 keys: 7 s), and the offsets need the walk anyway.
  */
 function readYaml(text: string, scalars: Scalars): Result<Located, Fault> {
   const options = { logLevel: "error", merge: false, prettyErrors: false, resolveKnownTags: false } as const;
@@ -71,14 +71,14 @@ function readYaml(text: string, scalars: Scalars): Result<Located, Fault> {
   return builder.fault ? err(builder.fault) : ok({ value, locate: (pointer) => builder.offsets.get(pointer) });
 }
 
-/** Turns YAML nodes into plain data, and notes where each value stands. */
+/** Converts YAML nodes to plain data, and records the offsets of each value. */
 class ValueBuilder {
   readonly offsets = new Map<string, Offsets>();
   /** The first fault; nothing is built after it. */
   fault: Fault | undefined;
   readonly #anchors = new Map<string, Node>();
   #aliased = 0;
-  /** The offset of the outermost alias that is followed: the values it brings in are placed there. */
+  /** The offset of the outermost alias being followed, which all values behind it get. */
   #alias: number | undefined;
 
   build(node: Node | null, pointer: string, key: number | undefined, depth: number): Json {
@@ -174,7 +174,7 @@ function yamlFault(error: YAMLError, text: string): Fault {
   return { offset, what: uncapitalized(error.message.split("\n")[0] ?? "") };
 }
 
-/** The library notices a missing quote or bracket where the text goes on or ends; the fault is where the last unclosed one begins. */
+/** Returns the fault at the start of the last unclosed quote or bracket. The library reports it only where the text continues or ends. */
 function unclosed(text: string, error: YAMLError): Fault | undefined {
   const isQuote = error.code === "MISSING_CHAR" && error.message.includes("quote");
   if (!isQuote && !/^Flow .* end with/.test(error.message)) return undefined;

@@ -1,11 +1,11 @@
 import { replaceEachUnsafe } from "../../lib/terminal-text.ts";
 import { widthOf } from "../../lib/text-layout.ts";
 
-/** One thing that is wrong with a value, wherever the value came from. */
+/** Something that is wrong with a value, wherever the value came from. */
 export interface Finding {
   /** JSON pointer to the value; empty for the whole. */
   readonly pointer: string;
-  /** `key` when the key is wrong and not its value. */
+  /** `key` if the key is wrong, not its value. */
   readonly at?: "key" | "value";
   /** A sentence without its full stop. */
   readonly what: string;
@@ -27,14 +27,14 @@ export interface Problem extends Omit<Finding, "at"> {
   readonly file: string;
   /** Absent when the problem is about the file as a whole. */
   readonly position?: SourcePosition;
-  /** Whether the file itself is not there. */
+  /** Set if the file itself is missing. */
   readonly missing?: true;
 }
 
-/** How much of a long source line is shown, in characters. */
+/** Maximum number of characters shown of a source line. */
 const EXCERPT_WIDTH = 100;
 
-/** The lines that show a problem: where and what, the source line with a caret under the position, what was expected. */
+/** Formats a problem as lines: its place and description, the source line with a caret under the position, and what was expected. */
 export function explain({ file, position, what, expected, nearest }: Problem): string[] {
   const where = position ? `${file}:${position.line}:${position.column}` : file;
   const suggestion = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
@@ -55,8 +55,8 @@ function excerpt({ line, column, source }: SourcePosition): string[] {
 }
 
 /**
- * Text from a file that may come with a foreign repository, made safe for a terminal: a tab becomes a blank; control characters
- * and those that reorder or hide text become U+FFFD, one for one, so that columns stay true.
+ * Makes untrusted text from a file safe for a terminal: a tab becomes a space; control characters and those that reorder or hide text become U+FFFD,
+ * one for one, so that columns stay correct.
  */
 export function printable(text: string): string {
   return replaceEachUnsafe(text.replaceAll("\t", " "), () => "\ufffd");

@@ -2,8 +2,8 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem, SourcePosition } from "./problem.ts";
 
 /**
- * Finds the position of an offset (UTF-16 units) in a text whose lines end in LF, CR LF or CR. The line starts are found once and
- * searched by halves: a file can have thousands of problems, and one line can be the whole file.
+ * Returns a function that finds the position of an offset (UTF-16 units) in a text whose lines end in LF, CR LF or CR. The line starts are found once
+ * and searched by bisection: a file can have thousands of problems, and one line can be the whole file.
  */
 export function positionsIn(text: string): (offset: number) => SourcePosition {
   let starts: number[] | undefined;
@@ -22,7 +22,7 @@ export function positionsIn(text: string): (offset: number) => SourcePosition {
   };
 }
 
-/** UTF-8 bytes as text, without a byte order mark, line ends as they are. Binary data and other encodings are problems of `file`. */
+/** Decodes UTF-8 bytes. Drops a byte order mark, and keeps line ends as they are. Binary data and other encodings are problems of `file`. */
 export function decodeText(file: string, bytes: Uint8Array): Result<string, Problem> {
   const start = `${bytes[0]},${bytes[1]}`;
   if (start === "255,254" || start === "254,255") {

@@ -12,7 +12,7 @@ interface Placeholder {
   readonly in_quotes: boolean;
 }
 
-/** The crew's program that the name of a placeholder, `crew.<program>`, refers to. */
+/** The program of the crew that a placeholder named `crew.<program>` refers to. */
 export function programNamed(name: string): string | undefined {
   return /^crew\.([a-z][a-z-]*)$/.exec(name)?.[1];
 }

@@ -6,15 +6,15 @@ import type { PlanFile, Question, Task } from "../payload.ts";
 import { placeholders, programNamed } from "./placeholders.ts";
 import { playbookFindings } from "./playbook-keys.ts";
 
-/** How many names a message has when any of them would do, or when all form a circle: a plan may have a hundred thousand. */
+/** Maximum number of names in a message that lists alternatives or a cycle: a plan may have a hundred thousand. */
 const MAX_NAMES = 10;
 
-/** Only this many unknown names are compared with the known ones: no caller shows more problems. */
+/** Maximum number of unknown names that are compared with the known ones: no caller shows more problems. */
 const MAX_SUGGESTIONS = 10;
 
 /**
- * Why the playbook manager cannot play a plan that fits its schema; empty if it can. `isProgram` knows the crew's programs, for
- * the names that texts may use.
+ * Returns why the playbook manager cannot play a plan that fits its schema; empty if it can. `isProgram` knows the crew's programs, for the names
+ * that texts may use.
  */
 export function planFindings(plan: PlanFile, isProgram: (name: string) => boolean): Finding[] {
   const { tasks, questions = [] } = plan;
@@ -63,7 +63,7 @@ function wrongDependencies(tasks: readonly Task[]): Finding[] {
   });
 }
 
-/** The first circle of dependencies. Of tasks with one id the last stands for all; the duplicates are a finding of their own. */
+/** The first dependency cycle. Of tasks with the same id only the last one counts; duplicates are findings of their own. */
 function circle(tasks: readonly Task[]): Finding[] {
   const nodes = new Map(
     tasks.map(({ task_id: id, dependencies: depends_on = [] }) => [id, { id, depends_on }] as const),
@@ -105,7 +105,7 @@ function wrongPatterns(questions: readonly Question[]): Finding[] {
   });
 }
 
-/** The pattern that a whole answer must match, from the question's `metadata.playbook`; undefined when every answer will do. */
+/** The pattern that a whole answer must match, from the question's `metadata.playbook`; undefined if any answer is accepted. */
 export function patternOf({ metadata }: Pick<Question, "metadata">): string | undefined {
   const playbook = metadata?.playbook as { readonly pattern?: Json } | null | undefined;
   return typeof playbook?.pattern === "string" ? playbook.pattern : undefined;

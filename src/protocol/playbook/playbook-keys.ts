@@ -7,7 +7,7 @@ import type { Instruction, PlanFile } from "../payload.ts";
 import { quote } from "../refusal.ts";
 import { fileFindings } from "../schema-errors.ts";
 
-/** The findings about the value at a pointer. */
+/** Returns the findings about the value at a pointer. */
 type Check = (value: Json, pointer: string) => Finding[];
 
 const INSTRUCTION_TIME = { instruction: oneOf("on_ticket", "with_plan") };
@@ -23,7 +23,7 @@ const OF_TASK: Keys = {
 
 type Keys = Readonly<Record<string, Check>>;
 
-/** What the schema allows and the playbook manager cannot play: blank texts, steps with two commands, a wrong `metadata.playbook`. */
+/** Finds what the schema allows but the playbook manager cannot play: blank texts, steps with two commands, a wrong `metadata.playbook`. */
 export function playbookFindings({ requirement, metadata, questions = [], tasks }: PlanFile): Finding[] {
   return [
     ...blank(requirement, "/requirement"),
@@ -77,7 +77,7 @@ function oneCommand(value: unknown, pointer: string): Finding[] {
   );
 }
 
-/** The value is a payload of this type. */
+/** Checks that the value is a payload of this type. */
 function fits(type: Validator): Check {
   return (value, pointer) =>
     type(value)
