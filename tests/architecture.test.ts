@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { circleIn, importsOf, withoutComments } from "./imports.ts";
+import { cycleIn, importsOf, withoutComments } from "./imports.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
@@ -208,7 +208,7 @@ describe("import order", () => {
       const own = importsOf(code).filter((specifier) => specifier.startsWith("."));
       return [name, own.map((specifier) => join(dirname(name), specifier))] as const;
     });
-    expect(circleIn(new Map(needs))).toBeUndefined();
+    expect(cycleIn(new Map(needs))).toBeUndefined();
   });
 
   it("has a rank for every file", () => {
@@ -229,8 +229,8 @@ describe("import order", () => {
     const named = ["../runtime/session.ts", "../store/store.ts", "./side-effect.ts", "../ui/plain.ts", "./c.ts"];
     expect(importsOf(code).toSorted()).toEqual(named.toSorted());
     const [a, b, c] = [["b"], ["c", "d"], ["b"]];
-    expect(circleIn(new Map(Object.entries({ a, b, c })))).toEqual(["b", "c", "b"]);
-    expect(circleIn(new Map(Object.entries({ a, b, c: [] })))).toBeUndefined();
+    expect(cycleIn(new Map(Object.entries({ a, b, c })))).toEqual(["b", "c", "b"]);
+    expect(cycleIn(new Map(Object.entries({ a, b, c: [] })))).toBeUndefined();
     expect(wrongImport("kernel/mode.ts", "lib/json.ts")).toBeUndefined();
     expect(wrongImport("modes/debate/decide.ts", "kernel/mode.ts")).toBeUndefined();
     const forbidden = [

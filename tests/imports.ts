@@ -13,21 +13,21 @@ export function importsOf(code: string): string[] {
 }
 
 /** A path from a file back to itself along imports; undefined if there is none. */
-export function circleIn(needs: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+export function cycleIn(needs: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   const follow = (name: string, path: readonly string[]): string[] | undefined => {
     if (path.includes(name)) return [...path.slice(path.indexOf(name)), name];
     if (done.has(name)) return undefined;
     for (const needed of needs.get(name) ?? []) {
-      const circle = follow(needed, [...path, name]);
-      if (circle) return circle;
+      const cycle = follow(needed, [...path, name]);
+      if (cycle) return cycle;
     }
     done.add(name);
     return undefined;
   };
   for (const name of needs.keys()) {
-    const circle = follow(name, []);
-    if (circle) return circle;
+    const cycle = follow(name, []);
+    if (cycle) return cycle;
   }
   return undefined;
 }

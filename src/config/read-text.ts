@@ -46,7 +46,7 @@ function unreadable(file: string, error: unknown): Result<never, Problem> {
     case "EPERM":
       return wrong(file, "you have no permission to read this file");
     case "ELOOP":
-      return wrong(file, "the symbolic links form a circle");
+      return wrong(file, "the symbolic links form a cycle");
     default:
       return wrong(file, `the file cannot be read (${code})`);
   }

@@ -1,4 +1,4 @@
-import { circleIn, type GraphNode } from "../lib/circle.ts";
+import { cycleIn, type GraphNode } from "../lib/cycle.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
@@ -26,16 +26,12 @@ export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
       "name a task_id of this plan",
     );
   }
-  const [first, ...others] = circleIn(nodes);
+  const [first, ...others] = cycleIn(nodes);
   if (first === undefined) return ok(undefined);
   const shown = [first, ...others.slice(0, IDS_SHOWN - 1)];
   const more = others.length + 1 - shown.length;
   const path = [...shown, ...(more > 0 ? [`… and ${more} more`] : []), first];
-  return invalid(
-    `the dependencies run in a circle: ${path.join(" -> ")}`,
-    "/tasks",
-    "remove one of these dependencies",
-  );
+  return invalid(`the dependencies form a cycle: ${path.join(" -> ")}`, "/tasks", "remove one of these dependencies");
 }
 
 function invalid(message: string, pointer: string, hint: string): Result<never, Failure> {

@@ -73,7 +73,7 @@ function look(path: string): Found | string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    return code === "ENOENT" ? "it is not there" : `it cannot be read (${code})`;
+    return code === "ENOENT" ? "it does not exist" : `it cannot be read (${code})`;
   } finally {
     if (file !== undefined) closeSync(file);
   }

@@ -48,7 +48,7 @@ describe("the budget of a role", () => {
 });
 
 describe("a budget in money", () => {
-  it("is refused for a program that tells no cost, until its role has a price", async () => {
+  it("is refused for a program that reports no cost, until its role has a price", async () => {
     const here = rig();
     const plan = here.write("plan.json", THREE);
     const begin = (more: object) =>
@@ -63,8 +63,8 @@ describe("a budget in money", () => {
       ]);
     const refused = await begin({});
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/"shell" tells no cost[^]*"price"[^]*--budget-tokens/);
-    expect((await begin({ price: { input_usd: 1, output_usd: 10 } })).stderr).not.toContain("tells no cost");
+    expect(refused.stderr).toMatch(/"shell" reports no cost[^]*"price"[^]*--budget-tokens/);
+    expect((await begin({ price: { input_usd: 1, output_usd: 10 } })).stderr).not.toContain("reports no cost");
   });
 });
 

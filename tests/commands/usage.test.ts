@@ -18,9 +18,9 @@ const FILES: Readonly<Record<string, string>> = {
     { task_id: "a", shell: "true", dependencies: ["b"] },
     { task_id: "b", shell: "true", dependencies: ["a"] },
   ]),
-  "circle.yaml": [
+  "cycle.yaml": [
     "requirement: x\ntasks:",
-    "  - {task_id: first, description: in no circle, dependencies: [second]}",
+    "  - {task_id: first, description: in no cycle, dependencies: [second]}",
     "  - {task_id: second, description: in it, dependencies: [third]}",
     "  - {task_id: third, description: in it, dependencies: [second]}\n",
   ].join("\n"),
@@ -87,8 +87,8 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: /],
   [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: .*\$\{answers\.x\}/],
   [["run", "--plan", "cycle.json"], 3, /cycle\.json:1:/],
-  [["run", "--plan", "circle.yaml"], 3, /circle\.yaml:4:5: .*second -> third -> second\n/],
-  [["run", "--plan", "circle.yaml", ...CREW], 3, "circle.yaml:4:5: "],
+  [["run", "--plan", "cycle.yaml"], 3, /cycle\.yaml:4:5: .*second -> third -> second\n/],
+  [["run", "--plan", "cycle.yaml", ...CREW], 3, "cycle.yaml:4:5: "],
   [["run", "--plan", "unknown-dependency.yaml"], 3, /unknown-dependency\.yaml:5:20: .*"a".*"b"/],
   [["run", "--plan", "unknown-role.yaml"], 3, /unknown-role\.yaml:6:7: .*"a".*"nobody"/],
   [["run", "--plan", "twice.yaml"], 3, /twice\.yaml:\d+:\d+: .*"a"/],

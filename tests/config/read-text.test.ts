@@ -25,7 +25,7 @@ describe("a file is refused with the reason", () => {
     ["missing, without a neighbour", (place) => join(place.directory, "other.json"), /no such file $/],
     ["missing, with a neighbour", (place) => place.write("plan.yml", "").replace("yml", "yaml"), /file .*plan\.yml$/],
     ["a link to a missing file", (place) => link(place, "gone.yaml"), /link/],
-    ["a link to itself", (place) => link(place, "link.yaml"), /circle/],
+    ["a link to itself", (place) => link(place, "link.yaml"), /cycle/],
     ["below a file", (place) => join(place.write("plan.yml", ""), "more.yaml"), /not a directory/],
     ["a directory", (place) => place.directory, /directory/],
     ["a named pipe without a writer", pipe, /ordinary file/],

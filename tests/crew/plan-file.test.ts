@@ -41,7 +41,7 @@ describe("a wrong plan file is refused at the position of its problem", () => {
     ["a duplicate id", `${task}  - task_id: a\n    description: B.\n`, "4:14", /tasks\[0\].*"a"/],
     ["an unknown dependency", `${task}    dependencies: [b]\n`, "4:20", /"b".*"a"/],
     [
-      "a circle",
+      "a cycle",
       `${task}    dependencies: [c]\n  - task_id: b\n    description: B.\n    dependencies: [a]\n  - task_id: c\n    description: C.\n    dependencies: [b]\n`,
       "4:19",
       /a needs c needs b needs a/,
@@ -151,11 +151,11 @@ describe("a plan of 20,000 tasks", () => {
   const first = (dependencies: (index: number) => readonly string[]) =>
     planFindings({ tasks: tasks(dependencies) }, () => true)[0];
 
-  it("is checked in time as a chain, with a circle or without", async () => {
+  it("is checked in time as a chain, with a cycle or without", async () => {
     expect(await problem(JSON.stringify({ tasks: chain([]) }), "plan.json")).toBe("");
-    const [whole, circle] = [{ tasks: chain([]) }, { tasks: chain(["t0"]) }];
+    const [whole, cycle] = [{ tasks: chain([]) }, { tasks: chain(["t0"]) }];
     expect(computing(() => expect(planFindings(whole, () => true)).toEqual([]))).toBeLessThan(5_000);
-    const found = () => expect(planFindings(circle, () => true)).toMatchObject([{ pointer: "/tasks/0/dependencies" }]);
+    const found = () => expect(planFindings(cycle, () => true)).toMatchObject([{ pointer: "/tasks/0/dependencies" }]);
     expect(computing(found)).toBeLessThan(5_000);
   });
 
@@ -188,8 +188,8 @@ describe("a plan of 20,000 tasks", () => {
   it("is refused in few words", () => {
     const unknown = first((index) => (index === 7 ? ["somebody"] : []));
     expect(unknown?.expected).toMatch(/t0, t1, .*t9, … and 19990 more$/);
-    const circle = first((index) => [`t${(index + 1) % 20_000}`]);
-    expect(circle?.what).toMatch(/t0 needs t1 needs .*t9 needs … and 19990 more needs t0$/);
+    const cycle = first((index) => [`t${(index + 1) % 20_000}`]);
+    expect(cycle?.what).toMatch(/t0 needs t1 needs .*t9 needs … and 19990 more needs t0$/);
   });
 });
 

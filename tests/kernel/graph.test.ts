@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGraph } from "../../src/kernel/graph.ts";
-import type { GraphNode } from "../../src/lib/circle.ts";
+import type { GraphNode } from "../../src/lib/cycle.ts";
 import { computing } from "../computing.ts";
 
 const node = (id: string, ...depends_on: string[]): GraphNode => ({ id, depends_on });
@@ -33,9 +33,9 @@ describe("checkGraph", () => {
     });
   });
 
-  it("names a circle as a path that ends where it began", () => {
+  it("names a cycle as a path that ends where it began", () => {
     expect(refusal([node("in"), node("a", "in", "c"), node("b", "a"), node("c", "b")])?.message).toBe(
-      "the dependencies run in a circle: a -> c -> b -> a",
+      "the dependencies form a cycle: a -> c -> b -> a",
     );
   });
 
@@ -43,18 +43,18 @@ describe("checkGraph", () => {
     expect(refusal([node("a", "a")])?.message).toContain("a -> a");
   });
 
-  it("names the first ten of a long circle, in linear time", () => {
-    const circle = (size: number) =>
+  it("names the first ten of a long cycle, in linear time", () => {
+    const cycle = (size: number) =>
       Array.from({ length: size }, (_, index) => node(`t${index}`, `t${(index + 1) % size}`));
-    expect(refusal(circle(10))?.message).toBe(
-      "the dependencies run in a circle: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> t8 -> t9 -> t0",
+    expect(refusal(cycle(10))?.message).toBe(
+      "the dependencies form a cycle: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> t8 -> t9 -> t0",
     );
-    const many = circle(100_000);
+    const many = cycle(100_000);
     const chain = many.with(-1, node("t99999"));
     const toLookThrough = computing(() => expect(refusal(chain)).toBeUndefined());
     const toTell = computing(() =>
       expect(refusal(many)?.message).toBe(
-        "the dependencies run in a circle: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> t8 -> t9 -> … and 99990 more -> t0",
+        "the dependencies form a cycle: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> t8 -> t9 -> … and 99990 more -> t0",
       ),
     );
     // One more walk of the same length finds it.

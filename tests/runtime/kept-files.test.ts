@@ -102,7 +102,7 @@ describe("kept files", () => {
       "its digest is sha256:",
     ],
     ["are shorter", (path) => truncateSync(path, 5), "it has 5 bytes, not 3000000"],
-    ["are gone", (path) => rmSync(path), "it is not there"],
+    ["are gone", (path) => rmSync(path), "it does not exist"],
     [
       "are a directory",
       (path) => {

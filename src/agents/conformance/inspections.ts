@@ -4,7 +4,7 @@ import type { Inspection, Trial } from "./case.ts";
 export const answers: Inspection = (trial) => {
   const { end, heard, surplus } = trial;
   const [refused] = heard.refused;
-  if (refused) return `a line of it is refused: ${refused.message}`;
+  if (refused) return `it wrote a line that is refused: ${refused.message}`;
   if (heard.answer === undefined) return `it gave no answer${howItEnded(trial)}`;
   if (end.cause !== "exited") return `it did not exit after its answer${howItEnded(trial)}`;
   if (end.exit?.code !== 0) return `it answered, but${howItEnded(trial)}`;

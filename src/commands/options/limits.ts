@@ -52,7 +52,7 @@ export function unpriced(usd: number | undefined, roles: readonly Role[]): Failu
   if (!role) return undefined;
   return failure(
     "usage",
-    `A budget of $${usd} cannot be kept: the program of the role "${role.role_id}" tells no cost.`,
+    `A budget of $${usd} cannot be kept: the program of the role "${role.role_id}" reports no cost.`,
     {
       hint: 'Give the role a price, "price": {"input_usd": 1.25, "cached_usd": 0.125, "output_usd": 10} for a million tokens, or use --budget-tokens.',
     },

@@ -5,7 +5,7 @@ import type { LoadedPlan } from "../../config/plan-file.ts";
 import { isPlaybook, isShell } from "../../config/role-defaults.ts";
 import { checkGraph } from "../../kernel/graph.ts";
 import { suits } from "../../kernel/mode.ts";
-import { circleIn, type GraphNode } from "../../lib/circle.ts";
+import { cycleIn, type GraphNode } from "../../lib/cycle.ts";
 import { workerFor } from "../../modes/schedule/tasks.ts";
 import { explain } from "../../protocol/document/problem.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -52,8 +52,8 @@ function hasCommand({ instruction, metadata }: Task): boolean {
 export function located(refused: Failure, { plan, source }: LoadedPlan): Failure {
   const pointer = typeof refused.details?.pointer === "string" ? refused.details.pointer : "";
   // The rules refuse a cycle for the whole list of tasks; in the file, point to a task where it begins.
-  const circle = pointer === "/tasks" ? circleIn(nodesOf(plan)) : [];
-  const first = plan.tasks.findIndex(({ task_id }) => task_id === circle[0]);
+  const cycle = pointer === "/tasks" ? cycleIn(nodesOf(plan)) : [];
+  const first = plan.tasks.findIndex(({ task_id }) => task_id === cycle[0]);
   const lines = explain(source.problem({ pointer: first === -1 ? pointer : `/tasks/${first}`, what: refused.message }));
   const { hint } = refused;
   return failure("invalid_plan", lines.join("\n"), { hint: hint && sentence(hint) });

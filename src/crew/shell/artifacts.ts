@@ -82,7 +82,7 @@ async function reference(directory: string, path: string): Promise<JsonObject> {
   // A name that is the same as a URI and as a path is kept; any other becomes an absolute URI.
   const plain = /^[\w.][\w./-]*$/.test(path);
   const uri = plain ? path : pathToFileURL(join(directory, path)).href;
-  if (uri.length > MAX_URI_LENGTH) throw new Error("its name is too long to be told");
+  if (uri.length > MAX_URI_LENGTH) throw new Error("its name is too long to report");
   return {
     label: path.slice(0, 500).toWellFormed(),
     uri,

@@ -54,7 +54,7 @@ export function run(argv: readonly string[], directory: string, env: NodeJS.Proc
     };
     child.once("error", (error: NodeJS.ErrnoException) => {
       clearTimeout(killer);
-      const place = existsSync(directory) ? "" : ` (the directory ${directory} is not there)`;
+      const place = existsSync(directory) ? "" : ` (the directory ${directory} does not exist)`;
       finish(error.code === "ENOENT" ? 127 : 126, `cannot be started: ${error.message}${place}`);
     });
     const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);

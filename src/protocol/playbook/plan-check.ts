@@ -1,4 +1,4 @@
-import { circleIn } from "../../lib/circle.ts";
+import { cycleIn } from "../../lib/cycle.ts";
 import type { Json } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import type { Finding } from "../document/problem.ts";
@@ -54,7 +54,7 @@ function wrongDependencies(tasks: readonly Task[]): Finding[] {
       ids.has(name) ? [] : [{ pointer: `/tasks/${index}/dependencies/${position}`, name }],
     ),
   );
-  if (unknown.length === 0) return circle(tasks);
+  if (unknown.length === 0) return cycle(tasks);
   const known = shortened([...ids], ", ");
   return unknown.map(({ pointer, name }, index) => {
     const meant = index < MAX_SUGGESTIONS ? nearest(name, ids) : undefined;
@@ -64,15 +64,15 @@ function wrongDependencies(tasks: readonly Task[]): Finding[] {
 }
 
 /** The first dependency cycle. Of tasks with the same id only the last one counts; duplicates are findings of their own. */
-function circle(tasks: readonly Task[]): Finding[] {
+function cycle(tasks: readonly Task[]): Finding[] {
   const nodes = new Map(
     tasks.map(({ task_id: id, dependencies: depends_on = [] }) => [id, { id, depends_on }] as const),
   );
-  const names = circleIn([...nodes.values()]);
+  const names = cycleIn([...nodes.values()]);
   const [first] = names;
   if (first === undefined) return [];
   const index = tasks.findIndex(({ task_id }) => task_id === first);
-  const what = `the tasks wait for each other in a circle: ${shortened(names, " needs ")} needs ${first}`;
+  const what = `the tasks wait for each other in a cycle: ${shortened(names, " needs ")} needs ${first}`;
   return [{ pointer: `/tasks/${index}/dependencies`, what, expected: "one of these dependencies less" }];
 }
 

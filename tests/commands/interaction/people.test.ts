@@ -222,11 +222,11 @@ describe("a plan that waits for approval", () => {
     const session_id = await gated(here);
     const waits = (id: string, other: string) => `{task_id: ${id}, description: d, dependencies: [${other}]}`;
     const tasks = ["{task_id: write, description: d}", waits("a", "b"), waits("b", "a")];
-    const circle = here.write("circle.yaml", ["tasks:", ...tasks.map((task) => `  - ${task}`)].join("\n"));
-    const refused = await typed(here, ["plan", "--edit"], { EDITOR: `cp ${circle}` });
+    const cycle = here.write("cycle.yaml", ["tasks:", ...tasks.map((task) => `  - ${task}`)].join("\n"));
+    const refused = await typed(here, ["plan", "--edit"], { EDITOR: `cp ${cycle}` });
     expect([refused.code, refused.stderr]).toEqual([
       3,
-      expect.stringMatching(/plan-to-edit\.yaml:3:5: the dependencies run in a circle: a -> b -> a\n[^]*is kept/),
+      expect.stringMatching(/plan-to-edit\.yaml:3:5: the dependencies form a cycle: a -> b -> a\n[^]*is kept/),
     ]);
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
   });

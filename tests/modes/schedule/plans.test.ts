@@ -24,10 +24,10 @@ describe("an invalid plan", () => {
       "a task that waits for itself",
       [task("a", { dependencies: ["a"] })],
       "/tasks",
-      "the dependencies run in a circle: a -> a",
+      "the dependencies form a cycle: a -> a",
     ],
     [
-      "a circle",
+      "a cycle",
       [
         task("z"),
         task("a", { dependencies: ["c", "z"] }),
@@ -35,7 +35,7 @@ describe("an invalid plan", () => {
         task("c", { dependencies: ["b"] }),
       ],
       "/tasks",
-      "the dependencies run in a circle: a -> c -> b -> a",
+      "the dependencies form a cycle: a -> c -> b -> a",
     ],
     [
       "an unknown role",
@@ -82,7 +82,7 @@ describe("an invalid plan", () => {
 
   it.each([
     [
-      "a circle of many tasks",
+      "a cycle of many tasks",
       Array.from({ length: 3_000 }, (_, index) => task(long(index), { dependencies: [long((index + 1) % 3_000)] })),
     ],
     ["an unknown role among very many", [task("a", { assigned_to: { role_id: "nobody" } })]],

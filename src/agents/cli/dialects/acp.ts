@@ -182,7 +182,7 @@ class AcpReader implements Reader {
     const retry_at = later(at, performance.now() - this.#began + UNTOLD_LIMIT_MS);
     const failed = failureOf(error, { role_id: role.role_id, method: this.#asked, retry_at });
     const isGone = conversation !== undefined && this.#asked === "session/load" && failed.code === "agent_failed";
-    if (isGone) this.#gone = `The conversation ${conversation.id} cannot be gone on with: ${error.message}.`;
+    if (isGone) this.#gone = `The conversation ${conversation.id} cannot be continued: ${error.message}.`;
     this.#failure = failed;
   }
 

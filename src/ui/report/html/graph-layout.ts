@@ -1,4 +1,4 @@
-import type { GraphNode } from "../../../lib/circle.ts";
+import type { GraphNode } from "../../../lib/cycle.ts";
 
 /** The position of a node: its layer from the left, and its place in the layer from the top. */
 export interface Placed {

@@ -1,4 +1,4 @@
-import type { GraphNode } from "../../../lib/circle.ts";
+import type { GraphNode } from "../../../lib/cycle.ts";
 import { placeNodes, routeEdges } from "./graph-layout.ts";
 import { clip, escapeMarkup, notDrawn } from "./markup.ts";
 import type { Tone } from "../tone.ts";

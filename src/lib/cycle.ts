@@ -8,7 +8,7 @@ export interface GraphNode {
  * The ids of a cycle in order, or an empty list. Ids must be unique and known. Linear in nodes and edges, and not recursive, since plans may
  * be long chains.
  */
-export function circleIn(nodes: readonly GraphNode[]): string[] {
+export function cycleIn(nodes: readonly GraphNode[]): string[] {
   const waiting = new Map<string, number>();
   const dependents = new Map<string, string[]>();
   for (const { id, depends_on } of nodes) {
