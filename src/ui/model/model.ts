@@ -3,7 +3,7 @@ import type { Spent } from "../../protocol/payload.ts";
 /**
  * A session as a person sees it: the single model behind the dashboard, attach, the replay player and the reports. It is built from the
  * session's records alone (`applyRecord`), so a log folder without a database shows the same. Plain data; `copy.ts` copies it.
- * Times are in UTC as recorded; costs are in US dollars. All text comes from agents and people: sanitize it before showing it.
+ * Times are in UTC as recorded; costs are in US dollars. All text comes from agents and people: sanitise it before showing it.
  */
 export interface SessionModel {
   session_id: string;

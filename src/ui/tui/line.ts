@@ -11,7 +11,7 @@ export interface Span {
 /** One line of the screen. */
 export type Line = readonly Span[];
 
-/** Sanitizes untrusted text and puts it on one line. */
+/** Sanitises untrusted text and puts it on one line. */
 export function untrusted(text: string, style?: Span["style"]): Span {
   return { text: safeLine(text), style };
 }
