@@ -20,7 +20,7 @@ import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
 import { loadReading } from "./lookup/modes.ts";
 import { mayWrite, writeWhole } from "./presenters/report-file.ts";
-import { NO_RECORDS, proofOf } from "./presenters/verify.ts";
+import { NO_RECORDS, proofObject, proofOf } from "./presenters/verify.ts";
 
 interface ReportOptions extends PagerOption {
   /** True without a file name, for stdout. */
@@ -135,7 +135,10 @@ function show(
   files: readonly ReportFile[],
 ): void {
   const paths = files.map(({ path }) => path);
-  if (json) return out.line(safeJson({ ...reportObject(made), files: paths }));
+  if (json) {
+    const verification = { ...proofObject(out, source, made.proof), head: made.proof.head };
+    return out.line(safeJson({ ...reportObject(made), verification, files: paths }));
+  }
   if (md === true) {
     for (const part of markdownReport(made)) out.line(part.trimEnd());
     return;

@@ -51,8 +51,8 @@ export async function proofOf(source: LogSource): Promise<Result<Proof, Failure>
   return ok({ ...proved.value, ok: proved.value.ok && problems.length === 0, problems });
 }
 
-/** Signatures are not supported yet, so every log is `unsigned`. */
-function proofObject(out: Output, source: LogSource, proof: Proof): object {
+/** The proof as SPEC.md promises it. Signatures are not supported yet, so every log is `unsigned`. */
+export function proofObject(out: Output, source: LogSource, proof: Proof): object {
   const { ok: good, records, integrity, completeness, decisions } = proof;
   const problems = proof.problems.map(({ sequence, what, fault }) => ({
     sequence,

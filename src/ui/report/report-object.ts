@@ -1,20 +1,25 @@
-import { spentOf } from "../model/model.ts";
-import { outcomeOf, ticketsOf } from "./figures.ts";
+import { spentOf, stateOf } from "../model/model.ts";
+import { ticketsOf } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
-/** The object that SPEC.md promises for `bosun report --json`. It does not include the messages: `bosun replay --json` has them. */
+/**
+ * The object that SPEC.md promises for `bosun report --json`, except for the verification and the files. It does not include the messages:
+ * `bosun replay --json` has them.
+ */
 export function reportObject(report: SessionReport): object {
-  const { session, from, to, recoveries, turns, work, checks, asked, result, unreadable, proof } = report;
-  const { session_id, mode, version, requirement, workspace, roles } = session;
+  const { session, from, to, recoveries, turns, work, checks, asked, result, unreadable } = report;
+  const { session_id, mode, version, requirement, workspace, roles, closed, stopped } = session;
   return {
     session_id,
     mode,
     version,
     requirement,
     workspace,
-    outcome: outcomeOf(report).text,
-    began_at: from,
-    last_at: to,
+    state: closed === undefined ? stateOf(session) : "closed",
+    outcome: closed?.outcome,
+    reason: (closed ?? stopped)?.reason,
+    created_at: from,
+    updated_at: to,
     recoveries,
     usage: spentOf(session.spend),
     roles: [...roles.values()].map(({ spend, ...role }) => ({ ...role, usage: spentOf(spend) })),
@@ -45,6 +50,5 @@ export function reportObject(report: SessionReport): object {
     asked,
     result,
     unreadable,
-    verification: proof,
   };
 }
