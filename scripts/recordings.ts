@@ -3,14 +3,14 @@
  * answered in the dashboard, and the interactive demo. Writes docs/recordings.md, and docs/images/dashboard.png if there is Chromium.
  */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { findChromium, openFile, startChromium } from "../tests/browser.ts";
+import { counted } from "../src/ui/words.ts";
 import { pageOf, Terminal } from "./terminal.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const PROGRAM = `${process.execPath} ${join(ROOT, "dist", "bin.js")}`;
 
 /** A moment of a recording: what happens, and the screen then. */
 interface Moment {
@@ -19,7 +19,15 @@ interface Moment {
 }
 
 const scratch = mkdtempSync(join(os.tmpdir(), "bosun-recordings-"));
+/** `bosun` is on the PATH, as for a person who has installed it. */
+const environment = {
+  PATH: [join(scratch, "bin"), dirname(process.execPath), process.env.PATH].join(delimiter),
+  BOSUN_HOME: join(scratch, "home"),
+};
 try {
+  mkdirSync(join(scratch, "bin"));
+  chmodSync(join(ROOT, "dist", "bin.js"), 0o755);
+  symlinkSync(join(ROOT, "dist", "bin.js"), join(scratch, "bin", "bosun"));
   const { moments, picture } = await recordTwenty();
   const demo = await recordDemo();
   writeFileSync(join(ROOT, "docs", "recordings.md"), documentOf(moments, demo));
@@ -31,11 +39,9 @@ try {
 /** Twenty tickets: two questions before the plan, a review by the person, a failed check, a look into a ticket, the graph, detach, attach. */
 async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
   const moments: Moment[] = [];
-  const plan = join(scratch, "plan.json");
-  writeFileSync(plan, JSON.stringify(twenty()));
-  const command = (words: string) => `${PROGRAM} --home ${join(scratch, "home")} ${words}`;
+  writeFileSync(join(scratch, "plan.json"), JSON.stringify(twenty()));
   const keep = (terminal: Terminal, told: string) => moments.push({ told, screen: terminal.screen() });
-  const terminal = new Terminal(command(`run --plan ${plan}`), scratch, 112, 30, {});
+  const terminal = new Terminal("bosun run --plan plan.json", scratch, 112, 30, environment);
   await terminal.shows("[a] answer");
   keep(terminal, "The manager asks before it plans.");
   terminal.type("a");
@@ -61,7 +67,7 @@ async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
   await terminal.shows("is running in process");
   keep(terminal, "`q` detaches: the session goes on.");
   terminal.end();
-  const again = new Terminal(command("attach"), scratch, 140, 40, {});
+  const again = new Terminal("bosun attach", scratch, 140, 40, environment);
   await again.shows("needs your review");
   keep(again, "`bosun attach` comes back, here in a wide terminal.");
   again.type("a");
@@ -76,15 +82,16 @@ async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
 /** The interactive demo: its questions are answered with Enter, which also goes on after each section. */
 async function recordDemo(): Promise<Moment[]> {
   const moments: Moment[] = [];
-  const repository = join(scratch, "bosun");
-  execFileSync("git", ["clone", "--quiet", ROOT, repository]);
-  const command = `${PROGRAM} --home ${join(scratch, "demo")} demo ${repository} --interactive`;
-  const terminal = new Terminal(command, scratch, 90, 40, {});
+  execFileSync("git", ["clone", "--quiet", ROOT, join(scratch, "bosun")]);
+  const terminal = new Terminal("bosun demo bosun --interactive", scratch, 90, 40, environment);
   let before = "";
   for (let pressed = 0; pressed < 40; pressed += 1) {
     const screen = await settled(terminal);
     if (screen !== before)
-      moments.push({ told: pressed === 0 ? "It asks two questions." : `Enter was pressed ${pressed} times.`, screen });
+      moments.push({
+        told: pressed === 0 ? "It asks two questions." : `After pressing Enter ${counted(pressed, "time")}:`,
+        screen,
+      });
     before = screen;
     if (screen.includes("Done in")) break;
     terminal.type("Enter");

@@ -1,20 +1,21 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
+import { shellWord } from "../src/lib/shell-word.ts";
+
+const TIMEOUT_MS = 60_000;
 
 /** A real terminal (tmux) with a command in it, whose screens can be kept. */
 export class Terminal {
-  readonly columns: number;
-  readonly rows: number;
   readonly #socket: string;
 
   constructor(command: string, directory: string, columns: number, rows: number, environment: Record<string, string>) {
-    this.columns = columns;
-    this.rows = rows;
     this.#socket = `bosun-recording-${process.pid}-${columns}x${rows}`;
-    const variables = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    // Not with tmux's own option, because the start-up files of a shell may set the same variables.
+    const variables = Object.entries(environment).map(([name, value]) => shellWord(`${name}=${value}`));
     const size = ["-x", String(columns), "-y", String(rows)];
     // The shell keeps the last screen.
-    this.#tmux("-f", "/dev/null", "new-session", "-d", ...size, ...variables, "-c", directory, `${command}; exec cat`);
+    const words = `env ${variables.join(" ")} ${command}; exec cat`;
+    this.#tmux("-f", "/dev/null", "new-session", "-d", ...size, "-c", directory, words);
     this.#tmux("set-option", "-g", "status", "off");
   }
 
@@ -34,9 +35,9 @@ export class Terminal {
   }
 
   /** Waits until a text is on the screen. */
-  async shows(text: string, within_ms = 60_000): Promise<void> {
+  async shows(text: string): Promise<void> {
     for (let waited = 0; !this.screen().includes(text); waited += 50) {
-      if (waited > within_ms) throw new Error(`"${text}" is not on the screen, which is\n${this.screen()}`);
+      if (waited > TIMEOUT_MS) throw new Error(`"${text}" is not on the screen, which is\n${this.screen()}`);
       await delay(50);
     }
   }
