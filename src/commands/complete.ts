@@ -34,7 +34,7 @@ export async function complete(
     const candidates = await candidatesAt({ ...around, home: typed.values.get("home") }, program, typed);
     for (const line of linesOf(candidates, typed)) out.line(line);
   } catch {
-    return EXIT_DONE;
+    // The person is still typing.
   }
   return EXIT_DONE;
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Listing, listFolder } from "../log/reader.ts";
+import type { Listing } from "../log/reader.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { momentOf } from "../ui/player/moment.ts";
 import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
@@ -9,9 +9,9 @@ import { unfitFor } from "../ui/tui/fit.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { playLog } from "./driver/play.ts";
-import { type LogSource, sourceOf } from "./lookup/log-source.ts";
+import { listingOf, type LogSource, sourceOf } from "./lookup/log-source.ts";
 import { type Bound, type FilterOptions, readBound, readFilter, type RecordFilter } from "./options/record-filter.ts";
-import { listRecords } from "./presenters/record-list.ts";
+import { listRecords } from "./driver/record-list.ts";
 import { verify } from "./presenters/verify.ts";
 
 interface ReplayOptions extends FilterOptions, PagerOption {
@@ -32,7 +32,7 @@ export function register(command: Command, run: Run): void {
     .option("--verify", "prove that the log is complete and that every decision follows from it")
     .option("--play", "play it on the screen (the default at a terminal)")
     .option("--at <when>", "open the player at this record or time, paused")
-    .option("--speed <n>", "play so many times as fast")
+    .option("--speed <n>", "playback speed: 8 is eight times as fast")
     .option("--step", "open the player paused")
     .option("--list", "list the records (the default without a terminal, and with the options below)")
     .option("--ticket <id>", "only records about this ticket")
@@ -64,13 +64,13 @@ async function replay(
   if (proves) return verify(context, source.value, json);
   if (follow && source.value.row === undefined) {
     return err(
-      failure("usage", "--follow needs a session: nobody writes to a folder alone.", {
+      failure("usage", "--follow needs a session: a log folder by itself gets no new records.", {
         hint: "Name the session, or leave out --follow.",
       }),
     );
   }
-  const listing = listFolder(source.value.folder);
-  if (!listing.ok) return err(withRemedy(listing.error, source.value));
+  const listing = listingOf(source.value);
+  if (!listing.ok) return listing;
   if (listing.value.files.length > 0 && isPlayed(context, options))
     return playLog(
       context,
@@ -155,9 +155,4 @@ function playerOf(
   const place = typeof at === "number" ? files.findLastIndex(({ sequence }) => sequence <= at) : -1;
   const goal = moment === undefined ? (place > 0 ? { place } : undefined) : { at: moment };
   return { ...INITIAL_PLAYER, filter, speed, playing, goal };
-}
-
-function withRemedy(error: Failure, { row }: LogSource): Failure {
-  if (error.code !== "not_found" || row === undefined) return error;
-  return { ...error, hint: `To write it again from the database: bosun resume ${row.session_id}.` };
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { reportPage } from "../config/installation.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { listFolder, parseRecord, readFolder } from "../log/reader.ts";
+import { readFolder, recordIn } from "../log/reader.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
@@ -17,10 +17,10 @@ import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
-import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
+import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
 import { loadReading } from "./lookup/modes.ts";
 import { mayWrite, writeWhole } from "./presenters/report-file.ts";
-import { NO_RECORDS, proofObject, proofOf } from "./presenters/verify.ts";
+import { proofObject, proofOf } from "./presenters/verify.ts";
 
 interface ReportOptions extends PagerOption {
   /** True without a file name, for stdout. */
@@ -37,7 +37,7 @@ export function register(command: Command, run: Run): void {
     .option("--html <file>", "write one page that needs no network: timeline, graph, searchable messages")
     .option("--md [file]", "Markdown, on stdout or in a file")
     .option("--json", "one JSON object on stdout")
-    .option("--force", "replace a file that is no report");
+    .option("--force", "replace a file that is not a report");
   addPagerOption(command);
   command.action((named: string | undefined, options: ReportOptions) =>
     run((context) => paged(context, options, options.json !== true, (shown) => report(shown, named, options))),
@@ -86,11 +86,9 @@ function filesOf(
     if (file === undefined) continue;
     // Otherwise a session's name after the flag would be taken for a file.
     if (!ending.test(file)) {
-      const example = flag === "--html" ? "report.html" : "report.md";
+      const [name, example] = flag === "--html" ? [".html or .htm", "report.html"] : [".md or .markdown", "report.md"];
       const hint = `Name a file such as ${example} after ${flag}, and the session before it.`;
-      return err(
-        failure("usage", `${flag} ${JSON.stringify(file)}: the name does not end as such a file's.`, { hint }),
-      );
+      return err(failure("usage", `${flag} ${JSON.stringify(file)}: the name must end in ${name}.`, { hint }));
     }
     const path = resolve(directory, file);
     const allowed = mayWrite(path, [PAGE_MARK, MARKDOWN_MARK], force);
@@ -107,22 +105,15 @@ function htmlParts(report: SessionReport): Iterable<string> {
 
 /** Builds the report of a log folder. A damaged log has a report, too, as far as its records can be read. */
 async function gather(source: LogSource): Promise<Result<SessionReport, Failure>> {
-  const { folder, row } = source;
-  const listing = listFolder(folder);
-  if (!listing.ok && listing.error.code === "not_found" && row !== undefined) {
-    const hint = `To write it again from the database: bosun resume ${row.session_id}.`;
-    return err({ ...listing.error, hint });
-  }
+  const listing = listingOf(source);
   if (!listing.ok) return listing;
   const { files } = listing.value;
-  if (files.length === 0) {
-    return err(failure("environment", `${folder} is no log of a session. ${NO_RECORDS}`));
-  }
+  if (files.length === 0) return err(notALog(source));
   const proof = await proofOf(source);
   if (!proof.ok) return proof;
   const gatherer = new ReportGatherer(files.length);
-  for (const { sequence, bytes } of readFolder(folder, listing.value)) {
-    gatherer.add(sequence, bytes === null ? null : parseRecord(bytes.toString("utf8")));
+  for (const { sequence, bytes } of readFolder(source.folder, listing.value)) {
+    gatherer.add(sequence, recordIn(bytes));
   }
   return ok(gatherer.finish((await loadReading(gatherer.mode))?.presentation, proof.value));
 }

@@ -99,6 +99,11 @@ function unreadable(directory: string, error: unknown): Failure {
 
 const TEXTS = ["session_id", "timestamp", "source", "target", "payload_type", "version"] as const;
 
+/** The record in a file of the log; null if the file cannot be read, or holds no record. */
+export function recordIn(bytes: Buffer | null): LogRecord | null {
+  return bytes === null ? null : parseRecord(bytes.toString("utf8"));
+}
+
 /** Parses a line into a record; null if it is not JSON or lacks a field that every record has. */
 export function parseRecord(line: string): LogRecord | null {
   try {

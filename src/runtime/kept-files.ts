@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
-import { listFolder, parseRecord, readFolder } from "../log/reader.ts";
+import { listFolder, readFolder, recordIn } from "../log/reader.ts";
 import { limitProblems, type Problem } from "../log/verify.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { SessionPaths } from "./paths.ts";
@@ -40,7 +40,7 @@ type Kept = PayloadByType["artifact_ref"];
 
 /** The reference to a kept file in a record; undefined for a reference elsewhere or a refused one. */
 function keptIn(bytes: Buffer): Kept | undefined {
-  const record = parseRecord(bytes.toString("utf8"));
+  const record = recordIn(bytes);
   if (record?.record.disposition !== "applied") return undefined;
   const kept = record.payload as unknown as Kept;
   return typeof kept.uri === "string" && !isElsewhere(kept.uri) ? kept : undefined;

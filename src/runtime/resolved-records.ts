@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { type Lookup, resolveWithin } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { type Listing, parseRecord, readPlainFile } from "../log/reader.ts";
+import { type Listing, readPlainFile, recordIn } from "../log/reader.ts";
 import { MAX_PAYLOAD_BYTES, MAX_RECORD_BYTES } from "../protocol/limits.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { SessionRecords } from "./records.ts";
@@ -19,7 +19,7 @@ export function resolverOf(folder: string, { files }: Listing): (record: LogReco
   };
   const records = new SessionRecords((sequence) => {
     const bytes = readPlainFile(join(folder, nameOf(sequence)), MAX_RECORD_BYTES);
-    const record = bytes === null ? null : parseRecord(bytes.toString("utf8"));
+    const record = recordIn(bytes);
     if (bytes === null || record === null) throw new Error(`record ${sequence} cannot be read`);
     return { record, bytes: bytes.length };
   }, folder);

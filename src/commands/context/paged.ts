@@ -13,7 +13,7 @@ export interface PagerOption {
 }
 
 export function addPagerOption(command: Command): void {
-  command.option("--no-pager", "write to the terminal even what is longer than the screen");
+  command.option("--no-pager", "do not use a pager");
 }
 
 /** Runs work. If its output is `long`, it goes through the pager, provided that a person is at this terminal and wants one. */

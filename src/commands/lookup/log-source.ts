@@ -4,6 +4,7 @@ import { isDirectory } from "../../config/found.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import { type Listing, listFolder } from "../../log/reader.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { databasePath } from "../../store/database.ts";
 import { StorageError } from "../../store/storage-error.ts";
@@ -61,6 +62,21 @@ export async function sourceOf(
   }
   if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
   return row;
+}
+
+/** The files of a log. If the folder is missing and the session is known, the failure says how to write it again. */
+export function listingOf({ folder, row }: LogSource): Result<Listing, Failure> {
+  const listing = listFolder(folder);
+  if (listing.ok || listing.error.code !== "not_found" || row === undefined) return listing;
+  return err({ ...listing.error, hint: `To write it again from the database: bosun resume ${row.session_id}.` });
+}
+
+/** For a folder that is not a log. */
+export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
+
+/** The failure for a folder without records. */
+export function notALog({ folder }: LogSource): Failure {
+  return failure("environment", `${safeLine(folder)} is not a session's log. ${NO_RECORDS}`);
 }
 
 function folderAlone(folder: string): LogSource {

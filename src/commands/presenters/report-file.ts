@@ -28,7 +28,7 @@ function checked(path: string, marks: readonly string[], force: boolean): Result
   }
   if (force || marks.some((mark) => beginningOf(path).includes(mark))) return ok(undefined);
   return err(
-    failure("usage", `${path} is there already, and is no report of Bosun's.`, {
+    failure("usage", `${path} exists and is not a Bosun report.`, {
       hint: "Name another file, or add --force to replace it.",
     }),
   );

@@ -18,7 +18,7 @@ import { proofLines } from "../../ui/proof-words.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { counted, localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
-import { type LogSource, typedName } from "../lookup/log-source.ts";
+import { type LogSource, NO_RECORDS, typedName } from "../lookup/log-source.ts";
 import { loadModes } from "../lookup/modes.ts";
 
 const REPORT_FILES = ["final_report.json", "final_report.md"];
@@ -163,9 +163,6 @@ function show(out: Output, source: LogSource, proof: Proof): void {
     tellNext(out, `bosun replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
   else tellNext(out, `bosun ${row === undefined ? "replay" : "log"} ${name}`);
 }
-
-/** For a folder that is not a log. */
-export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
 
 /** The same marks as in `doctor`. */
 const MARK = { ok: ["ok", "green"], unknown: ["--", "yellow"], failed: ["!!", "red"] } as const;

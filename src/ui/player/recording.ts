@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Listing, listFolder, parseRecord, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
+import { type Listing, listFolder, recordIn, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { resolverOf } from "../../runtime/resolved-records.ts";
@@ -105,7 +105,7 @@ export class Recording {
   #readFile(place: number): ReadFile {
     const file = this.#files[place];
     const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);
-    return { bytes, record: (bytes === null ? null : parseRecord(bytes.toString("utf8"))) ?? undefined };
+    return { bytes, record: recordIn(bytes) ?? undefined };
   }
 
   /** Whether a record's file contains a text, ignoring case. */
@@ -159,7 +159,7 @@ export class Recording {
 export function spanOf(folder: string, files: readonly RecordFile[]): Span {
   const instantIn = (some: readonly RecordFile[]) => {
     for (const { bytes } of readFolder(folder, { files: some, foreign: [] })) {
-      const record = bytes === null ? null : parseRecord(bytes.toString("utf8"));
+      const record = recordIn(bytes);
       if (record !== null) return Date.parse(record.record.received_at);
     }
     return 0;

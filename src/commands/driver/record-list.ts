@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Listing, parseRecord, readFolder, type RecordFile, recordName } from "../../log/reader.ts";
+import { type Listing, readFolder, type RecordFile, recordIn, recordName } from "../../log/reader.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
@@ -13,11 +13,10 @@ import { localTime } from "../../ui/timeline.ts";
 import { counted, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { readHomeAt } from "../context/home.ts";
-import { type LogSource, typedName } from "../lookup/log-source.ts";
+import { type LogSource, NO_RECORDS, notALog, typedName } from "../lookup/log-source.ts";
 import { subjectWord } from "../lookup/modes.ts";
 import { ticketsIn } from "../lookup/state.ts";
 import { rangeOf, type Range, type RecordFilter } from "../options/record-filter.ts";
-import { NO_RECORDS } from "./verify.ts";
 
 /** How often a followed session is polled for new records, in ms; a poll costs one pragma. */
 const LOOK_EVERY_MS = 100;
@@ -48,9 +47,7 @@ export async function listRecords(
     const followed = await followOn(context, source, list, listing);
     if (!followed.ok) return followed;
   }
-  if (list.read === 0 && source.row === undefined) {
-    return err(failure("environment", `${safeLine(source.folder)} is no log of a session. ${NO_RECORDS}`));
-  }
+  if (list.read === 0 && source.row === undefined) return err(notALog(source));
   if (list.read === 0) messages.line(NO_RECORDS);
   else if (list.shown === 0) messages.line(`No matching records (of ${list.read}).`);
   if (!json) tellNext(out, `bosun replay ${typedName(source)} --verify`);
@@ -167,10 +164,6 @@ function publishedAfter(
     files.push(file);
   }
   return { files, isAll: true };
-}
-
-function recordIn(bytes: Buffer | null): LogRecord | null {
-  return bytes === null ? null : parseRecord(bytes.toString("utf8"));
 }
 
 /** The failure for an unknown ticket: every record can be read, and none is about it. */
