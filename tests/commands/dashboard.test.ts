@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { onlySession } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
@@ -32,6 +33,20 @@ async function fills(pane: Pane, columns: number, rows: number): Promise<void> {
 }
 
 describe("the dashboard", () => {
+  it("notifies the desktop of a question once, and not again when the person answers it", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "quick", shell: "true" }], ASKING);
+    const pane = openDashboard(here, ["run", "--plan", here.write("plan.json", plan)], { columns: 80, rows: 24 });
+    const written = here.write("written", "");
+    pane.record(written);
+    await seen(pane, "[a] answer", "Whose name?");
+    pane.type("a");
+    await pane.asks("Question 1 of 1");
+    pane.type("Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(written, "utf8").split("\u001b]9;")).toHaveLength(2);
+  });
+
   it("takes an answer, shows an agent's output, detaches, attaches again, and ends with a summary", async () => {
     const here = rig();
     const pane = openDashboard(here, ["run", "--plan", planFile(here, ASKING)], { columns: 80, rows: 24 });

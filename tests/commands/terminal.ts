@@ -23,6 +23,8 @@ export interface Pane {
   type(...keys: string[]): void;
   /** Pastes a text as bracketed paste. */
   paste(text: string): void;
+  /** Appends everything that the program writes from now on to a file. */
+  record(file: string): void;
   /** Resizes the window, and waits until the program's terminal has the size: tmux resizes it a little later. */
   resize(columns: number, rows?: number): Promise<void>;
   /** Only what is on the screen now, without what has scrolled away. */
@@ -98,6 +100,7 @@ export function openTerminal(
       tmux("set-buffer", text);
       tmux("paste-buffer", "-p");
     },
+    record: (file) => void tmux("pipe-pane", `cat >> ${quoted(file)}`),
     resize(to, tall) {
       tmux("resize-window", "-x", `${to}`, ...(tall === undefined ? [] : ["-y", `${tall}`]));
       const size = new RegExp(`^${tall ?? "\\d+"} ${to}$`, "m");

@@ -30,7 +30,7 @@ export class DashboardAsker implements Asker, Steering {
     this.#asks.set(ask.ask_id, ask);
     const { context, session_id } = this.#parts;
     context.terminal.err.alert(alertWords(session_id, ask.waiting()));
-    this.#prompts?.ask(ask);
+    void this.#prompts?.askAll([ask]);
     this.#dashboard?.canAnswer();
   }
 
@@ -62,8 +62,7 @@ export class DashboardAsker implements Asker, Steering {
     for (const [id, ask] of this.#asks) if (ask.waiting().length === 0) this.#asks.delete(id);
     const about = (ask: OpenAsk) => ticket_id !== undefined && ask.subject === ticket_id;
     const asks = [...this.#asks.values()].toSorted((a, b) => Number(about(b)) - Number(about(a)));
-    for (const ask of asks) prompts.ask(ask);
-    await prompts.settled();
+    await prompts.askAll(asks);
     this.#prompts = undefined;
   }
 

@@ -50,15 +50,23 @@ export class PromptAsker implements Asker {
 
   ask(ask: OpenAsk): void {
     if (this.#isOver) return;
-    this.#queue.push(ask);
-    if (this.#isAsking) return;
+    const { context, session_id } = this.#parts;
+    if (!this.#isAsking) context.terminal.err.alert(alertWords(session_id, ask.waiting()));
+    void this.askAll([ask]);
+  }
+
+  /** Asks these too, without an alert. Resolves when nothing is asked any more, because everything is answered or the person has left. */
+  askAll(asks: readonly OpenAsk[]): Promise<void> {
+    this.#queue.push(...asks);
+    if (this.#isAsking) return this.#done;
     this.#isAsking = true;
-    this.#done = this.#askAll().then(
+    this.#done = this.#askQueued().then(
       (isLeft) => {
         if (isLeft) this.#parts.left();
       },
       (error: unknown) => this.#parts.broken(error),
     );
+    return this.#done;
   }
 
   look(): void {
@@ -72,11 +80,6 @@ export class PromptAsker implements Asker {
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
-  /** Settles when nothing is asked any more, because everything is answered or the person has left. */
-  settled(): Promise<void> {
-    return this.#done;
-  }
-
   end(): Promise<void> {
     this.#over.abort();
     return this.#done;
@@ -87,14 +90,7 @@ export class PromptAsker implements Asker {
   }
 
   /** Asks until nothing is open; true if the person has left. */
-  async #askAll(): Promise<boolean> {
-    const { context, session_id } = this.#parts;
-    context.terminal.err.alert(
-      alertWords(
-        session_id,
-        this.#queue.flatMap((ask) => ask.waiting()),
-      ),
-    );
+  async #askQueued(): Promise<boolean> {
     let isLeft = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#isOver && !isLeft; next = this.#queue.shift()) {
       const isAnswered = await this.#askOne(next);
