@@ -203,6 +203,10 @@ async function askedHere(
     told.add(question);
     return true;
   };
+  const anySettled = async (about: readonly OpenQuestion[]) => {
+    for (const question of about) if (await settled(question)) return true;
+    return false;
+  };
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
   const answers = await askQuestions({
@@ -211,16 +215,11 @@ async function askedHere(
     questions,
     isOpen: async (question) => !(await settled(question)),
     async put(about, prompt) {
-      for (const question of about) if (await settled(question)) return { kind: "settled" };
-      return prompt(enough.signal);
+      if (await anySettled(about)) return { kind: "settled" };
+      const typed = await prompt(enough.signal);
+      return typed.kind === "text" && (await anySettled(about)) ? { kind: "settled" } : typed;
     },
   });
   signals.restore();
-  if (enough.signal.aborted) return ok("interrupted");
-  const open: Answer[] = [];
-  for (const question of questions) {
-    const answer = answers?.find(({ question_id }) => question_id === question.question_id);
-    if (answer && !(await settled(question))) open.push(answer);
-  }
-  return ok(open);
+  return ok(enough.signal.aborted ? "interrupted" : (answers ?? []));
 }
