@@ -1,19 +1,18 @@
 import { appendFileSync } from "node:fs";
 import { plainReporter } from "../plain.ts";
 import type { Ending, Opening, Reporter } from "../reporter.ts";
-import type { Output, Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { annotationsFor } from "./annotations.ts";
-import { inert } from "../../lib/workflow-commands.ts";
 import { summaryMarkdown } from "./summary.ts";
 import { annotation, beginGroup, END_GROUP } from "./workflow-command.ts";
 
 /**
  * The plain reporter for the log of a GitHub job: events are in a group, what needs a person is an annotation, and the ending is appended to
- * `summary`, the file of the step's summary, if there is one. No other text becomes a workflow command.
+ * `summary`, the file of the step's summary, if there is one. In a job, a terminal writes no other text as a workflow command.
  */
 export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary: string | undefined): Reporter {
   const { out } = terminal;
-  const plain = plainReporter({ out: inertOutput(out), err: inertOutput(terminal.err), canRedraw: false });
+  const plain = plainReporter({ ...terminal, canRedraw: false });
   let opening: Opening | undefined;
   let isGroupOpen = false;
   const endGroup = () => {
@@ -52,19 +51,5 @@ export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary:
       plain.close();
       endGroup();
     },
-  };
-}
-
-/** The same output, without workflow commands in its lines. */
-function inertOutput(output: Output): Output {
-  return {
-    ...output,
-    get lost() {
-      return output.lost;
-    },
-    get width() {
-      return output.width;
-    },
-    line: (text = "") => output.line(inert(text)),
   };
 }
