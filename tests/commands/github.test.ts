@@ -14,7 +14,7 @@ const PLAN = tinyPlan([
 const written = ({ stdout, stderr }: Done) => commandsIn(`${stdout}\n${stderr}`);
 
 describe("in a GitHub job", () => {
-  it("a session is a group, notes and a summary, and no agent writes a workflow command", async () => {
+  it("writes a session as a group, annotations and a summary, and no workflow command of an agent", async () => {
     const here = rig();
     const summary = here.write("summary.md", "# Before\n");
     const env = { GITHUB_ACTIONS: "true", GITHUB_STEP_SUMMARY: summary, CI: "true" };
@@ -38,7 +38,7 @@ describe("in a GitHub job", () => {
     }
   });
 
-  it("the reporter that is named counts, and JSON is unchanged", async () => {
+  it("uses the named reporter, and leaves JSON unchanged", async () => {
     const here = rig();
     const env = { GITHUB_ACTIONS: "true", GITHUB_STEP_SUMMARY: join(here.home, "nowhere", "summary.md") };
     const args = ["run", "--plan", here.write("plan.json", PLAN), "--yes", ...withoutRetries(here)];

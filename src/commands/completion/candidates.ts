@@ -77,7 +77,7 @@ async function valuesOf(context: CommandContext, option: Option, typed: Typed): 
   const values = VALUES[option.name()];
   if (values !== undefined) return only(await values(context, typed));
   if (/[<[]file[>\]]/.test(option.flags)) return only([], "all");
-  return only([], /<(?:folder|directory)>/.test(option.flags) ? "folders" : "none");
+  return only([], /<directory>/.test(option.flags) ? "folders" : "none");
 }
 
 async function argumentsAt(context: CommandContext, argument: Argument, typed: Typed): Promise<Candidates> {

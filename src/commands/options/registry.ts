@@ -47,7 +47,7 @@ export function addRegistryOptions(command: Command): void {
     .option("--worker <cmd>", "the worker: likewise")
     .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect)
     .option("--config <file>", "scheduler settings, as YAML or JSON")
-    .option("--prompts-from <folder>", "prompt templates that replace built-in ones");
+    .option("--prompts-from <directory>", "prompt templates that replace built-in ones");
 }
 
 /** Configuration that was found rather than named, and may be used. */
