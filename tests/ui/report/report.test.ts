@@ -102,7 +102,8 @@ it("renders the report of an empty log", () => {
 });
 
 it("creates no markup from untrusted text in Markdown", () => {
-  const hostile = "</script> | # *x* [a](javascript:alert(1)) <img src=x> `code` \u202E\u001B[31m";
+  const hostile =
+    "</script> | # *x* [a](javascript:alert(1)) <img src=x> `code` @octocat www.evil.com https://evil.com $x$ \u202E\u001B[31m";
   const text = [
     ...markdownReport(
       gathered([
@@ -123,5 +124,5 @@ it("creates no markup from untrusted text in Markdown", () => {
   const fences = text.split("\n").filter((line) => /^`{3,}/.test(line));
   const outside = text.replace(/^(`{3,})[^`]*\n[^]*?\n\1$/gm, "");
   expect(fences).toHaveLength(3);
-  expect(outside).not.toMatch(/(?<!\\)<(?!!-- bosun report -->)|(?<!\\)\[|\u202E|[^\P{Cc}\n]/u);
+  expect(outside).not.toMatch(/(?<!\\)<(?!!-- bosun report -->)|(?<!\\)\[|[@$]|www\.|:\/\/|\u202E|[^\P{Cc}\n]/u);
 });
