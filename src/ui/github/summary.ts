@@ -1,6 +1,6 @@
 import { hasTold, spentWords } from "../../log/usage-words.ts";
 import { safeLine } from "../display.ts";
-import { headline, sessionState, stateOf } from "../ending.ts";
+import { headline, needsOf, sessionState, stateOf } from "../ending.ts";
 import { markdownCell, markdownCode, markdownText } from "../markdown.ts";
 import { mermaidLines } from "../mermaid.ts";
 import type { Ending, TicketLine } from "../reporter.ts";
@@ -19,11 +19,8 @@ const ICONS: Readonly<Record<string, string>> = { done: "✅", error: "❌", blo
 
 /** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
 export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
-  const { session_id, message, failure, tickets, waiting, children, next, report, log } = ending;
-  const needs = [
-    ...waiting.map((one) => [session_id, one] as const),
-    ...children.flatMap((child) => child.waiting.map((one) => [child.session_id, one] as const)),
-  ];
+  const { session_id, message, failure, tickets, next, report, log } = ending;
+  const needs = needsOf(ending);
   const answers = needs.map(([id, one]) => commandFor(id, one));
   const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
   const graph = mermaidLines(
