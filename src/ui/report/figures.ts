@@ -1,7 +1,7 @@
 import { costWords, short } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import type { SessionModel, SpendModel, TicketModel } from "../model/model.ts";
-import { spentOf, stateOf } from "../model/model.ts";
+import { countOf, spentOf, stateOf } from "../model/model.ts";
 import { isDamaged } from "../proof-words.ts";
 import { counted } from "../words.ts";
 import type { SessionReport } from "./report-model.ts";
@@ -22,11 +22,10 @@ export function outcomeOf({ session }: SessionReport): { readonly text: string; 
 
 /** The figures of the session, each with its label. */
 export function factsOf(report: SessionReport): [label: string, text: string][] {
-  const { session, from, to, recoveries, proof, subjectName } = report;
-  const { tickets, counts, spend } = session;
+  const { session, from, to, recoveries, proof } = report;
+  const { tickets, spend } = session;
   const facts: [string, string, boolean][] = [
-    [`${subjectName}s`, `${counts.get("done") ?? 0} of ${tickets.size} done`, counts.has("done")],
-    [`${subjectName}s`, String(tickets.size), !counts.has("done") && tickets.size > 0],
+    [`${subjectNameOf(report)}s`, progressOf(report), tickets.size > 0],
     ["waits for a person", waitsOf(session), session.closed === undefined],
     ["took", durationOf(from, to), true],
     ["turns", String(spend.turns), true],
@@ -40,6 +39,19 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
     ["written by", `Bosun ${session.version}`, session.version !== ""],
   ];
   return facts.flatMap(([label, text, isKnown]) => (isKnown && text !== "" ? [[label, text]] : []));
+}
+
+/** The word for a subject of the session. */
+export function subjectNameOf({ presentation }: SessionReport): string {
+  return presentation?.subjectName ?? "subject";
+}
+
+/** `1 of 4 done`, with the mode's word for done; only the number of subjects if the mode is unknown. */
+function progressOf({ session, presentation }: SessionReport): string {
+  const { size } = session.tickets;
+  if (presentation === undefined) return String(size);
+  const { done } = presentation.progress;
+  return `${countOf(session, done)} of ${size} ${done.join(" or ")}`;
 }
 
 /** What an open session waits for. */
@@ -75,10 +87,15 @@ export function triesOf({ attempt, max_attempts }: TicketModel): string {
   return max_attempts === undefined ? String(attempt) : `${attempt}/${max_attempts}`;
 }
 
-/** Time from a ticket's first turn to its last transition, or to `now` if the ticket is open. */
-export function timeOf({ begun, since, status }: TicketModel, now: string): string {
-  if (begun === undefined) return "-";
-  return durationOf(begun, status === "done" || status === "error" ? since : now);
+/** Time from a ticket's first turn to its last transition, or to the end of the log if the ticket is open. */
+export function timeOf(ticket: TicketModel, report: SessionReport): string {
+  const { begun, since } = ticket;
+  return begun === undefined ? "-" : durationOf(begun, isOver(ticket, report) ? since : report.to);
+}
+
+function isOver(ticket: TicketModel, { presentation }: SessionReport): boolean {
+  const tone = toneOf(ticket);
+  return tone === "good" || tone === "bad" || presentation?.progress.done.includes(ticket.status) === true;
 }
 
 /** The cost alone, for use under a heading that names it. */

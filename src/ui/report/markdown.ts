@@ -5,7 +5,18 @@ import { markdownCell, markdownText } from "../markdown.ts";
 import { mermaidLines } from "../mermaid.ts";
 import { proofLines } from "../proof-words.ts";
 import { cutText } from "./envelopes.ts";
-import { costOf, factsOf, momentOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, proofWord } from "./figures.ts";
+import {
+  costOf,
+  factsOf,
+  momentOf,
+  outcomeOf,
+  stateWords,
+  subjectNameOf,
+  ticketsOf,
+  timeOf,
+  triesOf,
+  proofWord,
+} from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
 /** The first line of every Markdown report, and of no other file. */
@@ -51,17 +62,17 @@ export function* markdownReport(report: SessionReport): IterableIterator<string>
   }
 }
 
-function ticketLines({ session, subjectName, to }: SessionReport): string[] {
-  const rows = ticketsOf(session).map((ticket) => [
+function ticketLines(report: SessionReport): string[] {
+  const rows = ticketsOf(report.session).map((ticket) => [
     ticket.id,
     stateWords(ticket),
     ticket.owner ?? "-",
     triesOf(ticket),
-    timeOf(ticket, to),
+    timeOf(ticket, report),
     ticket.spend.cost_usd > 0 ? costOf(ticket.spend) : "-",
     ticket.title,
   ]);
-  return table(`What was done`, [subjectName, "state", "by", "try", "time", "cost", "what"], rows);
+  return table(`What was done`, [subjectNameOf(report), "state", "by", "try", "time", "cost", "what"], rows);
 }
 
 function graphLines({ session }: SessionReport): string[] {

@@ -4,7 +4,18 @@ import { proofLines } from "../proof-words.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Output, Style } from "../terminal.ts";
 import { counted } from "../words.ts";
-import { costOf, factsOf, outcomeOf, stateWords, ticketsOf, timeOf, toneOf, triesOf, proofWord } from "./figures.ts";
+import {
+  costOf,
+  factsOf,
+  outcomeOf,
+  stateWords,
+  subjectNameOf,
+  ticketsOf,
+  timeOf,
+  toneOf,
+  triesOf,
+  proofWord,
+} from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
 import type { Tone } from "./tone.ts";
@@ -56,11 +67,11 @@ function styled(out: Output, tone: Tone, text: string): string {
   return style === undefined ? text : out.style(style, text);
 }
 
-function ticketLines({ session, subjectName, to }: SessionReport, out: Output): string[] {
-  const tickets = ticketsOf(session);
+function ticketLines(report: SessionReport, out: Output): string[] {
+  const tickets = ticketsOf(report.session);
   if (tickets.length === 0) return [];
   const columns: Column[] = [
-    { heading: subjectName.toUpperCase(), widest: 24 },
+    { heading: subjectNameOf(report).toUpperCase(), widest: 24 },
     { heading: "STATE", widest: 30 },
     { heading: "BY", widest: 16 },
     { heading: "TRY" },
@@ -72,7 +83,7 @@ function ticketLines({ session, subjectName, to }: SessionReport, out: Output): 
     stateWords(ticket),
     ticket.owner ?? "-",
     triesOf(ticket),
-    timeOf(ticket, to),
+    timeOf(ticket, report),
     clipped(ticket.title, 120),
   ]);
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);

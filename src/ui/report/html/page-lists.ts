@@ -3,7 +3,17 @@ import { short } from "../../../log/usage-words.ts";
 import type { ArtifactModel, ReviewModel, TicketModel } from "../../model/model.ts";
 import type { Asked } from "../asked.ts";
 import { cutText } from "../envelopes.ts";
-import { costOf, momentOf, spendWordsOf, stateWords, ticketsOf, timeOf, toneOf, triesOf } from "../figures.ts";
+import {
+  costOf,
+  momentOf,
+  spendWordsOf,
+  stateWords,
+  subjectNameOf,
+  ticketsOf,
+  timeOf,
+  toneOf,
+  triesOf,
+} from "../figures.ts";
 import type { CheckRun, SessionReport } from "../report-model.ts";
 import type { TurnSpan } from "../turn-spans.ts";
 import type { PageDetail, PageList, PageRow } from "./page-data.ts";
@@ -81,7 +91,7 @@ export function listsOf(report: SessionReport): PageList[] {
 }
 
 function ticketList(report: SessionReport): PageList {
-  const { subjectName } = report;
+  const subjectName = subjectNameOf(report);
   const tickets = ticketsOf(report.session);
   const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
   const checks = Map.groupBy(report.checks, ({ ticket_id }) => ticket_id);
@@ -104,7 +114,7 @@ function ticketList(report: SessionReport): PageList {
         stateWords(ticket),
         ticket.owner ?? "-",
         triesOf(ticket),
-        timeOf(ticket, report.to),
+        timeOf(ticket, report),
         ticket.spend.cost_usd > 0 ? costOf(ticket.spend) : "-",
         ticket.title,
       ],
