@@ -2,10 +2,11 @@ import { costWords, short } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import type { SessionModel, SpendModel, TicketModel } from "../model/model.ts";
 import { countOf, spentOf, stateOf } from "../model/model.ts";
-import { isDamaged } from "../proof-words.ts";
+import { isDamaged, type ProofLine } from "../proof-words.ts";
 import { counted } from "../words.ts";
 import type { SessionReport } from "./report-model.ts";
 import type { Tone } from "./tone.ts";
+import type { TurnSpan } from "./turn-spans.ts";
 
 // Labels and figures that a report shows in every format.
 
@@ -65,6 +66,17 @@ function waitsOf({ asks }: SessionModel): string {
 export function proofWord({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
   if (proof.ok) return { text: "verified", tone: "good" };
   return isDamaged(proof) ? { text: "damaged", tone: "bad" } : { text: "intact, not closed", tone: "warn" };
+}
+
+/** The tone of a line of the proof. */
+export const PROOF_TONE: Readonly<Record<ProofLine["found"], Tone>> = { ok: "good", unknown: "warn", failed: "bad" };
+
+/** Whether a turn failed or was cut off, else who held it. */
+export type SpanKind = "worker" | "manager" | "bad";
+
+export function kindOf({ session }: SessionReport, { role_id, failed }: TurnSpan): SpanKind {
+  if (failed !== undefined) return "bad";
+  return session.roles.get(role_id)?.type === "manager" ? "manager" : "worker";
 }
 
 /** The tickets in the order of the plan. */

@@ -8,6 +8,7 @@ import {
   costOf,
   factsOf,
   outcomeOf,
+  PROOF_TONE,
   stateWords,
   subjectNameOf,
   ticketsOf,
@@ -145,11 +146,10 @@ function artifactLines({ session }: SessionReport, out: Output): string[] {
 }
 
 function proofOf({ proof }: SessionReport, out: Output): string[] {
-  const tones = { ok: "good", unknown: "warn", failed: "bad" } as const;
   return [
     ...proofLines(proof).flatMap(({ found, name, text }) => {
       const [first = "", ...more] = hanging(text, out.width, PROOF_NAMES + 3);
-      return [`  ${styled(out, tones[found], name.padEnd(PROOF_NAMES))} ${first}`, ...more];
+      return [`  ${styled(out, PROOF_TONE[found], name.padEnd(PROOF_NAMES))} ${first}`, ...more];
     }),
     ...proof.problems.flatMap(({ sequence, what }) =>
       wrappedLines(`${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`, out.width, 2).map(

@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { widthOf } from "../../../src/lib/text-layout.ts";
 import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
+import type { Proof } from "../../../src/runtime/proof.ts";
 import { factsOf, ticketsOf, timeOf } from "../../../src/ui/report/figures.ts";
 import { htmlReport } from "../../../src/ui/report/html/html-report.ts";
 import { markdownReport } from "../../../src/ui/report/markdown.ts";
@@ -110,6 +111,13 @@ it("pairs questions with answers and permissions with decisions, and keeps a per
     ["permission", "run: npm test", "ada", "approved, ticket"],
     ["approval", "The plan needs your approval.", undefined, undefined],
   ]);
+});
+
+it("warns of a log that is not closed, and shows a truncated one as damaged", () => {
+  const out: Output = { ...screen(80), style: (style, text) => `${style}:${text}` };
+  const shown = (proof: Proof) => terminalReport(gathered(SESSION, proof), out).join("\n");
+  expect(shown(proofOf(SESSION))).toContain("yellow:completeness");
+  expect(shown(proofOf(SESSION, { completeness: "truncated" }))).toContain("red:completeness");
 });
 
 it("says what is damaged, and shows what is readable", () => {
