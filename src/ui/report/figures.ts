@@ -1,6 +1,6 @@
 import { costWords, short } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import type { SessionModel, SpendModel, TicketModel } from "../model/model.ts";
+import type { RoleModel, SessionModel, SpendModel, TicketModel } from "../model/model.ts";
 import { countOf, spentOf, stateOf } from "../model/model.ts";
 import { isDamaged, type ProofLine } from "../proof-words.ts";
 import { counted } from "../words.ts";
@@ -110,8 +110,21 @@ function isOver(ticket: TicketModel, { presentation }: SessionReport): boolean {
   return tone === "good" || tone === "bad" || presentation?.progress.done.includes(ticket.status) === true;
 }
 
+/** The id, state, owner, tries, time, cost and title of a ticket. */
+export function ticketCells(ticket: TicketModel, report: SessionReport): string[] {
+  const { id, owner = "-", spend, title } = ticket;
+  const cost = spend.cost_usd > 0 ? costOf(spend) : "-";
+  return [id, stateWords(ticket), owner, triesOf(ticket), timeOf(ticket, report), cost, title];
+}
+
+/** The id, type, turns, tokens in, tokens out and cost of a role. */
+export function roleCells({ role_id, type, spend }: RoleModel): string[] {
+  const { turns, input_tokens, output_tokens } = spend;
+  return [role_id, type, String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
+}
+
 /** The cost alone, for use under a heading that names it. */
-export function costOf(spend: SpendModel): string {
+function costOf(spend: SpendModel): string {
   return spend.unpriced > 0 && spend.cost_usd === 0 ? "unknown" : costWordsOf(spend);
 }
 

@@ -1,21 +1,18 @@
 import { formatDuration } from "../../lib/durations.ts";
-import { short } from "../../log/usage-words.ts";
 import { safeText } from "../display.ts";
 import { markdownCell, markdownText } from "../markdown.ts";
 import { mermaidLines } from "../mermaid.ts";
 import { proofLines } from "../proof-words.ts";
 import { cutText } from "./envelopes.ts";
 import {
-  costOf,
   factsOf,
   momentOf,
   outcomeOf,
-  stateWords,
-  subjectNameOf,
-  ticketsOf,
-  timeOf,
-  triesOf,
   proofWord,
+  roleCells,
+  subjectNameOf,
+  ticketCells,
+  ticketsOf,
 } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
@@ -63,15 +60,7 @@ export function* markdownReport(report: SessionReport): IterableIterator<string>
 }
 
 function ticketLines(report: SessionReport): string[] {
-  const rows = ticketsOf(report.session).map((ticket) => [
-    ticket.id,
-    stateWords(ticket),
-    ticket.owner ?? "-",
-    triesOf(ticket),
-    timeOf(ticket, report),
-    ticket.spend.cost_usd > 0 ? costOf(ticket.spend) : "-",
-    ticket.title,
-  ]);
+  const rows = ticketsOf(report.session).map((ticket) => ticketCells(ticket, report));
   return table(`What was done`, [subjectNameOf(report), "state", "by", "try", "time", "cost", "what"], rows);
 }
 
@@ -95,14 +84,7 @@ function workLines({ session, work }: SessionReport): string[] {
 }
 
 function roleLines({ session }: SessionReport): string[] {
-  const rows = [...session.roles.values()].map(({ role_id, type, spend }) => [
-    role_id,
-    type,
-    String(spend.turns),
-    short(spend.input_tokens),
-    short(spend.output_tokens),
-    costOf(spend),
-  ]);
+  const rows = [...session.roles.values()].map(roleCells);
   return table("Cost and tokens by role", ["role", "type", "turns", "tokens in", "tokens out", "cost"], rows);
 }
 

@@ -1,21 +1,20 @@
-import { short } from "../../log/usage-words.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "../display.ts";
 import { proofLines } from "../proof-words.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Output, Style } from "../terminal.ts";
 import { counted } from "../words.ts";
 import {
-  costOf,
   factsOf,
   outcomeOf,
   PROOF_TONE,
+  proofWord,
+  roleCells,
   stateWords,
   subjectNameOf,
   ticketsOf,
   timeOf,
   toneOf,
   triesOf,
-  proofWord,
 } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
@@ -96,10 +95,7 @@ function ticketLines(report: SessionReport, out: Output): string[] {
 
 function roleLines({ session }: SessionReport, out: Output): string[] {
   const columns = ["ROLE", "TYPE", "TURNS", "IN", "OUT", "COST"].map((heading): Column => ({ heading }));
-  const rows = [...session.roles.values()].map(({ role_id, type, spend }) => {
-    const { turns, input_tokens, output_tokens } = spend;
-    return [role_id, type, String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
-  });
+  const rows = [...session.roles.values()].map(roleCells);
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);
   return lines.length === 0 ? [] : [out.style("dim", heading), ...lines];
 }
