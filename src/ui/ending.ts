@@ -9,7 +9,7 @@ import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
 import { STATE_STYLE } from "./record-lines.ts";
 import type { Output, Style } from "./terminal.ts";
-import { type ChildWaiting, holdSentence, linesFor, unheardLines } from "./waiting.ts";
+import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
 /** Maximum number of tickets shown at the end; `bosun status` shows all. */
@@ -175,6 +175,12 @@ function resultLines(parts: readonly ResultPart[], output: Output): string[] {
 /** An interrupted ticket keeps its recorded state. */
 export function stateOf(ticket: TicketLine): string {
   return ticket.interrupted === true ? `interrupted (${ticket.status})` : ticket.status + reasonOf(ticket);
+}
+
+/** What needs a person, in the session and then in its child sessions, each with the id of its session. */
+export function needsOf({ session_id, waiting, children }: Ending): (readonly [session_id: string, Waiting])[] {
+  const sessions = [{ session_id, waiting }, ...children];
+  return sessions.flatMap((one) => one.waiting.map((need) => [one.session_id, need] as const));
 }
 
 /** The line about interrupted turns, if there are any. */

@@ -13,7 +13,7 @@ export function proofLines({ records, integrity, completeness, decisions }: Proo
     records === 0 && integrity === "ok"
       ? { name: "integrity", found: "unknown", text: "there are no records" }
       : { name: "integrity", found: integrity, text: INTEGRITY[integrity] },
-    { name: "completeness", found: completeness === "closed" ? "ok" : "failed", text: COMPLETENESS[completeness] },
+    { name: "completeness", found: FOUND[completeness], text: COMPLETENESS[completeness] },
     {
       name: "decisions",
       found: decisions === "not_comparable" ? "unknown" : decisions,
@@ -32,6 +32,9 @@ const INTEGRITY = {
   ok: "every record is in its place and unchanged",
   failed: "records were changed, moved, added or removed",
 } as const;
+
+/** Without a closing record, it is unknown whether the end was cut off. */
+const FOUND = { closed: "ok", open: "unknown", truncated: "failed" } as const;
 
 const COMPLETENESS = {
   closed: "from the session's opening to its closing record",

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import { safeJson } from "../../src/ui/display.ts";
 import { annotationsFor } from "../../src/ui/github/annotations.ts";
-import { mermaidLines } from "../../src/ui/github/graph.ts";
 import { inert } from "../../src/lib/workflow-commands.ts";
-import { markdownCode, markdownText } from "../../src/ui/github/markdown.ts";
 import { summaryMarkdown } from "../../src/ui/github/summary.ts";
 import { annotation, beginGroup } from "../../src/ui/github/workflow-command.ts";
-import type { Ending } from "../../src/ui/reporter.ts";
+import { markdownCell, markdownCode, markdownText } from "../../src/ui/markdown.ts";
+import { mermaidLines } from "../../src/ui/mermaid.ts";
+import type { Ending, TicketLine } from "../../src/ui/reporter.ts";
 import { commandsIn } from "./runner.ts";
 
 const NAMING = { program: "bosun" };
@@ -80,6 +80,10 @@ const ENDING: Ending = {
   next: ["bosun answer s-1 c1.q1 main", "bosun resume s-1"],
 };
 
+function nodeOf({ ticket_id: id, status, dependencies: depends_on = [] }: TicketLine) {
+  return { id, status, depends_on };
+}
+
 describe("the end of a session in a GitHub job", () => {
   it("writes a summary in Markdown", async () => {
     await expect(summaryMarkdown(NAMING, ENDING)).toMatchFileSnapshot("__snapshots__/github-summary.txt");
@@ -97,7 +101,8 @@ describe("the end of a session in a GitHub job", () => {
       dependencies: number === 0 ? [] : ["t0"],
     }));
     expect(annotationsFor(NAMING, { ...ENDING, tickets, waiting: [], children: [] })).toHaveLength(11);
-    expect(mermaidLines(tickets)).toEqual([]);
+    expect(mermaidLines(tickets.map(nodeOf))).toEqual([]);
+    expect(mermaidLines(tickets.slice(0, 60).map(nodeOf))).not.toEqual([]);
     const summary = summaryMarkdown(NAMING, { ...ENDING, tickets });
     expect(summary).toContain("and 100 more tickets");
     expect(Buffer.byteLength(summary)).toBeLessThan(200_000);
@@ -157,6 +162,29 @@ describe("untrusted text", () => {
         expect(beginGroup(title)).toMatch(/^::group::[^\n\r]*$/);
       }),
     );
+  });
+
+  it.each([
+    ["- a", "&#45; a"],
+    ["+ a", "&#43; a"],
+    ["===", "&#61;=="],
+    ["-", "&#45;"],
+    ["a - b", "a - b"],
+  ])("begins neither a list nor a heading in Markdown: %j", (text, shown) => {
+    expect(markdownText(text)).toBe(shown);
+  });
+
+  it("is escaped in a cell of a table, but a dash alone stays", () => {
+    expect(["-", "- a", "a|b"].map((text) => markdownCell(text))).toEqual(["-", "&#45; a", "a&#124;b"]);
+  });
+
+  it("keeps its letters in the label of a graph, and cannot end the label", () => {
+    const graph = mermaidLines([
+      { id: "変更", status: "done", depends_on: [] },
+      { id: 'a"]:::done', status: "constructor", depends_on: ["変更"] },
+    ]);
+    expect(graph).toContain('  t0["変更<br/>done"]:::done');
+    expect(graph).toContain('  t1["a#34;#93;#58;#58;#58;done<br/>constructor"]');
   });
 
   it("becomes neither markup nor a link nor a mention in Markdown", () => {

@@ -1,4 +1,4 @@
-import { sessionState } from "../ending.ts";
+import { needsOf, sessionState } from "../ending.ts";
 import type { Ending, TicketLine } from "../reporter.ts";
 import type { Output } from "../terminal.ts";
 import { commandFor, sentenceFor, type Waiting } from "../waiting.ts";
@@ -12,10 +12,9 @@ type Naming = Pick<Output, "program" | "anywhere">;
 
 /** The annotations for how a session was left: what ended it, its tickets in error, and what waits for a person. */
 export function annotationsFor(naming: Naming, ending: Ending): string[] {
-  const { session_id, presentation, tickets, waiting, children, failure, message, outcome } = ending;
+  const { session_id, presentation, tickets, failure, message, outcome } = ending;
   const failed = tickets.filter(({ status }) => status === "error");
-  const needed = [[session_id, waiting] as const, ...children.map((one) => [one.session_id, one.waiting] as const)];
-  const needs = needed.flatMap(([id, all]) => all.map((one) => [id, one] as const));
+  const needs = needsOf(ending);
   const troubles = [
     ...(failure ? [annotation("error", session_id, failure.message)] : []),
     ...failed.map((ticket) => ticketAnnotation(naming, session_id, presentation.subjectName, ticket)),

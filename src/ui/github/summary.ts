@@ -1,12 +1,12 @@
 import { hasTold, spentWords } from "../../log/usage-words.ts";
 import { safeLine } from "../display.ts";
-import { headline, sessionState, stateOf } from "../ending.ts";
+import { headline, needsOf, sessionState, stateOf } from "../ending.ts";
+import { markdownCell, markdownCode, markdownText } from "../markdown.ts";
+import { mermaidLines } from "../mermaid.ts";
 import type { Ending, TicketLine } from "../reporter.ts";
 import type { Output } from "../terminal.ts";
 import { commandFor, sentenceFor, type Waiting } from "../waiting.ts";
 import { counted, localize } from "../words.ts";
-import { mermaidLines } from "./graph.ts";
-import { markdownCode, markdownText } from "./markdown.ts";
 
 /** With more rows, the summary of a job is too long for GitHub. */
 const MAX_TICKETS = 200;
@@ -19,14 +19,13 @@ const ICONS: Readonly<Record<string, string>> = { done: "✅", error: "❌", blo
 
 /** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
 export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
-  const { session_id, message, failure, tickets, waiting, children, next, report, log } = ending;
-  const needs = [
-    ...waiting.map((one) => [session_id, one] as const),
-    ...children.flatMap((child) => child.waiting.map((one) => [child.session_id, one] as const)),
-  ];
+  const { session_id, message, failure, tickets, next, report, log } = ending;
+  const needs = needsOf(ending);
   const answers = needs.map(([id, one]) => commandFor(id, one));
   const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
-  const graph = mermaidLines(tickets);
+  const graph = mermaidLines(
+    tickets.map(({ ticket_id: id, status, dependencies: depends_on = [] }) => ({ id, status, depends_on })),
+  );
   const page = localize(naming, `bosun report ${session_id} --html report.html`);
   const texts = [failure?.message, message].filter((text) => text !== undefined);
   const lines = [
@@ -71,10 +70,10 @@ function rowOf(ticket: TicketLine): string {
   const cells = [
     markdownCode(ticket_id, NAME_WIDTH),
     `${ICONS[status] ?? "▶️"} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
-    markdownText(owner, NAME_WIDTH),
+    markdownCell(owner, NAME_WIDTH),
     String(attempt),
     usage !== undefined && hasTold(usage) ? markdownText(spentWords(usage), CELL_WIDTH) : "-",
-    markdownText(what, CELL_WIDTH),
+    markdownCell(what, CELL_WIDTH),
   ];
   return `| ${cells.join(" | ")} |`;
 }

@@ -204,6 +204,11 @@ export function spentOf({ turns, input_tokens, output_tokens, cost_usd, unpriced
   return { turns, input_tokens, output_tokens, cost_usd: unpriced > 0 ? null : cost_usd, ...told };
 }
 
+/** The number of tickets in any of these states. */
+export function countOf({ counts }: SessionModel, statuses: readonly string[]): number {
+  return statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
+}
+
 /** A session's state in one word. */
 export function stateOf({ closed, stopped, paused, tickets, asks }: SessionModel): string {
   if (closed !== undefined) return closed.outcome;

@@ -1,6 +1,6 @@
 import { widthOf } from "../../lib/text-layout.ts";
 import { clipped, wrapped } from "../display.ts";
-import { durationOf, ticketsOf } from "./figures.ts";
+import { durationOf, kindOf, type SpanKind, ticketsOf } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import type { TurnSpan } from "./turn-spans.ts";
 
@@ -9,10 +9,8 @@ const NAMES = 18;
 const WIDEST = 80;
 const NARROWEST = 20;
 
-const WORK = "█";
-const MANAGE = "░";
-const FAILED = "×";
-const LEGEND = `${WORK} works, ${MANAGE} the manager, ${FAILED} failed or cut off`;
+const MARK: Readonly<Record<SpanKind, string>> = { worker: "█", manager: "░", bad: "×" };
+const LEGEND = `${MARK.worker} works, ${MARK.manager} the manager, ${MARK.bad} failed or cut off`;
 
 /** The turns about each ticket over time, one line per ticket, under an axis. Empty if it does not fit. */
 export function chartLines(report: SessionReport, width: number): string[] {
@@ -20,12 +18,9 @@ export function chartLines(report: SessionReport, width: number): string[] {
   const columns = Math.min(WIDEST, width - NAMES - 2);
   if (columns < NARROWEST || turns.length === 0) return [];
   const byTicket = Map.groupBy(turns, ({ ticket_id }) => ticket_id);
-  const managers = new Set(
-    [...session.roles.values()].flatMap(({ role_id, type }) => (type === "manager" ? [role_id] : [])),
-  );
   const rows = ticketsOf(session).flatMap(({ id }) => {
     const spans = byTicket.get(id);
-    return spans === undefined ? [] : [`${named(id)}${bars(spans, managers, from, to, columns)}`.trimEnd()];
+    return spans === undefined ? [] : [`${named(id)}${bars(report, spans, columns)}`.trimEnd()];
   });
   if (rows.length === 0) return [];
   const end = `+${durationOf(from, to)}`;
@@ -38,21 +33,15 @@ function named(id: string): string {
   return `  ${name}${" ".repeat(NAMES - widthOf(name))}`;
 }
 
-function bars(
-  spans: readonly TurnSpan[],
-  managers: ReadonlySet<string>,
-  from: string,
-  to: string,
-  columns: number,
-): string {
+function bars(report: SessionReport, spans: readonly TurnSpan[], columns: number): string {
+  const { from, to } = report;
   const began = Date.parse(from);
   const length = Math.max(1, Date.parse(to) - began);
   const column = (at: string) =>
     Math.max(0, Math.min(columns - 1, Math.floor(((Date.parse(at) - began) / length) * columns)));
   const cells = Array.from({ length: columns }, () => " ");
   for (const span of spans) {
-    const mark = span.failed !== undefined ? FAILED : managers.has(span.role_id) ? MANAGE : WORK;
-    cells.fill(mark, column(span.from), column(span.to ?? to) + 1);
+    cells.fill(MARK[kindOf(report, span)], column(span.from), column(span.to ?? to) + 1);
   }
   return cells.join("");
 }

@@ -54,7 +54,7 @@ export class EnvelopeLines {
       payload_type,
       ticket_id: meta.ticket_id,
       disposition: meta.disposition,
-      line: cutLine(this.#lineOf(record)),
+      line: clip(this.#lineOf(record).replace(/\s+/g, " ").trim(), LONGEST_LINE),
       payload: payloadText(payload, this.#payload_length),
     });
   }
@@ -85,11 +85,6 @@ export class EnvelopeLines {
   }
 }
 
-function cutLine(line: string): string {
-  const one = line.replace(/\s+/g, " ").trim();
-  return one.length <= LONGEST_LINE ? one : `${one.slice(0, LONGEST_LINE - 1).toWellFormed()}…`;
-}
-
 /** A payload as JSON. If it is too long, its long texts are cut first, then the JSON itself. */
 export function payloadText(payload: Json, longest: number): string {
   const whole = JSON.stringify(payload);
@@ -98,6 +93,11 @@ export function payloadText(payload: Json, longest: number): string {
     typeof value === "string" && value.length > LONGEST_TEXT ? cutText(value, LONGEST_TEXT) : value,
   );
   return shorter.length <= longest ? shorter : cutText(shorter, longest);
+}
+
+/** Truncates a text to `longest` characters. */
+export function clip(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
 }
 
 /** The beginning of a text, and how many characters follow. */

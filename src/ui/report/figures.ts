@@ -1,11 +1,12 @@
 import { costWords, short } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import type { SessionModel, SpendModel, TicketModel } from "../model/model.ts";
-import { spentOf, stateOf } from "../model/model.ts";
-import { isDamaged } from "../proof-words.ts";
+import type { RoleModel, SessionModel, SpendModel, TicketModel } from "../model/model.ts";
+import { countOf, spentOf, stateOf } from "../model/model.ts";
+import { isDamaged, type ProofLine } from "../proof-words.ts";
 import { counted } from "../words.ts";
 import type { SessionReport } from "./report-model.ts";
 import type { Tone } from "./tone.ts";
+import type { TurnSpan } from "./turn-spans.ts";
 
 // Labels and figures that a report shows in every format.
 
@@ -22,11 +23,10 @@ export function outcomeOf({ session }: SessionReport): { readonly text: string; 
 
 /** The figures of the session, each with its label. */
 export function factsOf(report: SessionReport): [label: string, text: string][] {
-  const { session, from, to, recoveries, proof, subjectName } = report;
-  const { tickets, counts, spend } = session;
+  const { session, from, to, recoveries, proof } = report;
+  const { tickets, spend } = session;
   const facts: [string, string, boolean][] = [
-    [`${subjectName}s`, `${counts.get("done") ?? 0} of ${tickets.size} done`, counts.has("done")],
-    [`${subjectName}s`, String(tickets.size), !counts.has("done") && tickets.size > 0],
+    [`${subjectNameOf(report)}s`, progressOf(report), tickets.size > 0],
     ["waits for a person", waitsOf(session), session.closed === undefined],
     ["took", durationOf(from, to), true],
     ["turns", String(spend.turns), true],
@@ -42,6 +42,19 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
   return facts.flatMap(([label, text, isKnown]) => (isKnown && text !== "" ? [[label, text]] : []));
 }
 
+/** The word for a subject of the session. */
+export function subjectNameOf({ presentation }: SessionReport): string {
+  return presentation?.subjectName ?? "subject";
+}
+
+/** `1 of 4 done`, with the mode's word for done; only the number of subjects if the mode is unknown. */
+function progressOf({ session, presentation }: SessionReport): string {
+  const { size } = session.tickets;
+  if (presentation === undefined) return String(size);
+  const { done } = presentation.progress;
+  return `${countOf(session, done)} of ${size} ${done.join(" or ")}`;
+}
+
 /** What an open session waits for. */
 function waitsOf({ asks }: SessionModel): string {
   return [...asks.values()]
@@ -53,6 +66,17 @@ function waitsOf({ asks }: SessionModel): string {
 export function proofWord({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
   if (proof.ok) return { text: "verified", tone: "good" };
   return isDamaged(proof) ? { text: "damaged", tone: "bad" } : { text: "intact, not closed", tone: "warn" };
+}
+
+/** The tone of a line of the proof. */
+export const PROOF_TONE: Readonly<Record<ProofLine["found"], Tone>> = { ok: "good", unknown: "warn", failed: "bad" };
+
+/** Whether a turn failed or was cut off, else who held it. */
+export type SpanKind = "worker" | "manager" | "bad";
+
+export function kindOf({ session }: SessionReport, { role_id, failed }: TurnSpan): SpanKind {
+  if (failed !== undefined) return "bad";
+  return session.roles.get(role_id)?.type === "manager" ? "manager" : "worker";
 }
 
 /** The tickets in the order of the plan. */
@@ -75,14 +99,32 @@ export function triesOf({ attempt, max_attempts }: TicketModel): string {
   return max_attempts === undefined ? String(attempt) : `${attempt}/${max_attempts}`;
 }
 
-/** Time from a ticket's first turn to its last transition, or to `now` if the ticket is open. */
-export function timeOf({ begun, since, status }: TicketModel, now: string): string {
-  if (begun === undefined) return "-";
-  return durationOf(begun, status === "done" || status === "error" ? since : now);
+/** Time from a ticket's first turn to its last transition, or to the end of the log if the ticket is open. */
+export function timeOf(ticket: TicketModel, report: SessionReport): string {
+  const { begun, since } = ticket;
+  return begun === undefined ? "-" : durationOf(begun, isOver(ticket, report) ? since : report.to);
+}
+
+function isOver(ticket: TicketModel, { presentation }: SessionReport): boolean {
+  const tone = toneOf(ticket);
+  return tone === "good" || tone === "bad" || presentation?.progress.done.includes(ticket.status) === true;
+}
+
+/** The id, state, owner, tries, time, cost and title of a ticket. */
+export function ticketCells(ticket: TicketModel, report: SessionReport): string[] {
+  const { id, owner = "-", spend, title } = ticket;
+  const cost = spend.cost_usd > 0 ? costOf(spend) : "-";
+  return [id, stateWords(ticket), owner, triesOf(ticket), timeOf(ticket, report), cost, title];
+}
+
+/** The id, type, turns, tokens in, tokens out and cost of a role. */
+export function roleCells({ role_id, type, spend }: RoleModel): string[] {
+  const { turns, input_tokens, output_tokens } = spend;
+  return [role_id, type, String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
 }
 
 /** The cost alone, for use under a heading that names it. */
-export function costOf(spend: SpendModel): string {
+function costOf(spend: SpendModel): string {
   return spend.unpriced > 0 && spend.cost_usd === 0 ? "unknown" : costWordsOf(spend);
 }
 

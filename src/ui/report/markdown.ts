@@ -1,9 +1,19 @@
 import { formatDuration } from "../../lib/durations.ts";
-import { short } from "../../log/usage-words.ts";
-import { safeLine, safeText } from "../display.ts";
+import { safeText } from "../display.ts";
+import { markdownCell, markdownText } from "../markdown.ts";
+import { mermaidLines } from "../mermaid.ts";
 import { proofLines } from "../proof-words.ts";
 import { cutText } from "./envelopes.ts";
-import { costOf, factsOf, momentOf, outcomeOf, stateWords, ticketsOf, timeOf, triesOf, proofWord } from "./figures.ts";
+import {
+  factsOf,
+  momentOf,
+  outcomeOf,
+  proofWord,
+  roleCells,
+  subjectNameOf,
+  ticketCells,
+  ticketsOf,
+} from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
 /** The first line of every Markdown report, and of no other file. */
@@ -12,29 +22,26 @@ export const MARKDOWN_MARK = "<!-- bosun report -->";
 /** Maximum length of a check's output, in characters. */
 const LONGEST_OUTPUT = 2_000;
 
-/** A larger graph is not drawn, because nobody could read it. */
-const MAX_NODES = 60;
-
 /** A report as Markdown, line by line with line feeds. Untrusted text in it cannot create markup. */
 export function* markdownReport(report: SessionReport): IterableIterator<string> {
   const { session } = report;
   const outcome = outcomeOf(report);
   const head = [
     MARKDOWN_MARK,
-    `# ${plain(session.requirement) || plain(session.session_id)}`,
+    `# ${markdownText(session.requirement) || markdownText(session.session_id)}`,
     "",
-    `Session ${plain(session.session_id)}: **${plain(outcome.text)}**. The log is ${proofWord(report).text}.`,
+    `Session ${markdownText(session.session_id)}: **${markdownText(outcome.text)}**. The log is ${proofWord(report).text}.`,
     "",
-    ...factsOf(report).map(([label, text]) => `- ${label}: ${plain(text)}`),
+    ...factsOf(report).map(([label, text]) => `- ${label}: ${markdownText(text)}`),
   ];
   const sections = [
     head,
     ...report.result.map(({ title, text, points }) => [
-      `## ${plain(title)}`,
+      `## ${markdownText(title)}`,
       "",
       ...quoted(text),
       "",
-      ...points.map((point) => `- ${plain(point)}`),
+      ...points.map((point) => `- ${markdownText(point)}`),
     ]),
     ticketLines(report),
     graphLines(report),
@@ -52,29 +59,14 @@ export function* markdownReport(report: SessionReport): IterableIterator<string>
   }
 }
 
-function ticketLines({ session, subjectName, to }: SessionReport): string[] {
-  const rows = ticketsOf(session).map((ticket) => [
-    ticket.id,
-    stateWords(ticket),
-    ticket.owner ?? "-",
-    triesOf(ticket),
-    timeOf(ticket, to),
-    ticket.spend.cost_usd > 0 ? costOf(ticket.spend) : "-",
-    ticket.title,
-  ]);
-  return table(`What was done`, [subjectName, "state", "by", "try", "time", "cost", "what"], rows);
+function ticketLines(report: SessionReport): string[] {
+  const rows = ticketsOf(report.session).map((ticket) => ticketCells(ticket, report));
+  return table(`What was done`, [subjectNameOf(report), "state", "by", "try", "time", "cost", "what"], rows);
 }
 
-/** The dependency graph as Mermaid text, which GitHub and others render. */
 function graphLines({ session }: SessionReport): string[] {
-  const tickets = ticketsOf(session);
-  const places = new Map(tickets.map(({ id }, index) => [id, index]));
-  const edges = tickets.flatMap(({ depends_on }, index) =>
-    depends_on.flatMap((before) => (places.has(before) ? [`  n${places.get(before)} --> n${index}`] : [])),
-  );
-  if (edges.length === 0 || tickets.length > MAX_NODES) return [];
-  const nodes = tickets.map(({ id }, index) => `  n${index}["${id.replace(/[^\w .-]/g, "_")}"]`);
-  return ["## Dependencies", "", "```mermaid", "graph LR", ...nodes, ...edges, "```"];
+  const graph = mermaidLines(ticketsOf(session));
+  return graph.length === 0 ? [] : ["## Dependencies", "", "```mermaid", ...graph, "```"];
 }
 
 function workLines({ session, work }: SessionReport): string[] {
@@ -82,24 +74,17 @@ function workLines({ session, work }: SessionReport): string[] {
     const { summary = "", outputs = [], issues = [] } = work.get(id) ?? {};
     const lines = [
       ...quoted(summary),
-      ...outputs.map((output) => `- ${plain(output)}`),
-      ...issues.map((issue) => `- issue: ${plain(issue)}`),
-      ...(failure === undefined ? [] : [`- ${plain(failure.code)}: ${plain(failure.message)}`]),
+      ...outputs.map((output) => `- ${markdownText(output)}`),
+      ...issues.map((issue) => `- issue: ${markdownText(issue)}`),
+      ...(failure === undefined ? [] : [`- ${markdownText(failure.code)}: ${markdownText(failure.message)}`]),
     ];
-    return lines.length === 0 ? [] : ["", `### ${plain(id)}: ${plain(title)}`, "", ...lines];
+    return lines.length === 0 ? [] : ["", `### ${markdownText(id)}: ${markdownText(title)}`, "", ...lines];
   });
   return told.length === 0 ? [] : ["## What was reported", ...told];
 }
 
 function roleLines({ session }: SessionReport): string[] {
-  const rows = [...session.roles.values()].map(({ role_id, type, spend }) => [
-    role_id,
-    type,
-    String(spend.turns),
-    short(spend.input_tokens),
-    short(spend.output_tokens),
-    costOf(spend),
-  ]);
+  const rows = [...session.roles.values()].map(roleCells);
   return table("Cost and tokens by role", ["role", "type", "turns", "tokens in", "tokens out", "cost"], rows);
 }
 
@@ -135,9 +120,10 @@ function checkLines({ checks }: SessionReport): string[] {
 function askedLines({ asked }: SessionReport): string[] {
   if (asked.length === 0) return [];
   const lines = asked.map(({ kind, at, text, why, answer }) => {
-    const reason = why === "" ? "" : ` (${plain(why)})`;
-    const answered = answer === undefined ? "not answered" : `${plain(answer.text)} by ${plain(answer.by)}`.trim();
-    return `- ${plain(momentOf(at))} UTC, ${kind}: ${plain(text)}${reason} **${answered}**`;
+    const reason = why === "" ? "" : ` (${markdownText(why)})`;
+    const answered =
+      answer === undefined ? "not answered" : `${markdownText(answer.text)} by ${markdownText(answer.by)}`.trim();
+    return `- ${markdownText(momentOf(at))} UTC, ${kind}: ${markdownText(text)}${reason} **${answered}**`;
   });
   return ["## Asked and answered", "", ...lines];
 }
@@ -156,7 +142,7 @@ function proofSection(report: SessionReport): string[] {
     "",
     ...proofLines(report.proof).map(({ name, found, text }) => `- ${name}: ${found}, ${text}`),
     ...problems.map(
-      ({ sequence, what }) => `- **${sequence === null ? "folder" : `record ${sequence}`}**: ${plain(what)}`,
+      ({ sequence, what }) => `- **${sequence === null ? "folder" : `record ${sequence}`}**: ${markdownText(what)}`,
     ),
   ];
 }
@@ -169,21 +155,14 @@ function table(
   marked = -1,
 ): string[] {
   if (rows.length === 0) return [];
-  const lines = rows.map((row) => row.map((cell, index) => (index === marked ? cell : plain(cell))));
+  const lines = rows.map((row) => row.map((cell, index) => (index === marked ? cell : markdownCell(cell))));
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   return [`## ${title}`, "", line(headings), line(headings.map(() => "---")), ...lines.map(line)];
 }
 
-/** Untrusted text on one line, with all markup escaped. */
-function plain(text: string): string {
-  return safeLine(text)
-    .replace(/[\\`*_[\]<>|~&#]/g, (character) => `\\${character}`)
-    .replace(/^[-+=]/, "\\$&");
-}
-
 /** An agent's text as a quote, so that none of its lines can pass for the report's own. */
 function quoted(text: string): string[] {
-  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${plain(line)}`.trimEnd());
+  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${markdownText(line)}`.trimEnd());
 }
 
 /** A text in a code fence that is longer than any fence inside it. */

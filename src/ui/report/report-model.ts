@@ -13,8 +13,8 @@ import { type TurnSpan, TurnSpans } from "./turn-spans.ts";
 /** Everything a report says about a session, in any format. Its texts are untrusted: each format sanitises them. */
 export interface SessionReport {
   readonly session: SessionModel;
-  /** The word for a subject of the session. */
-  readonly subjectName: string;
+  /** Undefined if the mode is unknown. */
+  readonly presentation: Presentation | undefined;
   /** When the first and the last record were received. */
   readonly from: string;
   readonly to: string;
@@ -92,7 +92,7 @@ export class ReportGatherer {
   finish(presentation: Presentation | undefined, proof: Proof): SessionReport {
     return {
       session: this.#session,
-      subjectName: presentation?.subjectName ?? "subject",
+      presentation,
       from: this.#from,
       to: this.#session.at,
       recoveries: this.#recoveries,

@@ -1,10 +1,21 @@
-import { short } from "../../log/usage-words.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "../display.ts";
 import { proofLines } from "../proof-words.ts";
 import { type Column, tableLines } from "../table.ts";
 import type { Output, Style } from "../terminal.ts";
 import { counted } from "../words.ts";
-import { costOf, factsOf, outcomeOf, stateWords, ticketsOf, timeOf, toneOf, triesOf, proofWord } from "./figures.ts";
+import {
+  factsOf,
+  outcomeOf,
+  PROOF_TONE,
+  proofWord,
+  roleCells,
+  stateWords,
+  subjectNameOf,
+  ticketsOf,
+  timeOf,
+  toneOf,
+  triesOf,
+} from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
 import type { Tone } from "./tone.ts";
@@ -56,11 +67,11 @@ function styled(out: Output, tone: Tone, text: string): string {
   return style === undefined ? text : out.style(style, text);
 }
 
-function ticketLines({ session, subjectName, to }: SessionReport, out: Output): string[] {
-  const tickets = ticketsOf(session);
+function ticketLines(report: SessionReport, out: Output): string[] {
+  const tickets = ticketsOf(report.session);
   if (tickets.length === 0) return [];
   const columns: Column[] = [
-    { heading: subjectName.toUpperCase(), widest: 24 },
+    { heading: subjectNameOf(report).toUpperCase(), widest: 24 },
     { heading: "STATE", widest: 30 },
     { heading: "BY", widest: 16 },
     { heading: "TRY" },
@@ -72,7 +83,7 @@ function ticketLines({ session, subjectName, to }: SessionReport, out: Output): 
     stateWords(ticket),
     ticket.owner ?? "-",
     triesOf(ticket),
-    timeOf(ticket, to),
+    timeOf(ticket, report),
     clipped(ticket.title, 120),
   ]);
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);
@@ -84,10 +95,7 @@ function ticketLines({ session, subjectName, to }: SessionReport, out: Output): 
 
 function roleLines({ session }: SessionReport, out: Output): string[] {
   const columns = ["ROLE", "TYPE", "TURNS", "IN", "OUT", "COST"].map((heading): Column => ({ heading }));
-  const rows = [...session.roles.values()].map(({ role_id, type, spend }) => {
-    const { turns, input_tokens, output_tokens } = spend;
-    return [role_id, type, String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
-  });
+  const rows = [...session.roles.values()].map(roleCells);
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);
   return lines.length === 0 ? [] : [out.style("dim", heading), ...lines];
 }
@@ -134,11 +142,10 @@ function artifactLines({ session }: SessionReport, out: Output): string[] {
 }
 
 function proofOf({ proof }: SessionReport, out: Output): string[] {
-  const tones = { ok: "good", unknown: "warn", failed: "bad" } as const;
   return [
     ...proofLines(proof).flatMap(({ found, name, text }) => {
       const [first = "", ...more] = hanging(text, out.width, PROOF_NAMES + 3);
-      return [`  ${styled(out, tones[found], name.padEnd(PROOF_NAMES))} ${first}`, ...more];
+      return [`  ${styled(out, PROOF_TONE[found], name.padEnd(PROOF_NAMES))} ${first}`, ...more];
     }),
     ...proof.problems.flatMap(({ sequence, what }) =>
       wrappedLines(`${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`, out.width, 2).map(

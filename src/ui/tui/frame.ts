@@ -1,6 +1,6 @@
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
-import { stateOf } from "../model/model.ts";
+import { countOf, stateOf } from "../model/model.ts";
 import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
@@ -76,13 +76,12 @@ function headLines(scene: Scene, columns: number): Line[] {
 export function progressLine({ model, presentation }: Pick<Scene, "model" | "presentation">, columns: number): Line {
   const { counts, tickets, turns, budget, spend, roles } = model;
   const progress = presentation?.progress ?? { done: [], begun: [] };
-  const countOf = (statuses: readonly string[]) => statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
   const all = tickets.size;
-  const done = countOf(progress.done);
+  const done = countOf(model, progress.done);
   const width = Math.min(40, Math.floor(columns / 4));
   const share = (count: number) => (all === 0 ? 0 : Math.round((count / all) * width));
   const full = share(done);
-  const begun = Math.min(width - full, share(countOf(progress.begun)));
+  const begun = Math.min(width - full, share(countOf(model, progress.begun)));
   const known = new Set([...COUNTED, "done"]);
   const others = [...counts.keys()].filter((status) => !known.has(status));
   const figures = [...COUNTED, ...others].flatMap((status): Line => {

@@ -1,3 +1,4 @@
+import type { Presentation } from "../../../src/kernel/presentation.ts";
 import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import type { Proof } from "../../../src/runtime/proof.ts";
@@ -17,9 +18,13 @@ export function proofOf(records: readonly unknown[], more: Partial<Proof> = {}):
   };
 }
 
-/** The report of a schedule session with these records. */
-export function gathered(records: readonly UnsealedRecord[], proof = proofOf(records)): SessionReport {
+/** The report of a session with these records, of the schedule mode unless another presentation, or none, is given. */
+export function gathered(
+  records: readonly UnsealedRecord[],
+  proof = proofOf(records),
+  presentation: Presentation | null = schedulePresentation,
+): SessionReport {
   const gatherer = new ReportGatherer(records.length);
   for (const [index, record] of records.entries()) gatherer.add(index + 1, record);
-  return gatherer.finish(schedulePresentation, proof);
+  return gatherer.finish(presentation ?? undefined, proof);
 }

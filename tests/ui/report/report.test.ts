@@ -1,6 +1,9 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { widthOf } from "../../../src/lib/text-layout.ts";
+import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
+import type { Proof } from "../../../src/runtime/proof.ts";
+import { factsOf, ticketsOf, timeOf } from "../../../src/ui/report/figures.ts";
 import { htmlReport } from "../../../src/ui/report/html/html-report.ts";
 import { markdownReport } from "../../../src/ui/report/markdown.ts";
 import { reportObject } from "../../../src/ui/report/report-object.ts";
@@ -41,6 +44,29 @@ it("renders a screen for a terminal", () => {
 
 it("renders a Markdown document", () => {
   expect([...markdownReport(gathered(SESSION))].join("")).toMatchSnapshot();
+});
+
+it("counts what is done in the words of the mode, and ends its time then", () => {
+  const at = (second: number) => ({ received_at: `2026-01-02T03:04:0${second}Z` });
+  const asked = (id: string) =>
+    record("turn_request", {}, { ...at(1), turn_id: id, ticket_id: id, effects: [effect(id, null, "answering")] });
+  const moved = (id: string, second: number, to: string) =>
+    record("opinion", {}, { ...at(second), turn_id: id, ticket_id: id, effects: [effect(id, "answering", to)] });
+  const records = [asked("ada"), asked("bob"), asked("eve"), moved("ada", 3, "answered"), moved("eve", 5, "dropped")];
+  records.push(record("user_message", {}, at(9)));
+
+  const debate = gathered(records, proofOf(records), debatePresentation);
+  expect(factsOf(debate)).toContainEqual(["debaters", "1 of 3 answered"]);
+  const times = ticketsOf(debate.session).map((ticket) => [ticket.id, timeOf(ticket, debate)]);
+  expect(times).toEqual([
+    ["ada", "2s"],
+    ["bob", "8s"],
+    ["eve", "4s"],
+  ]);
+
+  expect(factsOf(gathered(records, proofOf(records), null))).toContainEqual(["subjects", "3"]);
+  expect(factsOf(gathered(records))).toContainEqual(["tickets", "0 of 3 done"]);
+  expect(factsOf(gathered([])).map(([label]) => label)).not.toContain("tickets");
 });
 
 it("renders an object for programs", () => {
@@ -87,6 +113,13 @@ it("pairs questions with answers and permissions with decisions, and keeps a per
   ]);
 });
 
+it("warns of a log that is not closed, and shows a truncated one as damaged", () => {
+  const out: Output = { ...screen(80), style: (style, text) => `${style}:${text}` };
+  const shown = (proof: Proof) => terminalReport(gathered(SESSION, proof), out).join("\n");
+  expect(shown(proofOf(SESSION))).toContain("yellow:completeness");
+  expect(shown(proofOf(SESSION, { completeness: "truncated" }))).toContain("red:completeness");
+});
+
 it("says what is damaged, and shows what is readable", () => {
   const report = gathered(SESSION, DAMAGED);
   const markdown = [...markdownReport(report)].join("");
@@ -102,7 +135,8 @@ it("renders the report of an empty log", () => {
 });
 
 it("creates no markup from untrusted text in Markdown", () => {
-  const hostile = "</script> | # *x* [a](javascript:alert(1)) <img src=x> `code` \u202E\u001B[31m";
+  const hostile =
+    "</script> | # *x* [a](javascript:alert(1)) <img src=x> `code` @octocat www.evil.com https://evil.com $x$ \u202E\u001B[31m";
   const text = [
     ...markdownReport(
       gathered([
@@ -123,5 +157,5 @@ it("creates no markup from untrusted text in Markdown", () => {
   const fences = text.split("\n").filter((line) => /^`{3,}/.test(line));
   const outside = text.replace(/^(`{3,})[^`]*\n[^]*?\n\1$/gm, "");
   expect(fences).toHaveLength(3);
-  expect(outside).not.toMatch(/(?<!\\)<(?!!-- bosun report -->)|(?<!\\)\[|\u202E|[^\P{Cc}\n]/u);
+  expect(outside).not.toMatch(/(?<!\\)<(?!!-- bosun report -->)|(?<!\\)\[|[@$]|www\.|:\/\/|\u202E|[^\P{Cc}\n]/u);
 });

@@ -1,6 +1,7 @@
 import type { GraphNode } from "../../../lib/cycle.ts";
+import { clip } from "../envelopes.ts";
 import { placeNodes, routeEdges } from "./graph-layout.ts";
-import { clip, escapeMarkup, notDrawn } from "./markup.ts";
+import { escapeMarkup, notDrawn } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 
 /** A ticket in the drawing; `row` is its index in the list of tickets. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../lib/json.ts";
 import { safeQuoted, safeText } from "../../display.ts";
 import { proofLines } from "../../proof-words.ts";
-import { durationOf, factsOf, outcomeOf, ticketsOf, toneOf, proofWord } from "../figures.ts";
+import { durationOf, factsOf, kindOf, outcomeOf, PROOF_TONE, proofWord, ticketsOf, toneOf } from "../figures.ts";
 import type { Envelope } from "../envelopes.ts";
 import type { SessionReport } from "../report-model.ts";
 import { drawGraph } from "./graph.ts";
@@ -46,11 +46,10 @@ function dataOf(report: SessionReport): PageData {
 function proofOf(report: SessionReport): PageProof {
   const { text, tone } = proofWord(report);
   const { proof } = report;
-  const tones = { ok: "good", unknown: "warn", failed: tone } as const;
   return {
     tone,
     word: text,
-    lines: proofLines(proof).map(({ found, name, text }) => [tones[found], name, text]),
+    lines: proofLines(proof).map(({ found, name, text }) => [PROOF_TONE[found], name, text]),
     problems: proof.problems.map(({ sequence, what }) => `${sequence === null ? "" : `Record ${sequence}: `}${what}`),
   };
 }
@@ -81,14 +80,13 @@ function timelineRows(report: SessionReport): TimelineRow[] {
   const { session, to } = report;
   const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
   const rows = [undefined, ...ticketsOf(session)].map((ticket, index): TimelineRow => {
-    const spans = (turns.get(ticket?.id) ?? []).map(({ role_id, from, to: end = to, failed, turn_id, run }) => {
-      const isManager = session.roles.get(role_id)?.type === "manager";
-      const kind = failed !== undefined ? ("bad" as const) : isManager ? ("manager" as const) : ("worker" as const);
+    const spans = (turns.get(ticket?.id) ?? []).map((span) => {
+      const { role_id, from, to: end = to, failed, turn_id, run } = span;
       const fate = failed === undefined ? "" : `, ${failed}`;
       return {
         from: Date.parse(from),
         to: Date.parse(end),
-        kind,
+        kind: kindOf(report, span),
         title: `${role_id}, ${durationOf(from, end)}${fate} (${turn_id}.${run})`,
       };
     });

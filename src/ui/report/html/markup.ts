@@ -9,11 +9,6 @@ export function escapeMarkup(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Truncates a text to `longest` characters. */
-export function clip(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
-}
-
 /** The note in place of a drawing with too many parts. */
 export function notDrawn(count: number, most: number): string {
   return `<p class="legend">Not drawn: ${count} are more than ${most}.</p>`;

@@ -1,9 +1,17 @@
 import { formatDuration } from "../../../lib/durations.ts";
-import { short } from "../../../log/usage-words.ts";
 import type { ArtifactModel, ReviewModel, TicketModel } from "../../model/model.ts";
 import type { Asked } from "../asked.ts";
 import { cutText } from "../envelopes.ts";
-import { costOf, momentOf, spendWordsOf, stateWords, ticketsOf, timeOf, toneOf, triesOf } from "../figures.ts";
+import {
+  momentOf,
+  roleCells,
+  spendWordsOf,
+  stateWords,
+  subjectNameOf,
+  ticketCells,
+  ticketsOf,
+  toneOf,
+} from "../figures.ts";
 import type { CheckRun, SessionReport } from "../report-model.ts";
 import type { TurnSpan } from "../turn-spans.ts";
 import type { PageDetail, PageList, PageRow } from "./page-data.ts";
@@ -81,7 +89,7 @@ export function listsOf(report: SessionReport): PageList[] {
 }
 
 function ticketList(report: SessionReport): PageList {
-  const { subjectName } = report;
+  const subjectName = subjectNameOf(report);
   const tickets = ticketsOf(report.session);
   const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
   const checks = Map.groupBy(report.checks, ({ ticket_id }) => ticket_id);
@@ -99,15 +107,7 @@ function ticketList(report: SessionReport): PageList {
       { heading: "what" },
     ],
     rows: tickets.map((ticket) => ({
-      cells: [
-        ticket.id,
-        stateWords(ticket),
-        ticket.owner ?? "-",
-        triesOf(ticket),
-        timeOf(ticket, report.to),
-        ticket.spend.cost_usd > 0 ? costOf(ticket.spend) : "-",
-        ticket.title,
-      ],
+      cells: ticketCells(ticket, report),
       tone: toneOf(ticket),
       details: known([
         ...aboutTicket(report, ticket),
@@ -168,11 +168,11 @@ function roleList({ session }: SessionReport): PageList {
       { heading: "tokens out", width: 12, align: "right" },
       { heading: "cost" },
     ],
-    rows: roles.map(({ role_id, type, backend, spend }) => {
-      const { turns, input_tokens, output_tokens } = spend;
-      const figures = [String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
-      return { cells: [role_id, type, backend, ...figures], tone: "", details: [["used", spendWordsOf(spend)]] };
-    }),
+    rows: roles.map((role) => ({
+      cells: roleCells(role).toSpliced(2, 0, role.backend),
+      tone: "",
+      details: [["used", spendWordsOf(role.spend)]],
+    })),
   };
 }
 

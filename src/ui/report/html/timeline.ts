@@ -1,4 +1,6 @@
-import { escapeMarkup, clip, notDrawn } from "./markup.ts";
+import { clip } from "../envelopes.ts";
+import type { SpanKind } from "../figures.ts";
+import { escapeMarkup, notDrawn } from "./markup.ts";
 import type { Tone } from "../tone.ts";
 
 /** A row of the timeline: the turns about a ticket, or about the session. Times are in ms since 1970. */
@@ -13,7 +15,7 @@ export interface TimelineRow {
 export interface TimelineSpan {
   readonly from: number;
   readonly to: number;
-  readonly kind: "worker" | "manager" | "bad";
+  readonly kind: SpanKind;
   readonly title: string;
 }
 
