@@ -191,7 +191,10 @@ describe("untrusted text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         const shown = [markdownText(text, 200), markdownCode(text, 200).slice("<code>".length, -"</code>".length)];
-        for (const one of shown) expect(one.replace(/&#\d+;/g, "")).not.toMatch(/[\\`*_[\]<>&#|~@:!$\n\r]|www\./i);
+        for (const one of shown) {
+          expect(one.replace(/&#\d+;/g, "")).not.toMatch(/[\\`*[\]<>&#|~@!\n\r]|\$(?!\d)|:\/\/|www\./i);
+          expect(one.replace(/&#\d+;/g, "!")).not.toMatch(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|(?<!\d):[\w+-]+:/iu);
+        }
       }),
     );
   });
