@@ -41,7 +41,7 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
       : []),
     "",
     `The record is in ${markdownCode(log, TEXT_WIDTH)}${report === undefined ? "" : `, the report in ${markdownCode(report, TEXT_WIDTH)}`}.`,
-    `Keep the home they are in, as an artifact or in a cache, and a later job goes on from it. A page with everything: ${markdownCode(page, TEXT_WIDTH)}.`,
+    `Keep its home as an artifact or in a cache, so that a later job can resume. For the whole report: ${markdownCode(page, TEXT_WIDTH)}.`,
     "",
   ];
   return `${lines.join("\n")}\n`;

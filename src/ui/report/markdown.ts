@@ -132,7 +132,7 @@ function artifactLines({ session }: SessionReport): string[] {
   const rows = ticketsOf(session).flatMap(({ id, artifacts }) =>
     artifacts.map(({ label, uri, size_bytes }) => [id, label, size_bytes?.toLocaleString("en") ?? "-", uri]),
   );
-  return table("Artifacts", ["ticket", "label", "bytes", "where, from the home"], rows);
+  return table("Artifacts", ["ticket", "label", "bytes", "path below the home"], rows);
 }
 
 function proofSection(report: SessionReport): string[] {

@@ -61,7 +61,7 @@ describe("the drawing of dependencies", () => {
   it("is left out without dependencies, and replaced by a note for too many tickets", () => {
     expect(drawGraph([drawn("a"), drawn("b")])).toBe("");
     const many = Array.from({ length: MAX_NODES + 1 }, (_, index) => drawn(`n${index}`, ...(index > 0 ? ["n0"] : [])));
-    expect(drawGraph(many)).toContain(`${MAX_NODES + 1} are more than ${MAX_NODES}`);
+    expect(drawGraph(many)).toContain(`${MAX_NODES + 1}, at most ${MAX_NODES}`);
   });
 });
 

@@ -11,5 +11,5 @@ export function escapeMarkup(text: string): string {
 
 /** The note in place of a drawing with too many parts. */
 export function notDrawn(count: number, most: number): string {
-  return `<p class="legend">Not drawn: ${count} are more than ${most}.</p>`;
+  return `<p class="legend">Too many to draw: ${count}, at most ${most}.</p>`;
 }

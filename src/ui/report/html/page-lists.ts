@@ -162,7 +162,7 @@ function roleList({ session }: SessionReport): PageList {
     columns: [
       { heading: "role", width: 20 },
       { heading: "type", width: 12 },
-      { heading: "reached by", width: 12 },
+      { heading: "backend", width: 12 },
       { heading: "turns", width: 8, align: "right" },
       { heading: "tokens in", width: 12, align: "right" },
       { heading: "tokens out", width: 12, align: "right" },
@@ -224,7 +224,7 @@ function artifactRow(ticket_id: string, { label, uri, size_bytes, sequence }: Ar
     tone: "",
     details: [
       ["label", label],
-      ["where, from the home", uri],
+      ["path below the home", uri],
       ["record", `#${sequence}`],
     ],
   };

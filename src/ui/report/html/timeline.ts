@@ -19,7 +19,7 @@ export interface TimelineSpan {
   readonly title: string;
 }
 
-/** A point in time: a review, a question, an error. */
+/** A transition of the ticket to a state that has a tone. */
 export interface TimelineMark {
   readonly at: number;
   readonly tone: Tone;

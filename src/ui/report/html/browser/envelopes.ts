@@ -58,7 +58,7 @@ export class Envelopes implements ListSource {
       ["from", source],
       ["to", target],
       ["ticket", ticket],
-      ["became", disposition],
+      ["disposition", disposition],
       ["what", line],
     ];
     this.#show({
