@@ -1,4 +1,3 @@
-import { formatDuration } from "../lib/durations.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
 import { endingLines } from "./ending.ts";
@@ -8,6 +7,7 @@ import { PROGRESS_MS, PendingProgress } from "./progress.ts";
 import type { Opening, Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
 import { BRIEF, type RecordLine } from "./record-lines.ts";
+import { stoppingWords } from "./stopping.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { TICKET_WIDTH, timelineLines } from "./timeline.ts";
 import { TurnLines } from "./turn-lines.ts";
@@ -66,11 +66,9 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
     for (const told of formatter.format(record, telling)) tell(new Date(record.record.received_at), told);
   };
 
-  const tellStopping = (running: number) => {
-    const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
-    const asked = running === 0 ? "no agent is running" : `asked ${counted(running, "agent")} to end (${grace})`;
-    const again = running === 0 ? "Press Ctrl-C again to end at once." : "Press Ctrl-C again to kill them.";
-    err.line(`Stopping: ${asked}.${opening?.elsewhere?.ctrl_c === "detaches" ? "" : ` ${again}`}`);
+  const tellStopping = (event: Parameters<typeof stoppingWords>[0]) => {
+    const words = stoppingWords(event, opening);
+    if (words !== undefined) err.line(words);
   };
 
   return {
@@ -100,7 +98,7 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
       live?.touch();
       if (event.kind === "record") tellRecord(event.record);
       else if ("turn_id" in event) tellTurn(event);
-      else if (event.kind === "stopping" && event.reason === "signal") tellStopping(event.running);
+      else if (event.kind === "stopping") tellStopping(event);
       else if (event.kind === "warning")
         for (const text of wrapped(`Warning: ${event.text}`, err.width, 0)) err.line(text);
     },

@@ -106,6 +106,24 @@ describe("the dashboard", () => {
     expect(await statusOf(here, session_id)).toMatchObject({ owner: null });
   });
 
+  it("says that a session stops, and what another Ctrl-C does, where it does something", async () => {
+    const here = rig();
+    const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done\n");
+    const files = ["--plan", here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]))];
+    files.push("--config", here.write("config.json", JSON.stringify({ kill_grace_s: 3 })));
+    const size = { columns: 100, rows: 24 };
+    const pane = openDashboard(here, ["run", ...files, "--yes", "--no-confirm", "--worker", `sh ${worker}`], size);
+    await taskRuns(here);
+    await seen(pane, "in progress");
+    const viewer = openDashboard(here, ["attach"], size);
+    await seen(viewer, "in progress");
+    const stop = here.run(["stop"]);
+    await seen(viewer, "Stopping: asked 1 agent to end.");
+    expect(viewer.visible()).not.toContain("Press Ctrl-C");
+    await seen(pane, "Stopping: asked 1 agent to end (3s). Press Ctrl-C again to kill them.");
+    expect((await stop).code).toBe(0);
+  });
+
   it("suspends on Ctrl-Z, and returns on fg", async () => {
     const here = rig();
     const environment = { ...endAfterwards(here).environment, BOSUN_HOME: here.home };

@@ -6,9 +6,10 @@ import { emptyModel, type SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import type { Ending, Opening, Reporter } from "../reporter.ts";
+import { stoppingWords } from "../stopping.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ChildWaiting } from "../waiting.ts";
-import { counted, localize } from "../words.ts";
+import { localize } from "../words.ts";
 import type { SessionEvent } from "../../runtime/bus.ts";
 import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
@@ -104,10 +105,12 @@ export class Dashboard implements Reporter {
       case "warning":
         this.notice(event.text);
         return;
-      case "stopping":
+      case "stopping": {
         this.#isStopping = true;
-        this.notice(`Stopping: ${counted(event.running, "agent")} asked to end. Press Ctrl-C again to end at once.`);
+        const words = stoppingWords(event, this.#opening);
+        if (words !== undefined) this.notice(words);
         return;
+      }
       case "turn_started":
       case "turn_ended":
       case "ask":
