@@ -17,7 +17,6 @@ export interface Entry {
   readonly ticket: string | undefined;
   readonly bytes: number;
   readonly marker: Marker | undefined;
-  readonly readable: boolean;
 }
 
 /** A log as the player knows it. A record's place is its index. */
@@ -38,12 +37,12 @@ export function entryOf(
 ): Entry {
   const { sequence, payload_type } = file;
   if (record === undefined) {
-    const unknown = { source: "", target: "", ticket: undefined, readable: false };
+    const unknown = { source: "", target: "", ticket: undefined };
     return { sequence, at: before?.at ?? 0, type: payload_type, bytes, marker: "error", ...unknown };
   }
   const { source, target, record: meta } = record;
   const at = Date.parse(meta.received_at);
-  const known = { source, target, ticket: meta.ticket_id, readable: true };
+  const known = { source, target, ticket: meta.ticket_id };
   return { sequence, at, type: record.payload_type, bytes, marker: markerOf(record), ...known };
 }
 

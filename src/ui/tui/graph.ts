@@ -13,14 +13,14 @@ export function graphLines({ model }: Scene, selected: string | undefined, rows:
   return padded(
     lines.slice(first, first + rows).map(({ ticket, before, others }): Line => {
       const { icon, word, style } = shownState(ticket.status);
-      const also = others.length === 0 ? "" : `  also after ${others.map(safeLine).join(", ")}`;
+      const also = others.length === 0 ? "" : `also after ${others.map(safeLine).join(", ")}  `;
       return [
         trusted(ticket.id === selected ? "▸" : " "),
         trusted(before, "dim"),
         trusted(`${icon} `, style),
         trusted(`${safeLine(ticket.id)} `, ticket.id === selected ? "bold" : undefined),
         trusted(`${safeLine(word)}  `, style),
-        trusted(also === "" ? "" : `${also.trim()}  `, "dim"),
+        trusted(also, "dim"),
         untrusted(ticket.title, "dim"),
       ];
     }),

@@ -137,13 +137,12 @@ function costOf(spend: TicketModel["spend"]): string {
 /** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */
 function what({ model }: Scene, ticket: TicketModel): string {
   const { title, status, reason, progress, failure } = ticket;
-  const about = title === "" ? "" : title;
   const blockers = blockersOf(model, ticket);
-  if (blockers.length > 0) return `${about} (waits for ${blockers.join(", ")})`;
-  if (status === "in_progress" && progress !== undefined) return `${about} · ${progress}`;
+  if (blockers.length > 0) return `${title} (waits for ${blockers.join(", ")})`;
+  if (status === "in_progress" && progress !== undefined) return `${title} · ${progress}`;
   if ((status === "error" || status === "blocked") && (reason ?? failure) !== undefined)
-    return `(${[reason, failure?.message].filter((words) => words !== undefined && words !== "").join(": ")}) ${about}`;
-  return about;
+    return `(${[reason, failure?.message].filter((words) => words !== undefined && words !== "").join(": ")}) ${title}`;
+  return title;
 }
 
 function restWords(tickets: readonly TicketModel[], first: number, shown: number): string {

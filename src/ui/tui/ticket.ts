@@ -9,7 +9,7 @@ import { shownState } from "./states.ts";
 
 /** A ticket's page: its facts, and below them its events and its agents' output, scrolled up by `scroll` lines. */
 export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
-  const facts = factLines(scene, ticket, columns);
+  const facts = factLines(scene, ticket);
   // On a small screen the story keeps half of the rows.
   const top = facts.slice(0, Math.max(2, rows - Math.max(4, Math.floor(rows / 2))));
   const space = rows - top.length - 1;
@@ -21,7 +21,7 @@ export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, c
 }
 
 /** A ticket's facts, one per line. */
-function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
+function factLines(scene: Scene, ticket: TicketModel): Line[] {
   const { model, now } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, reason, checks } = ticket;
   const { icon, word, style } = shownState(status);
@@ -79,9 +79,7 @@ function factLines(scene: Scene, ticket: TicketModel, columns: number): Line[] {
       ? []
       : [fact("failure", `${ticket.failure.code}: ${ticket.failure.message}`, "red")]),
     ...(ticket.artifacts.length === 0 ? [] : [fact("files", ticket.artifacts.map(({ label }) => label).join(", "))]),
-  ]
-    .map((line) => line.slice(0, 4))
-    .slice(0, Math.max(4, columns));
+  ];
 }
 
 /** A ticket's story, wrapped to one line per screen row. */

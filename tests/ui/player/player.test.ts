@@ -25,7 +25,6 @@ function tapeOf(seconds: readonly number[], markers: Readonly<Record<number, Mar
       ticket: `t-${place % 3}`,
       bytes: 100,
       marker: markers[place],
-      readable: true,
     }),
   );
   return { sequences: entries.map(({ sequence }) => sequence), entries, grows: false };
