@@ -3,7 +3,15 @@ import { safeLine } from "../display.ts";
 import type { SessionModel } from "../model/model.ts";
 import { ticketsByNeed } from "../model/order.ts";
 import { localMoment } from "../timeline.ts";
-import { bodyLines as dashboardLines, fitting, progressLine, tooSmall } from "../tui/frame.ts";
+import {
+  askWords,
+  bodyLines as dashboardLines,
+  fitting,
+  keyLines,
+  progressLine,
+  tooSmall,
+  typingLine,
+} from "../tui/frame.ts";
 import { fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "../tui/line.ts";
 import { padded } from "../tui/list.ts";
 import { elapsed, MIN_SIZE, type Scene } from "../tui/scene.ts";
@@ -58,14 +66,9 @@ export function playerList({ player, model, tape }: PlayerScene): { listed: stri
   };
 }
 
-/** The page size for scrolling. */
-export function playerRows(rows: number): number {
-  return Math.max(1, rows - 6);
-}
-
 function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
   const { player, envelope } = scene;
-  if (player.page === "help") return padded(helpLines(), rows);
+  if (player.page === "help") return padded(keyLines(HELP), rows);
   if (player.page === "json") {
     const lines = jsonLines(envelope, columns);
     return padded(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
@@ -153,11 +156,9 @@ function proofWords({ state, problems }: ProofState): Line {
 
 /** What needed a person at that time. */
 function needLine({ model }: PlayerScene): Line {
-  const [ask] = model.asks.values();
-  if (ask === undefined) return [trusted("   nothing needs a person", "dim")];
-  const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
-  const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
-  return [trusted(" ? ", "yellow"), untrusted(`${who}${ask.text}${more}`, "yellow")];
+  const asked = askWords(model);
+  if (asked === undefined) return [trusted("   nothing needs a person", "dim")];
+  return [trusted(" ? ", "yellow"), untrusted(asked, "yellow")];
 }
 
 const PROMPTS = {
@@ -169,13 +170,7 @@ const PROMPTS = {
 
 function footLine({ player }: PlayerScene, columns: number): Line {
   const { typing, notice, filter, page, playing } = player;
-  if (typing)
-    return [
-      trusted(` ${PROMPTS[typing.what]}: `, "bold"),
-      trusted(safeLine(typing.text)),
-      trusted("▏"),
-      trusted("   ⏎ ok  Esc back", "dim"),
-    ];
+  if (typing) return typingLine(PROMPTS[typing.what], typing.text);
   if (notice !== undefined) return [trusted(" "), untrusted(notice, "yellow")];
   const only: Line = filter === "" ? [] : [trusted(` only "${safeLine(filter)}" `, "yellow")];
   const keys = {
@@ -198,21 +193,18 @@ function footLine({ player }: PlayerScene, columns: number): Line {
   return [...only, trusted(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
 }
 
-function helpLines(): Line[] {
-  const lines: (readonly [string, string])[] = [
-    ["space", "play, and pause"],
-    ["+ -", "play faster, slower; pauses of the session are cut to 2 s"],
-    ["→ ←", "the next record, the one before"],
-    ["] [", "the next marker, the one before: x error, ? question, D decision, R review"],
-    ["0 … 9 Home End", "tenths of the log, its first and last record"],
-    ["PgUp PgDn", "go far"],
-    ["t", "go to a time: 20:31, 20:31:10, +6m02s, or with a date and zone"],
-    ["g :", "go to a record by its number"],
-    ["/ n N", "find a text in the records; the next that has it, the one before"],
-    ["f", "step only through records of a ticket, type or role"],
-    ["↑ ↓", "select a ticket; Esc selects that of the record again"],
-    ["v ⏎", "the record as it is stored"],
-    ["q Ctrl-C", "leave"],
-  ];
-  return lines.map(([key, text]): Line => [trusted(` ${key.padEnd(16)}`, "bold"), trusted(text)]);
-}
+const HELP = [
+  ["space", "play, and pause"],
+  ["+ -", "play faster, slower; pauses of the session are cut to 2 s"],
+  ["→ ←", "the next record, the one before"],
+  ["] [", "the next marker, the one before: x error, ? question, D decision, R review"],
+  ["0 … 9 Home End", "tenths of the log, its first and last record"],
+  ["PgUp PgDn", "go far"],
+  ["t", "go to a time: 20:31, 20:31:10, +6m02s, or with a date and zone"],
+  ["g :", "go to a record by its number"],
+  ["/ n N", "find a text in the records; the next that has it, the one before"],
+  ["f", "step only through records of a ticket, type or role"],
+  ["↑ ↓", "select a ticket; Esc selects that of the record again"],
+  ["v ⏎", "the record as it is stored"],
+  ["q Ctrl-C", "leave"],
+] as const;

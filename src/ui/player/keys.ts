@@ -1,4 +1,4 @@
-import { editText, type Key, STEPS } from "../tui/view.ts";
+import { editText, type Key, STEPS, withPaste } from "../tui/view.ts";
 import { momentOf } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
@@ -42,9 +42,7 @@ export function afterSearch(player: Player, tape: Tape, place: number | undefine
 /** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
 export function handlePlayerPaste(player: Player, text: string): Player {
   const { typing } = player;
-  return typing === undefined
-    ? player
-    : { ...player, typing: { ...typing, text: typing.text + text.replace(/\s+/g, " ") } };
+  return typing === undefined ? player : { ...player, typing: { ...typing, text: withPaste(typing.text, text) } };
 }
 
 function typeKey(

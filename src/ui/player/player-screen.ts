@@ -1,12 +1,13 @@
 import { setImmediate as others, setTimeout as delay } from "node:timers/promises";
 import type { Presentation } from "../../kernel/presentation.ts";
 import type { Terminal } from "../terminal.ts";
+import { pageRows } from "../tui/frame.ts";
 import type { openScreen, Screen } from "../tui/screen.tsx";
 import type { StoryLine } from "../tui/stories.ts";
 import { suspendJob } from "../tui/suspend.ts";
 import type { Key } from "../tui/view.ts";
 import type { Envelope } from "./envelope.ts";
-import { playerFrame, playerList, playerRows, type PlayerScene, type ProofState } from "./frame.ts";
+import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
 import { afterSearch, handlePlayerKey, handlePlayerPaste, type PlayerAction } from "./keys.ts";
 import { advance, afterRead, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
@@ -140,7 +141,7 @@ export class PlayerScreen {
   #key(key: Key): void {
     this.#search?.abort();
     const { recording, terminal } = this.#parts;
-    const shown = { ...playerList(this.#scene()), rows: playerRows(terminal.out.stream.rows) };
+    const shown = { ...playerList(this.#scene()), rows: pageRows(terminal.out.stream.rows) };
     const { player, action } = handlePlayerKey(this.#player, key, recording.tape, shown);
     this.#player = player;
     this.#isChanged = false;

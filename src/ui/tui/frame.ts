@@ -1,6 +1,6 @@
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
-import { countOf, stateOf } from "../model/model.ts";
+import { countOf, type SessionModel, stateOf } from "../model/model.ts";
 import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
@@ -112,19 +112,21 @@ function budgetWords({ usd, turns }: Scene["model"]["budget"], spend: Scene["mod
 /** What needs a person. Always shown, so that nobody misses it. */
 function needLine(scene: Scene): Line {
   const { model, answer, steers } = scene;
-  const [ask] = model.asks.values();
-  if (ask === undefined)
+  const asked = askWords(model);
+  if (asked === undefined)
     return troubleLine(model.counts.get("error") ?? 0, retries(scene) && model.closed === undefined);
-  const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
-  const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
   const how = steers ? "[a] answer" : (answer ?? "");
+  return [trusted(" ? ", "yellow"), untrusted(how, "bold"), trusted("  "), untrusted(asked, "yellow")];
+}
+
+/** The oldest open ask, and the number of the others; undefined if there is none. */
+export function askWords({ asks }: SessionModel): string | undefined {
+  const [ask] = asks.values();
+  if (ask === undefined) return undefined;
+  const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
   const kind = ask.kind === "questions" ? "asks: " : "";
-  return [
-    trusted(" ? ", "yellow"),
-    untrusted(how, "bold"),
-    trusted("  "),
-    untrusted(`${who}${kind}${ask.text}${more}`, "yellow"),
-  ];
+  const more = asks.size === 1 ? "" : ` (and ${asks.size - 1} more)`;
+  return `${who}${kind}${ask.text}${more}`;
 }
 
 function retries({ steers, presentation }: Scene): boolean {
@@ -143,13 +145,7 @@ function footLine(scene: Scene, { page, selected, typing, confirm, filter }: Vie
   if (confirm) return [trusted(` ${confirmWords(confirm)} y yes, any other key no`, "yellow")];
   if (typing) {
     const whom = page === "ticket" ? safeLine(selected ?? "") : "the session";
-    const what = typing.what === "filter" ? "filter" : `tell ${whom}`;
-    return [
-      trusted(` ${what}: `, "bold"),
-      trusted(safeLine(typing.text)),
-      trusted("▏"),
-      trusted("   ⏎ ok  Esc back", "dim"),
-    ];
+    return typingLine(typing.what === "filter" ? "filter" : `tell ${whom}`, typing.text);
   }
   if (scene.notice !== undefined) return [trusted(" "), untrusted(scene.notice, "yellow")];
   const only = filter === "" || page !== "list" ? [] : [trusted(` filter "${safeLine(filter)}" `, "yellow")];
@@ -163,6 +159,11 @@ function footLine(scene: Scene, { page, selected, typing, confirm, filter }: Vie
     help: ["Esc back", ...leaving],
   }[page];
   return [...only, trusted(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
+}
+
+/** The last row while a text is typed. */
+export function typingLine(what: string, text: string): Line {
+  return [trusted(` ${what}: `, "bold"), trusted(safeLine(text)), trusted("▏"), trusted("   ⏎ ok  Esc back", "dim")];
 }
 
 /** Joins as many of the first words as fit, without cutting any. */
@@ -182,9 +183,15 @@ function confirmWords(action: NonNullable<View["confirm"]>): string {
     : `${action.do}?`;
 }
 
+/** The keys of a help page, with what they do. */
+export function keyLines(keys: readonly (readonly [key: string, text: string])[]): Line[] {
+  const width = Math.max(...keys.map(([key]) => key.length)) + 2;
+  return keys.map(([key, text]) => [trusted(` ${key.padEnd(width)}`, "bold"), trusted(text)]);
+}
+
 function helpLines(scene: Scene): Line[] {
   const { steers, detaches, ctrl_c } = scene;
-  const lines: (readonly [string, string])[] = [
+  const keys: (readonly [string, string])[] = [
     ["↑ ↓ j k", "select a ticket, or scroll its page"],
     ["PgUp PgDn Home End", "go far"],
     ["⏎ l", "open the ticket: its facts, history and live output"],
@@ -208,7 +215,7 @@ function helpLines(scene: Scene): Line[] {
     shownState,
   );
   return [
-    ...lines.map(([key, text]): Line => [trusted(` ${key.padEnd(20)}`, "bold"), trusted(text)]),
+    ...keyLines(keys),
     [],
     [trusted(" "), ...states.flatMap(({ icon, word, style }): Line => [trusted(`${icon} ${word}  `, style)])],
     [trusted(" The agents' work does not depend on this screen: it may lag, suspend or close.", "dim")],

@@ -69,9 +69,14 @@ export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
 export function handlePaste(view: View, text: string): View {
   const { typing } = view;
   if (typing === undefined) return view;
-  const after = typing.text + text.replace(/\s+/g, " ");
+  const after = withPaste(typing.text, text);
   const filter = typing.what === "filter" ? { filter: after, selected: undefined } : {};
   return { ...view, ...filter, typing: { ...typing, text: after } };
+}
+
+/** The typed text after a paste, which becomes one line. */
+export function withPaste(text: string, pasted: string): string {
+  return text + pasted.replace(/\s+/g, " ");
 }
 
 /** The selected ticket if it is listed, or the first one listed. */

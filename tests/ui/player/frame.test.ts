@@ -33,7 +33,7 @@ describe("the replay player", () => {
     expect(at(1)).toContain("no ticket yet");
     expect(at(FAILED)).toContain("nothing needs a person");
     const last = at(SESSION.length - 1);
-    expect(last).toContain("docs Per-role time-out");
+    expect(last).toContain("docs asks: Per-role time-out");
     expect(last).toContain("by ada");
     expect(at(7)).not.toContain("time-out");
   });
