@@ -5,7 +5,7 @@ import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
 import { eventLines, listLines, padded, type TicketList, ticketsOf } from "./list.ts";
-import { costWords, elapsed, MIN_SIZE, type Scene } from "./scene.ts";
+import { costCell, elapsed, MIN_SIZE, type Scene } from "./scene.ts";
 import { COUNTED, shownState } from "./states.ts";
 import { ticketLines } from "./ticket.ts";
 import { selectedOf, type View } from "./view.ts";
@@ -69,7 +69,7 @@ function headLines(scene: Scene, columns: number): Line[] {
     trusted(`${safeLine(session_id)} `),
     untrusted(requirement === "" ? model.mode : `"${requirement}"`, "dim"),
   ];
-  return [justified(title, [trusted(`${time}  ${costWords(spend)} `)], columns), progressLine(scene, columns)];
+  return [justified(title, [trusted(`${time}  ${costCell(spend)} `)], columns), progressLine(scene, columns)];
 }
 
 /** The progress bar, with the number of tickets in each state, the session's state and its budget. */
@@ -105,7 +105,7 @@ export function progressLine({ model, presentation }: Pick<Scene, "model" | "pre
 }
 
 function budgetWords({ usd, turns }: Scene["model"]["budget"], spend: Scene["model"]["spend"]): string {
-  if (usd !== undefined) return `   budget ${costWords(spend)} of $${usd}`;
+  if (usd !== undefined) return `   budget ${costCell(spend)} of $${usd}`;
   return turns === undefined ? "" : `   turns ${spend.turns} of ${turns}`;
 }
 

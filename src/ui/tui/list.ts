@@ -4,7 +4,7 @@ import type { TicketModel } from "../model/model.ts";
 import { blockersOf, ticketsByNeed } from "../model/order.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
-import { costWords, elapsed, type Scene } from "./scene.ts";
+import { costCell, elapsed, type Scene } from "./scene.ts";
 import { shownState } from "./states.ts";
 import type { View } from "./view.ts";
 
@@ -131,7 +131,7 @@ function timeOf({ now }: Scene, { begun, since, status }: TicketModel): string {
 }
 
 function costOf(spend: TicketModel["spend"]): string {
-  return spend.turns === 0 ? "" : costWords(spend).slice(1);
+  return spend.turns === 0 ? "" : costCell(spend).slice(1);
 }
 
 /** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */

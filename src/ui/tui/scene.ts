@@ -1,4 +1,5 @@
 import type { Presentation } from "../../kernel/presentation.ts";
+import { formatDuration } from "../../lib/durations.ts";
 import type { SessionModel, SpendModel } from "../model/model.ts";
 import type { StoryLine } from "./stories.ts";
 
@@ -29,23 +30,12 @@ export interface Scene {
 export const MIN_SIZE = { columns: 40, rows: 10 } as const;
 
 /** `$4.33`, `$4.33+` if some turns did not report their cost, `$?` if none did. */
-export function costWords({ cost_usd, unpriced }: SpendModel): string {
+export function costCell({ cost_usd, unpriced }: SpendModel): string {
   if (unpriced === 0) return `$${cost_usd.toFixed(2)}`;
   return cost_usd > 0 ? `$${cost_usd.toFixed(2)}+` : "$?";
 }
 
-/** `0`, `950`, `41k`, `1.2M`. */
-export function thousands(count: number): string {
-  if (count < 1_000) return String(count);
-  return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(1)}M`;
-}
-
-/** `48s`, `3m18s`, `2h05m`, `3d04h`: two units from one minute on. */
+/** A duration in whole seconds or longer units: `0s`, `48s`, `3m18s`, `2h05m`. */
 export function elapsed(ms: number): string {
-  const s = Math.max(0, Math.floor(ms / 1000));
-  const two = (value: number) => String(value).padStart(2, "0");
-  if (s < 60) return `${s}s`;
-  if (s < 3600) return `${Math.floor(s / 60)}m${two(s % 60)}s`;
-  if (s < 86_400) return `${Math.floor(s / 3600)}h${two(Math.floor((s % 3600) / 60))}m`;
-  return `${Math.floor(s / 86_400)}d${two(Math.floor((s % 86_400) / 3600))}h`;
+  return formatDuration(Math.floor(ms / 1_000) * 1_000);
 }

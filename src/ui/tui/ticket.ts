@@ -1,10 +1,11 @@
+import { short } from "../../log/usage-words.ts";
 import { safeLine, wrapped } from "../display.ts";
 import type { TicketModel } from "../model/model.ts";
 import { blockersOf } from "../model/order.ts";
 import { localTime } from "../timeline.ts";
 import { type Line, rule, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
-import { costWords, elapsed, type Scene, thousands } from "./scene.ts";
+import { costCell, elapsed, type Scene } from "./scene.ts";
 import { shownState } from "./states.ts";
 
 /** A ticket's page: its facts, and below them its events and its agents' output, scrolled up by `scroll` lines. */
@@ -56,10 +57,7 @@ function factLines(scene: Scene, ticket: TicketModel): Line[] {
     ...(spend.turns === 0
       ? []
       : [
-          fact(
-            "cost",
-            `${costWords(spend)}  ${thousands(spend.input_tokens)} tokens in, ${thousands(spend.output_tokens)} out`,
-          ),
+          fact("cost", `${costCell(spend)}  ${short(spend.input_tokens)} tokens in, ${short(spend.output_tokens)} out`),
         ]),
     ...(checks === undefined
       ? []
