@@ -6,7 +6,7 @@ import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
 import { eventLines, listLines, padded, type TicketList, ticketsOf } from "./list.ts";
 import { costCell, elapsed, MIN_SIZE, type Scene } from "./scene.ts";
-import { COUNTED, shownState } from "./states.ts";
+import { shownState, STATES } from "./states.ts";
 import { ticketLines } from "./ticket.ts";
 import { selectedOf, type View } from "./view.ts";
 
@@ -82,13 +82,11 @@ export function progressLine({ model, presentation }: Pick<Scene, "model" | "pre
   const share = (count: number) => (all === 0 ? 0 : Math.round((count / all) * width));
   const full = share(done);
   const begun = Math.min(width - full, share(countOf(model, progress.begun)));
-  const known = new Set([...COUNTED, "done"]);
-  const others = [...counts.keys()].filter((status) => !known.has(status));
-  const figures = [...COUNTED, ...others].flatMap((status): Line => {
+  const figures = [...new Set([...STATES.keys(), ...counts.keys()])].flatMap((status): Line => {
     const count = counts.get(status);
     const { icon, style, word } = shownState(status);
-    if (count === undefined) return [];
-    return [trusted(known.has(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
+    if (count === undefined || status === "done") return [];
+    return [trusted(STATES.has(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
   });
   const workers = [...turns.values()].filter(({ role_id }) => roles.get(role_id)?.type !== "manager").length;
   return [
@@ -211,13 +209,10 @@ function helpLines(scene: Scene): Line[] {
     ["Ctrl-C", ctrl_c === "stops" ? "stop the session; bosun resume goes on with it" : "detach: the session goes on"],
     ["Ctrl-Z", "suspend this screen; fg comes back"],
   ];
-  const states = ["done", "in_progress", "awaiting_review", "discussing", "blocked", "error", "pending"].map(
-    shownState,
-  );
   return [
     ...keyLines(keys),
     [],
-    [trusted(" "), ...states.flatMap(({ icon, word, style }): Line => [trusted(`${icon} ${word}  `, style)])],
+    [trusted(" "), ...Array.from(STATES.values(), ({ icon, word, style }) => trusted(`${icon} ${word}  `, style))],
     [trusted(" The agents' work does not depend on this screen: it may lag, suspend or close.", "dim")],
   ];
 }

@@ -43,6 +43,14 @@ describe("the dashboard", () => {
     expect(rest.join("\n")).not.toContain("r retry");
   });
 
+  it("shows a state that it does not know by its name, even if every object has a property of that name", () => {
+    const odd = record("plan", {}, { effects: [effect("a", null, "constructor"), effect("b", null, "answering")] });
+    const view: View = { ...INITIAL_VIEW, page: "graph" };
+    const shown = textOf(dashboardFrame(sceneOf([odd]), view, 80, 24));
+    for (const text of [" 1 constructor 1 answering ", "- a constructor", "- b answering"])
+      expect(shown).toContain(text);
+  });
+
   it("fills every screen size exactly, whatever the agents write", () => {
     const scenes = HOSTILE.map((text) => hostileScene(text));
     const views = fc.record({
