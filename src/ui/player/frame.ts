@@ -1,6 +1,4 @@
-import type { Presentation } from "../../kernel/presentation.ts";
 import { safeLine } from "../display.ts";
-import type { SessionModel } from "../model/model.ts";
 import { ticketsByNeed } from "../model/order.ts";
 import { localMoment } from "../timeline.ts";
 import {
@@ -14,26 +12,19 @@ import {
 } from "../tui/frame.ts";
 import { fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "../tui/line.ts";
 import { padded } from "../tui/list.ts";
-import { elapsed, MIN_SIZE, type Scene } from "../tui/scene.ts";
-import type { StoryLine } from "../tui/stories.ts";
+import { elapsed, MIN_SIZE, type Shown } from "../tui/scene.ts";
 import { INITIAL_VIEW, selectedOf, type View } from "../tui/view.ts";
 import { type Envelope, envelopeHead, jsonLines, payloadLines } from "./envelope.ts";
-import { instantOf, type Player } from "./player.ts";
+import type { Player } from "./player.ts";
 import { markerLine, scrubberLine } from "./scrubber.ts";
 import { isComplete, type Tape } from "./tape.ts";
 
-/** Everything the player shows at one instant. Plain data: `playerFrame` draws it. */
-export interface PlayerScene {
+/** Everything the player shows: the session as of a record, and that record. Plain data: `playerFrame` draws it. */
+export interface PlayerScene extends Shown {
   readonly player: Player;
   readonly tape: Tape;
   /** The person's name for the session or the folder. */
   readonly name: string;
-  /** How the session's mode presents its tickets; undefined if it is unknown. */
-  readonly presentation: Presentation | undefined;
-  /** The session as of the shown record. */
-  readonly model: SessionModel;
-  readonly events: readonly StoryLine[];
-  readonly story: (ticket_id: string) => readonly StoryLine[];
   readonly envelope: Envelope;
   readonly proof: ProofState;
 }
@@ -82,23 +73,7 @@ function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
 /** The tickets and the latest events as of the shown record. */
 function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
   const view: View = { ...INITIAL_VIEW, selected: playerList(scene).selected };
-  return dashboardLines(dashboardScene(scene), view, columns, rows);
-}
-
-function dashboardScene({ player, tape, presentation, model, events, story }: PlayerScene): Scene {
-  const now = instantOf(player, tape);
-  return {
-    model,
-    presentation,
-    now,
-    events,
-    story,
-    answer: undefined,
-    steers: false,
-    ctrl_c: "detaches",
-    detaches: false,
-    notice: undefined,
-  };
+  return dashboardLines(scene, view, columns, rows);
 }
 
 function envelopeLines({ player, tape, envelope, proof }: PlayerScene, columns: number, rows: number): Line[] {
@@ -111,7 +86,7 @@ function envelopeLines({ player, tape, envelope, proof }: PlayerScene, columns: 
   return [rule(columns), envelopeHead(entry, envelope, before, columns), ...padded([...wrong, ...payload], rows)];
 }
 
-function headLine({ player, tape, name, proof }: PlayerScene, columns: number): Line {
+function headLine({ player, tape, now, name, proof }: PlayerScene, columns: number): Line {
   const { place, playing, speed } = player;
   const total = tape.sequences.length;
   const read = isComplete(tape) ? "" : `reading ${Math.floor((tape.entries.length / total) * 100)} %  `;
@@ -123,14 +98,13 @@ function headLine({ player, tape, name, proof }: PlayerScene, columns: number): 
     trusted(`${state}  `, playing ? "green" : "yellow"),
   ];
   const space = columns - widthOfLine(title) - widthOfLine(right) - 1;
-  return justified([...title, trusted(fitting(timeWords(player, tape), space))], right, columns);
+  return justified([...title, trusted(fitting(timeWords(now, tape), space))], right, columns);
 }
 
-function timeWords(player: Player, tape: Tape): string[] {
-  const [first] = tape.entries;
-  const last = tape.entries.at(-1);
+function timeWords(now: number, { entries }: Tape): string[] {
+  const [first] = entries;
+  const last = entries.at(-1);
   if (first === undefined || last === undefined) return [];
-  const now = instantOf(player, tape);
   const moment = localMoment(new Date(now), new Date(first.at));
   return [moment, `(+${elapsed(now - first.at)} of ${elapsed(last.at - first.at)})`];
 }

@@ -9,7 +9,7 @@ import type { Key } from "../tui/view.ts";
 import type { Envelope } from "./envelope.ts";
 import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
 import { afterSearch, handlePlayerKey, handlePlayerPaste, type PlayerAction } from "./keys.ts";
-import { advance, afterRead, type Player } from "./player.ts";
+import { advance, afterRead, instantOf, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
 import { isComplete, matches } from "./tape.ts";
 
@@ -194,13 +194,14 @@ export class PlayerScreen {
       stories.set(ticket_id, told);
       return told;
     };
-    const model = recording.modelAt(place);
+    const { tape } = recording;
     return {
       player: this.#player,
-      tape: recording.tape,
+      tape,
       name,
       presentation,
-      model,
+      model: recording.modelAt(place),
+      now: instantOf(this.#player, tape),
       events,
       story,
       envelope,

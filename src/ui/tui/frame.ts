@@ -5,7 +5,7 @@ import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
 import { eventLines, listLines, padded, type TicketList, ticketsOf } from "./list.ts";
-import { costCell, elapsed, MIN_SIZE, type Scene } from "./scene.ts";
+import { costCell, elapsed, MIN_SIZE, type Scene, type Shown } from "./scene.ts";
 import { shownState, STATES } from "./states.ts";
 import { ticketLines } from "./ticket.ts";
 import { selectedOf, type View } from "./view.ts";
@@ -22,7 +22,8 @@ export function dashboardFrame(scene: Scene, view: View, columns: number, rows: 
   if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
   const head = [...headLines(scene, columns), needLine(scene), rule(columns)];
   const space = rows - head.length - 1;
-  const lines = [...head, ...bodyLines(scene, view, columns, space), footLine(scene, view, columns)];
+  const body = view.page === "help" ? padded(helpLines(scene), space) : bodyLines(scene, view, columns, space);
+  const lines = [...head, ...body, footLine(scene, view, columns)];
   return lines.slice(0, rows).map((line) => fitted(line, columns));
 }
 
@@ -32,13 +33,12 @@ export function pageRows(rows: number): number {
 }
 
 /** The ids that the selection moves through. */
-export function selectable(scene: Scene, view: View): string[] {
+export function selectable(scene: Shown, view: View): string[] {
   return view.page === "graph" ? graphOrder(scene.model) : ticketsOf(scene, view).map(({ id }) => id);
 }
 
-/** The lines between header and footer: the list with the latest events, and on a wide screen a ticket beside it, or another page. */
-export function bodyLines(scene: Scene, view: View, columns: number, rows: number): Line[] {
-  if (view.page === "help") return padded(helpLines(scene), rows);
+/** The list with the latest events, and on a wide screen a ticket beside it; or another page about the session. */
+export function bodyLines(scene: Shown, view: View, columns: number, rows: number): Line[] {
   if (view.page === "graph") {
     return graphLines(scene, selectedOf(view, graphOrder(scene.model)), rows);
   }
@@ -52,14 +52,14 @@ export function bodyLines(scene: Scene, view: View, columns: number, rows: numbe
   return beside(listAndEvents(scene, list, left, rows), right, left);
 }
 
-function listAndEvents(scene: Scene, list: TicketList, columns: number, rows: number): Line[] {
+function listAndEvents(scene: Shown, list: TicketList, columns: number, rows: number): Line[] {
   const tickets = scene.model.tickets.size + 1;
   // Events take a third of the rows, or more if the list is short. Tickets take priority when rows are few.
   const events = rows < 8 ? 0 : Math.max(3, Math.min(Math.floor(rows / 3), 12), rows - Math.max(tickets, 6) - 1);
   return [...listLines(scene, list, columns, rows - events), ...eventLines(scene, columns, events)];
 }
 
-function headLines(scene: Scene, columns: number): Line[] {
+function headLines(scene: Shown, columns: number): Line[] {
   const { model, now } = scene;
   const { session_id, requirement, opened_at, at, closed, stopped, spend } = model;
   const until = closed || stopped ? Date.parse(at) : now;
@@ -73,7 +73,7 @@ function headLines(scene: Scene, columns: number): Line[] {
 }
 
 /** The progress bar, with the number of tickets in each state, the session's state and its budget. */
-export function progressLine({ model, presentation }: Pick<Scene, "model" | "presentation">, columns: number): Line {
+export function progressLine({ model, presentation }: Pick<Shown, "model" | "presentation">, columns: number): Line {
   const { counts, tickets, turns, budget, spend, roles } = model;
   const progress = presentation?.progress ?? { done: [], begun: [] };
   const all = tickets.size;
@@ -102,7 +102,7 @@ export function progressLine({ model, presentation }: Pick<Scene, "model" | "pre
   ];
 }
 
-function budgetWords({ usd, turns }: Scene["model"]["budget"], spend: Scene["model"]["spend"]): string {
+function budgetWords({ usd, turns }: SessionModel["budget"], spend: SessionModel["spend"]): string {
   if (usd !== undefined) return `   budget ${costCell(spend)} of $${usd}`;
   return turns === undefined ? "" : `   turns ${spend.turns} of ${turns}`;
 }

@@ -2,11 +2,11 @@ import { safeLine } from "../display.ts";
 import type { SessionModel, TicketModel } from "../model/model.ts";
 import { type Line, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
-import type { Scene } from "./scene.ts";
+import type { Shown } from "./scene.ts";
 import { shownState } from "./states.ts";
 
 /** The dependency graph as a tree: each ticket below its deepest dependency, with its other dependencies named after it. */
-export function graphLines({ model }: Scene, selected: string | undefined, rows: number): Line[] {
+export function graphLines({ model }: Shown, selected: string | undefined, rows: number): Line[] {
   const lines = [...treeOf(model)];
   const place = lines.findIndex(({ ticket }) => ticket.id === selected);
   const first = Math.max(0, Math.min(place - Math.floor(rows / 2), lines.length - rows));

@@ -4,7 +4,7 @@ import type { TicketModel } from "../model/model.ts";
 import { blockersOf, ticketsByNeed } from "../model/order.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
-import { costCell, elapsed, type Scene } from "./scene.ts";
+import { costCell, elapsed, type Shown } from "./scene.ts";
 import { shownState } from "./states.ts";
 import type { View } from "./view.ts";
 
@@ -20,7 +20,7 @@ const STATE = 11;
 const OWNER = 8;
 
 /** The tickets that match the filter, those that need a person first. */
-export function ticketsOf({ model }: Pick<Scene, "model">, { filter }: Pick<View, "filter">): readonly TicketModel[] {
+export function ticketsOf({ model }: Pick<Shown, "model">, { filter }: Pick<View, "filter">): readonly TicketModel[] {
   const tickets = ticketsByNeed(model);
   const words = filter.trim().toLowerCase();
   if (words === "") return tickets;
@@ -37,7 +37,7 @@ export interface TicketList {
 
 /** The heading and the rows around the selected ticket. Tickets that do not fit are counted on a last line. */
 export function listLines(
-  scene: Scene,
+  scene: Shown,
   { tickets, selected, filter }: TicketList,
   columns: number,
   rows: number,
@@ -62,7 +62,7 @@ export function listLines(
 }
 
 /** The latest events, below a rule. */
-export function eventLines({ events }: Scene, columns: number, rows: number): Line[] {
+export function eventLines({ events }: Shown, columns: number, rows: number): Line[] {
   if (rows < 2) return padded([], rows);
   const shown = events.slice(-(rows - 1)).map(({ at, ticket, text, style }): Line => {
     const about = ticket === undefined ? "" : `${safeLine(ticket)} `;
@@ -75,7 +75,7 @@ export function padded(lines: readonly Line[], rows: number): Line[] {
   return Array.from({ length: Math.max(0, rows) }, (_, index) => lines[index] ?? []);
 }
 
-function emptyLine({ model, presentation }: Scene, filter: string): Line {
+function emptyLine({ model, presentation }: Shown, filter: string): Line {
   if (filter !== "") return [trusted(`   nothing matches "${safeLine(filter)}"; Esc shows all`, "dim")];
   const [turn] = model.turns.values();
   const none = `no ${presentation?.subjectName ?? "ticket"} yet`;
@@ -83,11 +83,11 @@ function emptyLine({ model, presentation }: Scene, filter: string): Line {
   return [trusted(`   ${doing}`, "dim")];
 }
 
-function presentationWidth({ presentation }: Scene): number {
+function presentationWidth({ presentation }: Shown): number {
   return presentation?.subjectName.length ?? 0;
 }
 
-function heading({ presentation }: Scene, id: number, columns: number): Line {
+function heading({ presentation }: Shown, id: number, columns: number): Line {
   const { subjectName = "id", statementName = "title" } = presentation ?? {};
   const wide = columns >= WIDE;
   return [
@@ -98,7 +98,7 @@ function heading({ presentation }: Scene, id: number, columns: number): Line {
   ];
 }
 
-function row(scene: Scene, ticket: TicketModel, isSelected: boolean, id: number, columns: number): Line {
+function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number, columns: number): Line {
   const { icon, word, style } = shownState(ticket.status);
   const asks = [...scene.model.asks.values()].some(({ ticket_id }) => ticket_id === ticket.id);
   const mark = asks ? trusted("?", "yellow") : trusted(icon, style);
@@ -123,7 +123,7 @@ function row(scene: Scene, ticket: TicketModel, isSelected: boolean, id: number,
 }
 
 /** How long an open ticket has been in its state, or how long a finished one took. */
-function timeOf({ now }: Scene, { begun, since, status }: TicketModel): string {
+function timeOf({ now }: Shown, { begun, since, status }: TicketModel): string {
   if (begun === undefined) return "";
   const isOver = status === "done" || status === "error";
   const from = isOver ? Date.parse(begun) : Date.parse(since);
@@ -135,7 +135,7 @@ function costOf(spend: TicketModel["spend"]): string {
 }
 
 /** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */
-function what({ model }: Scene, ticket: TicketModel): string {
+function what({ model }: Shown, ticket: TicketModel): string {
   const { title, status, reason, progress, failure } = ticket;
   const blockers = blockersOf(model, ticket);
   if (blockers.length > 0) return `${title} (waits for ${blockers.join(", ")})`;

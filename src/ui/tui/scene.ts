@@ -3,8 +3,8 @@ import { formatDuration } from "../../lib/durations.ts";
 import type { SessionModel, SpendModel } from "../model/model.ts";
 import type { StoryLine } from "./stories.ts";
 
-/** Everything the dashboard shows at one instant. Plain data: `dashboardFrame` draws it. */
-export interface Scene {
+/** A session at one instant. */
+export interface Shown {
   readonly model: SessionModel;
   /** How the session's mode presents its tickets; undefined until it is known. */
   readonly presentation?: Presentation | undefined;
@@ -14,6 +14,10 @@ export interface Scene {
   readonly events: readonly StoryLine[];
   /** A ticket's events and its agents' output, oldest first. */
   readonly story: (ticket_id: string) => readonly StoryLine[];
+}
+
+/** Everything the dashboard shows at one instant. Plain data: `dashboardFrame` draws it. */
+export interface Scene extends Shown {
   /** The command that answers the oldest ask, as it is typed here. */
   readonly answer: string | undefined;
   /** Whether this screen can answer asks and send commands. */

@@ -5,11 +5,11 @@ import { blockersOf } from "../model/order.ts";
 import { localTime } from "../timeline.ts";
 import { type Line, rule, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
-import { costCell, elapsed, type Scene } from "./scene.ts";
+import { costCell, elapsed, type Shown } from "./scene.ts";
 import { shownState } from "./states.ts";
 
 /** A ticket's page: its facts, and below them its events and its agents' output, scrolled up by `scroll` lines. */
-export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
+export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
   const facts = factLines(scene, ticket);
   // On a small screen the story keeps half of the rows.
   const top = facts.slice(0, Math.max(2, rows - Math.max(4, Math.floor(rows / 2))));
@@ -22,7 +22,7 @@ export function ticketLines(scene: Scene, ticket: TicketModel, scroll: number, c
 }
 
 /** A ticket's facts, one per line. */
-function factLines(scene: Scene, ticket: TicketModel): Line[] {
+function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const { model, now } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, reason, checks } = ticket;
   const { icon, word, style } = shownState(status);
@@ -81,7 +81,7 @@ function factLines(scene: Scene, ticket: TicketModel): Line[] {
 }
 
 /** A ticket's story, wrapped to one line per screen row. */
-function storyLines({ story }: Scene, { id }: TicketModel, columns: number): Line[] {
+function storyLines({ story }: Shown, { id }: TicketModel, columns: number): Line[] {
   const width = columns - 10;
   return story(id).flatMap(({ at, text, style }) => {
     const lines = width < 10 ? [safeLine(text)] : wrapped(text, width, 0);

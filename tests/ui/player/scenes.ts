@@ -6,7 +6,7 @@ import { type Listing, listFolder, recordName } from "../../../src/log/reader.ts
 import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../../src/protocol/record.ts";
 import type { PlayerScene } from "../../../src/ui/player/frame.ts";
-import { INITIAL_PLAYER, type Player } from "../../../src/ui/player/player.ts";
+import { INITIAL_PLAYER, instantOf, type Player } from "../../../src/ui/player/player.ts";
 import { Recording } from "../../../src/ui/player/recording.ts";
 
 /** Writes records as a log folder without a valid hash chain. A string is the content of a file. */
@@ -36,17 +36,19 @@ export function recordingOf(records: readonly (UnsealedRecord | string)[]): Reco
 /** The player's scene for a recording. */
 export function playerSceneOf(
   recording: Recording,
-  player: Partial<Player> = {},
+  changes: Partial<Player> = {},
   more: Partial<PlayerScene> = {},
 ): PlayerScene {
-  const { place } = { ...INITIAL_PLAYER, ...player };
+  const player = { ...INITIAL_PLAYER, ...changes };
+  const { place } = player;
   const { bytes, record: stored } = recording.read(place);
   return {
-    player: { ...INITIAL_PLAYER, ...player },
+    player,
     tape: recording.tape,
     name: "s-1",
     presentation: schedulePresentation,
     model: recording.modelAt(place),
+    now: instantOf(player, recording.tape),
     events: recording.eventsAt(place),
     story: (id) => recording.storyAt(place, id),
     envelope: { name: recording.name(place), bytes, stored, resolved: stored && recording.resolved(stored) },
