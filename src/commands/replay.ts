@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Listing } from "../log/reader.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { momentOf } from "../ui/player/moment.ts";
+import { parseMoment } from "../ui/player/moment.ts";
 import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
 import { spanOf } from "../ui/player/recording.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
@@ -151,7 +151,7 @@ function playerOf(
   { files }: Listing,
 ): Player {
   const filter = [ticket, type].filter((word) => word !== "").join(" ");
-  const moment = typeof at === "string" ? momentOf(at, spanOf(folder, files)) : undefined;
+  const moment = typeof at === "string" ? parseMoment(at, spanOf(folder, files)) : undefined;
   const place = typeof at === "number" ? files.findLastIndex(({ sequence }) => sequence <= at) : -1;
   const goal = moment === undefined ? (place > 0 ? { place } : undefined) : { at: moment };
   return { ...INITIAL_PLAYER, filter, speed, playing, goal };

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
-import { momentOf, type Span } from "../../ui/player/moment.ts";
+import { parseMoment, type TimeRange } from "../../ui/player/moment.ts";
 import { oneOf } from "./run-options.ts";
 
 /** The options that select records. */
@@ -48,7 +48,7 @@ export function readFilter({ from, to, ticket, type }: FilterOptions): Result<Re
 export function readBound(flag: string, text: string | undefined): Result<Bound | undefined, Failure> {
   if (text === undefined) return ok(undefined);
   if (/^[1-9]\d{0,14}$/.test(text)) return ok(Number(text));
-  if (momentOf(text, { from: 0, to: 0 }) !== undefined) return ok(text);
+  if (parseMoment(text, { from: 0, to: 0 }) !== undefined) return ok(text);
   return err(
     failure("usage", `${flag} ${JSON.stringify(text)} is neither a record's number nor a time.`, {
       hint: "Write a whole number, 1 or more, or a time: 20:31, 20:31:10, +6m02s after the first record, or 2026-01-31T20:31:10Z.",
@@ -57,8 +57,8 @@ export function readBound(flag: string, text: string | undefined): Result<Bound 
 }
 
 /** Resolves the filter's bounds for a log. */
-export function rangeOf({ from, to }: Pick<RecordFilter, "from" | "to">, span: Span): Range {
-  const instant = (bound: Bound | undefined) => (typeof bound === "string" ? momentOf(bound, span) : undefined);
+export function rangeOf({ from, to }: Pick<RecordFilter, "from" | "to">, log: TimeRange): Range {
+  const instant = (bound: Bound | undefined) => (typeof bound === "string" ? parseMoment(bound, log) : undefined);
   return {
     first: typeof from === "number" ? from : 1,
     last: typeof to === "number" ? to : Number.POSITIVE_INFINITY,

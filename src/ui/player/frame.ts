@@ -14,9 +14,9 @@ import { fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } f
 import { padded } from "../tui/list.ts";
 import { elapsed, MIN_SIZE, type Shown } from "../tui/scene.ts";
 import { INITIAL_VIEW, selectedOf, type View } from "../tui/view.ts";
-import { type Envelope, envelopeHead, jsonLines, payloadLines } from "./envelope.ts";
 import type { Player } from "./player.ts";
 import { markerLine, scrubberLine } from "./scrubber.ts";
+import { jsonLines, payloadLines, recordHeader, type ShownRecord } from "./shown-record.ts";
 import { isComplete, type Tape } from "./tape.ts";
 
 /** Everything the player shows: the session as of a record, and that record. Plain data: `playerFrame` draws it. */
@@ -25,7 +25,7 @@ export interface PlayerScene extends Shown {
   readonly tape: Tape;
   /** The person's name for the session or the folder. */
   readonly name: string;
-  readonly envelope: Envelope;
+  readonly record: ShownRecord;
   readonly proof: ProofState;
 }
 
@@ -58,13 +58,13 @@ export function playerList({ player, model, tape }: PlayerScene): { listed: stri
 }
 
 function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
-  const { player, envelope } = scene;
+  const { player, record } = scene;
   if (player.page === "help") return padded(keyLines(HELP), rows);
   if (player.page === "json") {
-    const lines = jsonLines(envelope, columns);
+    const lines = jsonLines(record, columns);
     return padded(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
   }
-  const below = envelopeLines(scene, columns, Math.max(1, Math.min(10, Math.floor(rows / 4))));
+  const below = recordLines(scene, columns, Math.max(1, Math.min(10, Math.floor(rows / 4))));
   const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine(scene, columns), needLine(scene)];
   const space = rows - below.length - progress.length;
   return [...progress, ...stateLines(scene, columns, space), ...below];
@@ -76,14 +76,14 @@ function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
   return dashboardLines(scene, view, columns, rows);
 }
 
-function envelopeLines({ player, tape, envelope, proof }: PlayerScene, columns: number, rows: number): Line[] {
+function recordLines({ player, tape, record, proof }: PlayerScene, columns: number, rows: number): Line[] {
   const entry = tape.entries[player.place];
   if (entry === undefined) return padded([rule(columns)], rows + 2);
   const before = tape.sequences[player.place - 1] ?? 0;
   const problems = proof.problems.filter(({ sequence }) => sequence === entry.sequence);
   const wrong = problems.map(({ what }): Line => [trusted("   "), untrusted(what, "red")]);
-  const payload = payloadLines(envelope, columns, rows - wrong.length);
-  return [rule(columns), envelopeHead(entry, envelope, before, columns), ...padded([...wrong, ...payload], rows)];
+  const payload = payloadLines(record, columns, rows - wrong.length);
+  return [rule(columns), recordHeader(entry, record, before, columns), ...padded([...wrong, ...payload], rows)];
 }
 
 function headLine({ player, tape, now, name, proof }: PlayerScene, columns: number): Line {

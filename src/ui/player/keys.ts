@@ -1,5 +1,5 @@
 import { editText, type Key, STEPS, withPaste } from "../tui/view.ts";
-import { momentOf } from "./moment.ts";
+import { parseMoment } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
 
@@ -69,7 +69,7 @@ function typeKey(
       return { player: { ...ended, notice: "A record's number is a whole number." } };
     case "time": {
       const [first] = tape.entries;
-      const at = momentOf(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
+      const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
       if (at !== undefined) return { player: { ...goTo(ended, tape, { at }), playing: false } };
       return { player: { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." } };
     }

@@ -2,7 +2,7 @@ import { parseDuration } from "../../lib/durations.ts";
 import { milliseconds, parseInstant } from "../../protocol/timestamp.ts";
 
 /** The times of the first and the last record, in ms since 1970. */
-export interface Span {
+export interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
@@ -13,21 +13,21 @@ const TIME_OF_DAY = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3}))?)?$
  * Parses a time that a person typed, to ms since 1970: an RFC 3339 time, a local time of day within the log (`20:31`, `20:31:10`), or an offset
  * from the start of the log (`+6m02s`). Returns undefined if it is none of these.
  */
-export function momentOf(text: string, span: Span): number | undefined {
+export function parseMoment(text: string, range: TimeRange): number | undefined {
   if (text.startsWith("+")) {
     const after = parseDuration(text.slice(1));
-    return after.ok ? span.from + after.value : undefined;
+    return after.ok ? range.from + after.value : undefined;
   }
   const [found, hour, minute, second = "0", fraction = "0"] = TIME_OF_DAY.exec(text) ?? [];
   if (found !== undefined)
-    return onDayOf(span, [Number(hour), Number(minute), Number(second), Number(fraction.padEnd(3, "0"))]);
+    return onDayOf(range, [Number(hour), Number(minute), Number(second), Number(fraction.padEnd(3, "0"))]);
   const instant = parseInstant(text);
   return instant.ok ? milliseconds(instant.value) : undefined;
 }
 
 /** The time of day within the log, or on its first day if the log does not include it. */
 function onDayOf(
-  { from, to }: Span,
+  { from, to }: TimeRange,
   [hour, minute, second, fraction]: readonly [number, number, number, number],
 ): number {
   const first = new Date(from);

@@ -6,11 +6,11 @@ import type { openScreen, Screen } from "../tui/screen.tsx";
 import type { StoryLine } from "../tui/stories.ts";
 import { suspendJob } from "../tui/suspend.ts";
 import type { Key } from "../tui/view.ts";
-import type { Envelope } from "./envelope.ts";
 import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
 import { afterSearch, handlePlayerKey, handlePlayerPaste, type PlayerAction } from "./keys.ts";
 import { advance, afterRead, instantOf, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
+import type { ShownRecord } from "./shown-record.ts";
 import { isComplete, matches } from "./tape.ts";
 
 /** How often changes are drawn, in ms. */
@@ -188,7 +188,7 @@ export class PlayerScreen {
     const { recording, name, presentation } = this.#parts;
     const { place } = this.#player;
     if (this.#shown?.place !== place) this.#shown = snapshotAt(recording, place);
-    const { events, stories, envelope } = this.#shown;
+    const { events, stories, record } = this.#shown;
     const story = (ticket_id: string): readonly StoryLine[] => {
       const told = stories.get(ticket_id) ?? recording.storyAt(place, ticket_id);
       stories.set(ticket_id, told);
@@ -204,7 +204,7 @@ export class PlayerScreen {
       now: instantOf(this.#player, tape),
       events,
       story,
-      envelope,
+      record,
       proof: this.#proof,
     };
   }
@@ -213,7 +213,7 @@ export class PlayerScreen {
 /** What was read to show one record. */
 interface Snapshot {
   readonly place: number;
-  readonly envelope: Envelope;
+  readonly record: ShownRecord;
   readonly events: readonly StoryLine[];
   readonly stories: Map<string, readonly StoryLine[]>;
 }
@@ -221,6 +221,6 @@ interface Snapshot {
 function snapshotAt(recording: Recording, place: number): Snapshot {
   const { bytes, record: stored } = recording.read(place);
   const resolved = stored && recording.resolved(stored);
-  const envelope = { name: recording.name(place), bytes, stored, resolved };
-  return { place, envelope, events: recording.eventsAt(place), stories: new Map() };
+  const record = { name: recording.name(place), bytes, stored, resolved };
+  return { place, record, events: recording.eventsAt(place), stories: new Map() };
 }

@@ -7,7 +7,7 @@ import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import type { StoryLine } from "../tui/stories.ts";
-import type { Span } from "./moment.ts";
+import type { TimeRange } from "./moment.ts";
 import { States } from "./states.ts";
 import { type Entry, entryOf, isComplete, type Tape } from "./tape.ts";
 
@@ -156,7 +156,7 @@ export class Recording {
 }
 
 /** The times of the first and the last readable record. */
-export function spanOf(folder: string, files: readonly RecordFile[]): Span {
+export function spanOf(folder: string, files: readonly RecordFile[]): TimeRange {
   const instantIn = (some: readonly RecordFile[]) => {
     for (const { bytes } of readFolder(folder, { files: some, foreign: [] })) {
       const record = recordIn(bytes);

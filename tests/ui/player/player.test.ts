@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
 import { emptyModel } from "../../../src/ui/model/model.ts";
 import { handlePlayerKey, type PlayerKeyContext } from "../../../src/ui/player/keys.ts";
-import { momentOf } from "../../../src/ui/player/moment.ts";
+import { parseMoment } from "../../../src/ui/player/moment.ts";
 import { advance, afterRead, goTo, INITIAL_PLAYER, instantOf, type Player } from "../../../src/ui/player/player.ts";
 import { States } from "../../../src/ui/player/states.ts";
 import type { Entry, Marker, Tape } from "../../../src/ui/player/tape.ts";
@@ -145,12 +145,12 @@ describe("a typed time", () => {
   const span = { from: new Date(2026, 0, 2, 22, 0).getTime(), to: new Date(2026, 0, 3, 2, 0).getTime() };
 
   it("of day is within the log, also past midnight", () => {
-    const at = (text: string) => new Date(momentOf(text, span) ?? 0).toString();
+    const at = (text: string) => new Date(parseMoment(text, span) ?? 0).toString();
     expect(at("23:30")).toBe(new Date(2026, 0, 2, 23, 30).toString());
     expect(at("01:30:15")).toBe(new Date(2026, 0, 3, 1, 30, 15).toString());
     expect(at("21:00")).toBe(new Date(2026, 0, 2, 21, 0).toString());
-    expect(momentOf("+1h30m", span)).toBe(span.from + 5_400_000);
-    for (const text of ["24:00", "12:60", "1230", "", "yesterday"]) expect(momentOf(text, span)).toBeUndefined();
+    expect(parseMoment("+1h30m", span)).toBe(span.from + 5_400_000);
+    for (const text of ["24:00", "12:60", "1230", "", "yesterday"]) expect(parseMoment(text, span)).toBeUndefined();
   });
 });
 

@@ -51,7 +51,7 @@ export function playerSceneOf(
     now: instantOf(player, recording.tape),
     events: recording.eventsAt(place),
     story: (id) => recording.storyAt(place, id),
-    envelope: { name: recording.name(place), bytes, stored, resolved: stored && recording.resolved(stored) },
+    record: { name: recording.name(place), bytes, stored, resolved: stored && recording.resolved(stored) },
     proof: { state: "ok", problems: [] },
     ...more,
   };

@@ -8,7 +8,7 @@ import { MARKS } from "./scrubber.ts";
 import type { Entry } from "./tape.ts";
 
 /** A record as stored in its file, and with its references resolved. */
-export interface Envelope {
+export interface ShownRecord {
   /** The file name. */
   readonly name: string;
   readonly bytes: Buffer | null;
@@ -32,7 +32,7 @@ const VALUE_SHOWN = 2_000;
 const JSON_SHOWN = 200_000;
 
 /** The header: who says what to whom, when, about which ticket. `before` is the sequence of the previous record. */
-export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: number, columns: number): Line {
+export function recordHeader(entry: Entry, { name, stored }: ShownRecord, before: number, columns: number): Line {
   const { sequence, at, marker } = entry;
   const mark = marker === undefined ? [] : [trusted(`${MARKS[marker].icon} `, MARKS[marker].style)];
   const start: Line = [trusted(` #${sequence} `, "bold"), ...mark];
@@ -58,7 +58,7 @@ export function envelopeHead(entry: Entry, { name, stored }: Envelope, before: n
 }
 
 /** The record's ticket transitions, and the first lines of its payload. */
-export function payloadLines({ resolved }: Envelope, columns: number, rows: number): Line[] {
+export function payloadLines({ resolved }: ShownRecord, columns: number, rows: number): Line[] {
   if (resolved === undefined) return [[trusted("   `v` shows what the file has.", "dim")]];
   const width = Math.max(1, columns - 3);
   const lines = movesLines(resolved);
@@ -109,7 +109,7 @@ function asJson(value: Json | undefined): string {
 }
 
 /** The whole record as stored, wrapped to `columns`. */
-export function jsonLines({ bytes, stored }: Envelope, columns: number): Line[] {
+export function jsonLines({ bytes, stored }: ShownRecord, columns: number): Line[] {
   const whole = stored === undefined ? (bytes?.toString("utf8") ?? "") : JSON.stringify(stored, null, 2);
   const text = whole.slice(0, JSON_SHOWN);
   const lines = safeText(text)
