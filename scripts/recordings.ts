@@ -58,7 +58,7 @@ async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
   keep(terminal, "Twenty tickets: one waits for a person's review, and nothing else waits for that.");
   const picture = terminal.styled();
   terminal.type("Enter");
-  await terminal.shows("what happened");
+  await terminal.shows("history ·");
   keep(terminal, "Enter opens a ticket: its facts, its history and what its agent prints.");
   terminal.type("Escape", "g");
   await terminal.shows("also after");

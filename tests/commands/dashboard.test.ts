@@ -59,7 +59,7 @@ describe("the dashboard", () => {
     await taskRuns(here);
     await seen(pane, "in progress", "after", "nothing needs you");
     pane.type("Enter");
-    await seen(pane, "what happened", "it has begun", "state");
+    await seen(pane, "history ·", "it has begun", "state");
     pane.type("q");
     expect(await pane.exit()).toBe(0);
     expect(pane.isAlternate()).toBe(false);
@@ -193,7 +193,7 @@ describe("the dashboard", () => {
     const pane = openDashboard(here, ["run", "--plan", plan], { columns: 80, rows: 24 });
     await seen(pane, "(and 1 more)");
     pane.type("/", "second", "Enter", "Enter");
-    await seen(pane, "what happened", "asks you");
+    await seen(pane, "history ·", "asks you");
     pane.type("a");
     await pane.asks("Review of second");
     expect(pane.screen()).toContain("task: Do second");

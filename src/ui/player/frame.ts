@@ -1,6 +1,7 @@
 import { safeLine } from "../display.ts";
 import { ticketsByNeed } from "../model/order.ts";
 import { localMoment } from "../timeline.ts";
+import { counted } from "../words.ts";
 import {
   askWords,
   bodyLines as dashboardLines,
@@ -122,7 +123,7 @@ function proofWords({ state, problems }: ProofState): Line {
     case "open":
       return [trusted("verified so far, not closed ", "yellow")];
     case "failed":
-      return [trusted(`NOT VERIFIED, ${problems.length} wrong `, "red")];
+      return [trusted(`NOT VERIFIED: ${counted(problems.length, "problem")} `, "red")];
     case "none":
       return [trusted("not verified ", "dim")];
   }
@@ -168,15 +169,15 @@ function footLine({ player }: PlayerScene, columns: number): Line {
 }
 
 const HELP = [
-  ["space", "play, and pause"],
-  ["+ -", "play faster, slower; pauses of the session are cut to 2 s"],
-  ["→ ←", "the next record, the one before"],
-  ["] [", "the next marker, the one before: x error, ? question, D decision, R review"],
+  ["space", "play or pause"],
+  ["+ -", "play faster, slower; a pause lasts at most 2 s"],
+  ["→ ←", "next, previous record"],
+  ["] [", "next, previous marker: x error ? question D decision R review"],
   ["0 … 9 Home End", "tenths of the log, its first and last record"],
-  ["PgUp PgDn", "go far"],
+  ["PgUp PgDn", "move by a page"],
   ["t", "go to a time: 20:31, 20:31:10, +6m02s, or with a date and zone"],
   ["g :", "go to a record by its number"],
-  ["/ n N", "find a text in the records; the next that has it, the one before"],
+  ["/ n N", "search the records; next, previous match"],
   ["f", "step only through records of a ticket, type or role"],
   ["↑ ↓", "select a ticket; Esc selects that of the record again"],
   ["v ⏎", "the record as it is stored"],

@@ -35,7 +35,7 @@ export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: Pla
 
 /** Call when a search has ended; `place` is undefined if it found nothing. */
 export function afterSearch(player: Player, tape: Tape, place: number | undefined): Player {
-  const notice = place === undefined ? `Nothing more has ${JSON.stringify(player.find)}.` : undefined;
+  const notice = place === undefined ? `No more matches for ${JSON.stringify(player.find)}.` : undefined;
   return { ...(place === undefined ? player : stopAt(player, tape, place)), notice };
 }
 
@@ -66,7 +66,7 @@ function typeKey(
       };
     case "record":
       if (/^\d+$/.test(words)) return { player: stopAt(ended, tape, placeOf(tape, Number(words))) };
-      return { player: { ...ended, notice: "A record's number is a whole number." } };
+      return { player: { ...ended, notice: "Not a record number." } };
     case "time": {
       const [first] = tape.entries;
       const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
@@ -81,9 +81,7 @@ function filtered(player: Player, filter: string, tape: Tape): Player {
   const here = tape.entries[player.place];
   if (filter === "" || (here !== undefined && matches(here, filter))) return now;
   const place = step(now, tape, 1) ?? step(now, tape, -1);
-  return place === undefined
-    ? { ...now, notice: "No record that was read has these words." }
-    : stopAt(now, tape, place);
+  return place === undefined ? { ...now, notice: "No record read so far matches." } : stopAt(now, tape, place);
 }
 
 /** Moves through the log. Returns undefined if the key is for something else. */

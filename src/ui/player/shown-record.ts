@@ -59,7 +59,7 @@ export function recordHeader(entry: Entry, { name, stored }: ShownRecord, before
 
 /** The record's ticket transitions, and the first lines of its payload. */
 export function payloadLines({ resolved }: ShownRecord, columns: number, rows: number): Line[] {
-  if (resolved === undefined) return [[trusted("   `v` shows what the file has.", "dim")]];
+  if (resolved === undefined) return [[trusted("   v shows the file.", "dim")]];
   const width = Math.max(1, columns - 3);
   const lines = movesLines(resolved);
   for (const [key, value] of byWeight(resolved)) {

@@ -191,7 +191,7 @@ function helpLines(scene: Scene): Line[] {
   const { steers, detaches, ctrl_c } = scene;
   const keys: (readonly [string, string])[] = [
     ["↑ ↓ j k", "select a ticket, or scroll its page"],
-    ["PgUp PgDn Home End", "go far"],
+    ["PgUp PgDn Home End", "move by a page, or to an end"],
     ["⏎ l", "open the ticket: its facts, history and live output"],
     ["Esc ←", "back"],
     ["g", "the dependency graph"],
@@ -200,14 +200,14 @@ function helpLines(scene: Scene): Line[] {
       ? ([
           ["a", "answer what waits for you, on the normal screen"],
           ["m", "tell the agents of the open ticket, or of the session"],
-          ["p", "pause, and go on"],
+          ["p", "pause or resume"],
           ...(retries(scene) ? ([["r", "try the selected ticket again"]] as const) : []),
           ["x", "cancel the selected ticket"],
         ] as const)
       : []),
     ...(detaches ? ([["q", "detach: the session goes on"]] as const) : []),
     ["Ctrl-C", ctrl_c === "stops" ? "stop the session; bosun resume goes on with it" : "detach: the session goes on"],
-    ["Ctrl-Z", "suspend this screen; fg comes back"],
+    ["Ctrl-Z", "suspend; fg resumes"],
   ];
   return [
     ...keyLines(keys),
@@ -219,6 +219,6 @@ function helpLines(scene: Scene): Line[] {
 
 /** The screen for a terminal that is too small. */
 export function tooSmall(columns: number, rows: number): Line[] {
-  const text = `Needs ${MIN_SIZE.columns}×${MIN_SIZE.rows}, has ${columns}×${rows}. q leaves.`;
+  const text = `Needs ${MIN_SIZE.columns}×${MIN_SIZE.rows}, has ${columns}×${rows}.`;
   return padded([[trusted(text)]], rows).map((line) => fitted(line, columns));
 }

@@ -17,8 +17,8 @@ export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, c
   const story = storyLines(scene, ticket, columns);
   const last = Math.max(Math.min(space, story.length), story.length - Math.min(scroll, story.length));
   const shown = story.slice(Math.max(0, last - space), last);
-  const follow = last === story.length ? "follows" : `${story.length - last} more below`;
-  return padded([...top, rule(columns, `what happened · ${follow}`), ...shown], rows);
+  const follow = last === story.length ? "following" : `${story.length - last} more below`;
+  return padded([...top, rule(columns, `history · ${follow}`), ...shown], rows);
 }
 
 /** A ticket's facts, one per line. */

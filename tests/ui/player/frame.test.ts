@@ -43,7 +43,7 @@ describe("the replay player", () => {
     const problems = [{ sequence: 5, what: "It is not a record." }];
     const proof = { state: "failed" as const, problems };
     const shown = textOf(playerFrame(playerSceneOf(recording, { place: 4 }, { proof }), 100, 24));
-    for (const told of ["NOT VERIFIED, 1 wrong", "000005-report.json cannot be read", "It is not a record."])
+    for (const told of ["NOT VERIFIED: 1 problem", "000005-report.json cannot be read", "It is not a record."])
       expect(shown).toContain(told);
     const tape = { ...recording.tape, sequences: recording.tape.sequences.map((one) => (one > 3 ? one + 2 : one)) };
     const entries = recording.tape.entries.map((one) =>
