@@ -14,7 +14,7 @@ import type { SessionOpening } from "./driver.ts";
 import type { Order, SchedulerMessage } from "./order.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import { lastWords, schedulerLog } from "./scheduler-log.ts";
-import { startScheduler } from "./scheduler-process.ts";
+import { type Scheduler, startScheduler } from "./scheduler-process.ts";
 import { openViewer, type Viewer } from "./viewer.ts";
 
 /**
@@ -78,19 +78,13 @@ export async function handOver(
     const stopped = signals.exitCode();
     const never = isBegun ? undefined : neverBegan(context, runtime, order, answer, stopped);
     if (never) return never;
-    if (isBegun && !isAttached && stopped === undefined) {
-      scheduler.letGo();
-      tellDetached(context, home, order, scheduler.pid);
-      return ok(EXIT_DONE);
-    }
+    if (isBegun && !isAttached && stopped === undefined) return detachFrom(scheduler, context, home, order);
     if (!isAttached) begin();
     const end = await viewer.follow(scheduler.isGone, detached.signal);
     if (detached.signal.aborted && !scheduler.isGone()) {
       await driver.interaction.end();
       viewer.close();
-      scheduler.letGo();
-      tellDetached(context, home, order, scheduler.pid);
-      return ok(EXIT_DONE);
+      return detachFrom(scheduler, context, home, order);
     }
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
     return await viewer.end(end, { exited, isTimed: true });
@@ -137,12 +131,14 @@ function neverBegan(
   return err(failure("internal", what, { hint: "Run it in this process to see more: --foreground." }));
 }
 
-function tellDetached(
+/** Leaves the session running, and says how to come back to it. */
+function detachFrom(
+  { pid, letGo }: Scheduler,
   { terminal: { out } }: CommandContext,
   home: string,
   order: Order,
-  pid: number | undefined,
-): void {
+): Result<number, Failure> {
+  letGo();
   const { session_id, runOptions } = order;
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
   const log = schedulerLog(home, session_id);
@@ -150,8 +146,9 @@ function tellDetached(
     out.line(
       eventLine({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }),
     );
-  if (!isForPeople(runOptions.reporter)) return;
+  if (!isForPeople(runOptions.reporter)) return ok(EXIT_DONE);
   out.line(out.style("bold", `${session_id} is running in process ${pid}.`));
   out.line(`If it needs you, it waits ${formatDuration(PATIENCE_MS)}, then stops; resume it any time.`);
   tellNext(out, ...next);
+  return ok(EXIT_DONE);
 }

@@ -17,6 +17,7 @@ import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { type LogSource, typedName } from "../lookup/log-source.ts";
 import { loadReading } from "../lookup/modes.ts";
+import { ownArguments } from "./own-program.ts";
 
 /** Plays a log at this terminal until the person leaves. */
 export async function playLog(
@@ -52,10 +53,9 @@ export async function playLog(
 
 /** Proves the log in its own process, because proving a long one takes seconds and much memory. */
 function proveApart(context: CommandContext, { row, folder }: LogSource, signal: AbortSignal): Promise<ProofState> {
-  const [, program = ""] = process.argv;
   const named = context.home === undefined ? [] : ["--home", context.home];
-  const log = [...named, "replay", row?.session_id ?? folder];
-  const child = spawn(process.execPath, [...process.execArgv, program, ...log, "--verify", "--json"], {
+  const words = [...named, "replay", row?.session_id ?? folder, "--verify", "--json"];
+  const child = spawn(process.execPath, ownArguments(words), {
     cwd: context.directory,
     env: context.environment,
     stdio: ["ignore", "pipe", "ignore"],

@@ -6,10 +6,11 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { LauncherMessage, Order, SchedulerMessage } from "./order.ts";
+import { ownArguments } from "./own-program.ts";
 import { openSchedulerLog } from "./scheduler-log.ts";
 
 /** A scheduler in its own process, as its launcher sees it. */
-interface Scheduler {
+export interface Scheduler {
   readonly pid: number | undefined;
   /** Its reply to the order; undefined if it exited without one. */
   readonly answer: Promise<SchedulerMessage | undefined>;
@@ -36,11 +37,9 @@ export function startScheduler(
   const opened = openSchedulerLog(home, session_id);
   if (!opened.ok) return opened;
   const log = opened.value;
-  const [, program = ""] = process.argv;
-  const scheduler_arguments = [program, "--home", home, "scheduler", session_id];
-  const node_arguments = [...process.execArgv, ...SCHEDULER_NODE_ARGUMENTS];
+  const words = ["--home", home, "scheduler", session_id];
   // Not execa, because its IPC has its own protocol and its promise would keep this process from exiting first.
-  const child = spawn(process.execPath, [...node_arguments, ...scheduler_arguments], {
+  const child = spawn(process.execPath, ownArguments(words, SCHEDULER_NODE_ARGUMENTS), {
     cwd: context.directory,
     env: context.environment,
     // In a new process session (setsid), so that the hang-up of a terminal does not reach it.
