@@ -127,7 +127,7 @@ export function ticketTable(presentation: Presentation, tickets: readonly Ticket
     output.style("dim", heading),
     ...lines.map((line, index) => {
       const { status = "", interrupted } = tickets[index] ?? {};
-      const style = interrupted === true ? "yellow" : STATE_STYLE[status];
+      const style = interrupted === true ? "yellow" : STATE_STYLE.get(status);
       return style ? output.style(style, line) : line;
     }),
   ];

@@ -32,7 +32,11 @@ export const BRIEF: FormatOptions = { width: 400, last_lines: 2 };
 export const WHOLE: FormatOptions = { width: Number.POSITIVE_INFINITY, last_lines: 10 };
 
 /** The styles of ticket states; others have none. */
-export const STATE_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
+export const STATE_STYLE: ReadonlyMap<string, Style> = new Map([
+  ["done", "green"],
+  ["error", "red"],
+  ["blocked", "yellow"],
+]);
 
 /**
  * The lines of one record for a person who follows the session: each transition, other events, and the last output of what failed. A ticket's
@@ -62,7 +66,7 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
     const count = effect.to === "done" && options.done !== undefined ? `  ${options.done}` : "";
     const text = `${effect.from ?? "new"} -> ${effect.to}${reason}${count}${own}`;
-    return { ticket: effect.ticket_id, text, style: STATE_STYLE[effect.to] };
+    return { ticket: effect.ticket_id, text, style: STATE_STYLE.get(effect.to) };
   });
 }
 

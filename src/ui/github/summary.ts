@@ -15,7 +15,12 @@ const TEXT_WIDTH = 400;
 const CELL_WIDTH = 120;
 const NAME_WIDTH = 60;
 
-const ICONS: Readonly<Record<string, string>> = { done: "✅", error: "❌", blocked: "⛔", pending: "⏳" };
+const ICONS: ReadonlyMap<string, string> = new Map([
+  ["done", "✅"],
+  ["error", "❌"],
+  ["blocked", "⛔"],
+  ["pending", "⏳"],
+]);
 
 /** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
 export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
@@ -69,7 +74,7 @@ function rowOf(ticket: TicketLine): string {
   const what = said === "" ? title : `${title}: ${said}`;
   const cells = [
     markdownCode(ticket_id, NAME_WIDTH),
-    `${ICONS[status] ?? "▶️"} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
+    `${ICONS.get(status) ?? "▶️"} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
     markdownCell(owner, NAME_WIDTH),
     String(attempt),
     usage !== undefined && hasTold(usage) ? markdownText(spentWords(usage), CELL_WIDTH) : "-",

@@ -45,10 +45,12 @@ describe("the dashboard", () => {
 
   it("shows a state that it does not know by its name, even if every object has a property of that name", () => {
     const odd = record("plan", {}, { effects: [effect("a", null, "constructor"), effect("b", null, "answering")] });
-    const view: View = { ...INITIAL_VIEW, page: "graph" };
-    const shown = textOf(dashboardFrame(sceneOf([odd]), view, 80, 24));
-    for (const text of [" 1 constructor 1 answering ", "- a constructor", "- b answering"])
-      expect(shown).toContain(text);
+    const moved = record("report", {}, { effects: [effect("b", "answering", "toString")] });
+    for (const page of ["list", "graph"] as const) {
+      const shown = textOf(dashboardFrame(sceneOf([odd, moved]), { ...INITIAL_VIEW, page }, 80, 24));
+      for (const text of [/ 1 constructor 1 toString /, /- a +constructor/, /- b +toString/])
+        expect(shown).toMatch(text);
+    }
   });
 
   it("fills every screen size exactly, whatever the agents write", () => {
