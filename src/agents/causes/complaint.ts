@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { lengthIn, timeTold } from "./told-times.ts";
 
 /** What a program, an agent or a provider said went wrong, in whatever form it came. */
@@ -13,8 +13,8 @@ export interface Complaint {
   readonly retry_at?: number | undefined;
 }
 
-/** Maximum number of objects and texts within each other. */
-const MAX_DEPTH = 6;
+/** Longer texts are bodies, whose reason stands at their beginning. */
+const TEXT_CHARACTERS = 8_192;
 
 /** Values of these fields are texts for people, or codes. Names are in lower case without separators. */
 const WORDS = new Set([
@@ -69,97 +69,74 @@ const AFTER_MS = new Set(["retryafterms", "retrydelayms"]);
 const AFTER = new Set(["retryafter", "retryafterseconds", "retrydelay"]);
 const AT = new Set(["retryat", "resetat", "resetsat"]);
 
-/** Says nothing: the reason stands deeper. */
-const EMPTY = /^(?:internal|unknown|unexpected)? ?error\.?$/i;
-
 /** Statuses that words name: "status 503", "API Error: 500", "429 Too Many Requests". */
 const NAMED_STATUS =
   /(?:\bstatus(?: code)?:? ?|\bHTTP(?:\/[\d.]+)? |\bAPI Error:? \(?|\berror code:? )([45]\d\d)\b|\b([45]\d\d) (?:Bad Gateway|Forbidden|Gateway Time|Internal Server|Not Found|Payment Required|Service Unavailable|Too Many|Unauthorized)/gi;
 
 /** Reads a complaint from whatever was said: a text, an error object, an object in a text, one within another. `now` is in milliseconds. */
 export function complaintIn(said: Json | undefined, now: number): Complaint {
-  const reading = new Reading(now);
-  reading.take(said, 0);
-  return reading.complaint();
+  if (typeof said === "string") return inText(said.slice(0, TEXT_CHARACTERS).trim(), now);
+  if (Array.isArray(said)) return merged((said as readonly Json[]).map((one) => complaintIn(one, now)));
+  if (!isJsonObject(said)) return merged([]);
+  return merged(Object.entries(said).map(([name, value]) => inField(plain(name), value, now)));
 }
 
-class Reading {
-  readonly #now: number;
-  readonly #kinds: string[] = [];
-  readonly #words: string[] = [];
-  readonly #numbers: number[] = [];
-  #retry_at: number | undefined;
+function merged(parts: readonly Partial<Complaint>[]): Complaint {
+  return {
+    kinds: parts.flatMap(({ kinds = [] }) => kinds),
+    words: parts.flatMap(({ words = [] }) => words),
+    numbers: parts.flatMap(({ numbers = [] }) => numbers),
+    retry_at: parts.find(({ retry_at }) => retry_at !== undefined)?.retry_at,
+  };
+}
 
-  constructor(now: number) {
-    this.#now = now;
-  }
+/** Reads a text. An error object at its end, such as the body of a response, says more than the text. */
+function inText(text: string, now: number): Complaint {
+  const [, before = "", body = ""] = /^([^{[]*)([{[].*)$/s.exec(text) ?? [];
+  const inner = complaintIn(parsed(body), now);
+  const [first, ...others] = inner.words;
+  const own = first === undefined ? text : before.trim();
+  const words = [`${own} ${first ?? ""}`.trim(), ...others].filter((one) => one !== "");
+  const numbers = [...own.matchAll(NAMED_STATUS)].map(([, one, two]) => Number(one ?? two));
+  return merged([
+    { words, numbers, retry_at: timeTold(own, now) },
+    { ...inner, words: [] },
+  ]);
+}
 
-  complaint(): Complaint {
-    const words = this.#words.toSorted((one, other) => Number(EMPTY.test(one)) - Number(EMPTY.test(other)));
-    const named = words.flatMap((text) => [...text.matchAll(NAMED_STATUS)].map(([, one, two]) => Number(one ?? two)));
-    const told = this.#retry_at ?? words.map((text) => timeTold(text, this.#now)).find((time) => time !== undefined);
-    return { kinds: this.#kinds, words, numbers: [...named, ...this.#numbers], retry_at: told };
+function inField(key: string, value: Json | undefined, now: number): Partial<Complaint> {
+  const own = {
+    numbers: typeof value === "number" && NUMBERS.has(key) ? [value] : [],
+    retry_at: typeof value === "string" || typeof value === "number" ? retryIn(key, value, now) : undefined,
+  };
+  if (typeof value !== "string") {
+    if (key === "codexerrorinfo") return merged([own, inCodexInfo(objectOf(value), now)]);
+    return merged([own, HOLDERS.has(key) ? complaintIn(value, now) : {}]);
   }
+  if (!KINDS.has(key) && !WORDS.has(key)) return own;
+  const isName = /^[\w.-]+$/.test(value);
+  const words = WORDS.has(key) || !isName ? complaintIn(value, now) : {};
+  return merged([own, words, isName ? { kinds: [plain(value)] } : {}]);
+}
 
-  take(said: Json | undefined, depth: number): void {
-    if (depth > MAX_DEPTH) return;
-    if (typeof said === "string") this.#text(said, depth);
-    else if (Array.isArray(said)) for (const one of said as readonly Json[]) this.take(one, depth + 1);
-    else if (isJsonObject(said)) for (const [key, value] of Object.entries(said)) this.#field(plain(key), value, depth);
-  }
+/** Codex: `{"responseTooManyFailedAttempts":{"httpStatusCode":429}}`. The status says more than the name. */
+function inCodexInfo(info: JsonObject, now: number): Partial<Complaint> {
+  const { numbers } = complaintIn(Object.values(info) as Json, now);
+  return numbers.length > 0 ? { numbers } : { kinds: Object.keys(info).map(plain) };
+}
 
-  /** Takes a text. An error object within it, such as the body of a response, says more than the text. */
-  #text(text: string, depth: number): void {
-    const [, before = "", body = ""] = /^([^{]*)(\{[\s\S]*\})\s*$/.exec(text) ?? [];
-    const inner = body === "" ? undefined : parsed(body);
-    const lead = (inner === undefined ? text : before).trim();
-    if (inner !== undefined) {
-      const count = this.#words.length;
-      this.take(inner, depth + 1);
-      if (this.#words.length > count && lead !== "") this.#words.splice(count, 1, `${lead} ${this.#words[count]}`);
-      if (this.#words.length > count) return;
-    }
-    if (lead !== "") this.#words.push(lead);
+function retryIn(key: string, value: string | number, now: number): number | undefined {
+  const number = value === "" ? Number.NaN : Number(value);
+  const isNumber = number >= 0;
+  if (AFTER_MS.has(key)) return isNumber ? now + number : undefined;
+  // Seconds, a length such as `17s`, or the date of an HTTP header.
+  if (AFTER.has(key)) {
+    const length = isNumber ? number * 1_000 : lengthIn(String(value));
+    return length === undefined ? dateIn(String(value)) : now + length;
   }
-
-  #field(key: string, value: Json | undefined, depth: number): void {
-    if (typeof value === "number" && NUMBERS.has(key)) this.#numbers.push(value);
-    if (typeof value === "string") {
-      if (KINDS.has(key) || WORDS.has(key)) this.#said(key, value, depth);
-    } else if (key === "codexerrorinfo") this.#codexInfo(value, depth);
-    else if (HOLDERS.has(key)) this.take(value, depth + 1);
-    this.#retry_at ??= this.#retryAt(key, value);
-  }
-
-  #said(key: string, text: string, depth: number): void {
-    const isName = /^[\w.-]+$/.test(text);
-    if (isName) this.#kinds.push(plain(text));
-    if (WORDS.has(key) || !isName) this.#text(text, depth);
-  }
-
-  /** Codex: `{"responseTooManyFailedAttempts":{"httpStatusCode":429}}`. The status says more than the name. */
-  #codexInfo(info: Json | undefined, depth: number): void {
-    if (!isJsonObject(info)) return;
-    const count = this.#numbers.length;
-    for (const inner of Object.values(info)) this.take(inner, depth + 1);
-    if (this.#numbers.length === count) this.#kinds.push(...Object.keys(info).map(plain));
-  }
-
-  #retryAt(key: string, value: Json | undefined): number | undefined {
-    if (value === null || value === "" || (typeof value !== "string" && typeof value !== "number")) return undefined;
-    const number = Number(value);
-    if (AFTER_MS.has(key)) return number >= 0 ? this.#now + number : undefined;
-    if (AFTER.has(key)) return number >= 0 ? this.#now + number * 1_000 : this.#after(String(value));
-    // Seconds or milliseconds: the latter only pass 100,000,000,000 since 1973.
-    if (AT.has(key)) return number >= 0 ? (number < 1e11 ? number * 1_000 : number) : dateIn(String(value));
-    return undefined;
-  }
-
-  /** A length such as `17s`, or the date of an HTTP header. */
-  #after(text: string): number | undefined {
-    const length = lengthIn(text);
-    return length === undefined ? dateIn(text) : this.#now + length;
-  }
+  if (!AT.has(key)) return undefined;
+  // Milliseconds have passed 100,000,000,000 in 1973, and seconds will in the year 5138.
+  return isNumber ? (number < 1e11 ? number * 1_000 : number) : dateIn(String(value));
 }
 
 function plain(name: string): string {
@@ -171,10 +148,9 @@ function dateIn(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-function parsed(text: string): JsonObject | undefined {
+function parsed(text: string): Json | undefined {
   try {
-    const value = JSON.parse(text) as unknown;
-    return isJsonObject(value) ? value : undefined;
+    return JSON.parse(text) as Json;
   } catch {
     return undefined;
   }

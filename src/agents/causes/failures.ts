@@ -7,6 +7,9 @@ import { ROWS, type Row } from "./rows.ts";
 
 const WORDS_CHARACTERS = 500;
 
+/** Words that say nothing where others say more. */
+const EMPTY = /^(?:internal|unknown|unexpected)? ?error\.?$/i;
+
 /** Who failed, when, and what only its program says. */
 export interface Program {
   /** The subject of the message: "Role builder (codex)". */
@@ -26,7 +29,8 @@ export function failureOf(complaint: Complaint, program: Program): Failure {
 /** The failure of a known cause. */
 export function failureFor(name: CauseName, complaint: Complaint, { who, now, hints = {} }: Program): Failure {
   const cause: Cause = CAUSES[name];
-  const [line = ""] = (complaint.words[0] ?? "").trim().split("\n", 1);
+  const words = complaint.words.find((text) => !EMPTY.test(text)) ?? complaint.words[0] ?? "";
+  const [line = ""] = words.trim().split("\n", 1);
   const said = cut(line, WORDS_CHARACTERS).replace(/[.:\s]+$/, "");
   const isHeld = cause.held !== undefined || cause.code === "unavailable";
   const untold = typeof cause.held === "number" ? now + cause.held : undefined;
