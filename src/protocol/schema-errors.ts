@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv";
+import { formatDuration, parseDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -128,8 +129,13 @@ function findingOf(error: ErrorObject): Finding {
       return { pointer, what, ...(meant === undefined ? {} : { nearest: meant }) };
     }
     default: {
-      const example = asList(error);
-      return { pointer, what: `must ${requirement(error)}`, ...(example === undefined ? {} : { expected: example }) };
+      const example = asList(error) ?? asNumber(error) ?? asSwitch(error);
+      const finding = {
+        pointer,
+        what: `must ${requirement(error)}`,
+        ...(wantsText(error) && { unquoted: true as const }),
+      };
+      return example === undefined ? finding : { ...finding, expected: example };
     }
   }
 }
@@ -139,7 +145,7 @@ function requirement(error: ErrorObject): string {
   const { instancePath, keyword, data, schema } = error;
   switch (keyword) {
     case "type":
-      return `be ${alternatives([schema].flat().map(typeName))}${unit(instancePath)}, not ${typeOf(data)}`;
+      return `be ${alternatives([schema].flat().map(typeName))}${unitWords(instancePath)}, not ${typeOf(data)}`;
     case "anyOf":
       return isChoiceOfKeys(error)
         ? `have the key ${alternatives(neededKeys(error).map(quote))}`
@@ -151,7 +157,7 @@ function requirement(error: ErrorObject): string {
     case "minimum":
       return `be at least ${String(schema)}, not ${quote(data)}`;
     case "maximum":
-      return `be at most ${String(schema)}, not ${quote(data)}`;
+      return `be at most ${String(schema)}${lengthWords(Number(schema), instancePath)}, not ${quote(data)}`;
     case "exclusiveMinimum":
       return `be more than ${String(schema)}, not ${quote(data)}`;
     case "minLength":
@@ -197,10 +203,44 @@ function patternWords(pattern: string): string {
   return `be at most ${Number(most) + 1} letters, digits, ".", "_" and "-" that begin with a letter or digit`;
 }
 
-/** The unit of a number, from the suffix of its key. */
-function unit(pointer: string): string {
-  if (pointer.endsWith("_ms")) return " of milliseconds";
-  return pointer.endsWith("_s") ? " of seconds" : "";
+/** The unit of a time, in milliseconds, from the suffix of its key. */
+function unitOf(pointer: string): number | undefined {
+  if (pointer.endsWith("_ms")) return 1;
+  return pointer.endsWith("_s") ? 1_000 : undefined;
+}
+
+function unitWords(pointer: string): string {
+  const unit = unitOf(pointer);
+  return unit === undefined ? "" : unit === 1 ? " of milliseconds" : " of seconds";
+}
+
+/** A number of seconds as a duration: ` (7d)` for 604,800. */
+function lengthWords(value: number, pointer: string): string {
+  const unit = unitOf(pointer);
+  return unit === undefined ? "" : ` (${formatDuration(value * unit)})`;
+}
+
+/** The number that a duration in its place stands for. */
+function asNumber({ keyword, data, instancePath }: ErrorObject): string | undefined {
+  const unit = unitOf(instancePath);
+  if (keyword !== "type" || typeof data !== "string" || unit === undefined || !/[a-z]$/.test(data)) return undefined;
+  const duration = parseDuration(data);
+  return duration.ok ? String(duration.value / unit) : undefined;
+}
+
+/** The boolean that a word of YAML 1.1 in its place stands for. */
+function asSwitch({ keyword, schema, data }: ErrorObject): string | undefined {
+  if (keyword !== "type" || schema !== "boolean" || typeof data !== "string") return undefined;
+  return /^(?:y|yes|on)$/i.test(data) ? "true" : /^(?:n|no|off)$/i.test(data) ? "false" : undefined;
+}
+
+/** Whether a text may stand where a number, a boolean or null stands. */
+function wantsText(error: ErrorObject): boolean {
+  const { keyword, schema, data } = error;
+  if (data !== null && typeof data !== "number" && typeof data !== "boolean") return false;
+  return keyword === "type"
+    ? [schema].flat().includes("string")
+    : keyword === "anyOf" && branchTypes(error).includes("a string");
 }
 
 /** The list that a string in its place probably stands for, which is most often a command line. */

@@ -1,5 +1,5 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, parseDocument, visit, type YAMLError } from "yaml";
-import type { Json } from "../../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { pointerTo } from "../../lib/json-pointer.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { MAX_DEPTH, parseFile } from "../limits.ts";
@@ -127,6 +127,7 @@ class ValueBuilder {
     }
     if (!isMap(node)) return this.#refuse({ offset, pointer, what: "this is not a scalar, a list or a mapping" });
     const mapping: Record<string, Json> = {};
+    let merged: { readonly value: Json; readonly from: string } | undefined;
     for (const pair of node.items) {
       const at = this.#alias ?? (pair.key as Node | null)?.range?.[0] ?? offset;
       if (!isScalar(pair.key) || typeof pair.key.value !== "string") {
@@ -134,14 +135,39 @@ class ValueBuilder {
       }
       const name = pair.key.value;
       const inner = pointerTo(pointer, name);
-      const wrong = Object.hasOwn(mapping, name) ? "a duplicate" : name === "__proto__" ? "not allowed" : undefined;
+      // Without quotes. The bundle of the crew lacks the library's `type`: nothing else reads it.
+      const [start = 0, end = 0] = pair.key.range ?? [];
+      const merges = name === "<<" && end - start === name.length;
+      const isTwice = merges ? merged !== undefined : Object.hasOwn(mapping, name);
+      const wrong = isTwice ? "a duplicate" : name === "__proto__" ? "not allowed" : undefined;
       if (wrong !== undefined) {
         return this.#refuse({ offset: at, pointer: inner, what: `the key ${JSON.stringify(name)} is ${wrong}` });
       }
-      mapping[name] = this.build(pair.value as Node | null, inner, at, depth + 1);
+      const value = this.build(pair.value as Node | null, inner, at, depth + 1);
+      if (merges) merged = { value, from: inner };
+      else mapping[name] = value;
       if (this.fault) return null;
     }
-    return mapping;
+    return merged === undefined ? mapping : this.#merged(mapping, pointer, merged.value, merged.from);
+  }
+
+  /** Returns a mapping with the keys that it lacks, from the mapping behind its merge key `<<` or from a list of them, where the first counts. */
+  #merged(mapping: JsonObject, pointer: string, value: Json, from: string): JsonObject {
+    if (Array.isArray(value)) {
+      const each = (before: JsonObject, one: Json, index: number) =>
+        this.#merged(before, pointer, one, pointerTo(from, index));
+      return (value as Json[]).reduce(each, mapping);
+    }
+    if (!isJsonObject(value)) {
+      const offset = this.offsets.get(from)?.value ?? 0;
+      this.#refuse({ offset, pointer: from, what: "<< leads to no mapping", expected: "<<: *anchor of a mapping" });
+      return mapping;
+    }
+    const lacked = Object.entries(value).filter(([name]) => !Object.hasOwn(mapping, name));
+    for (const [name] of lacked) {
+      this.offsets.set(pointerTo(pointer, name), this.offsets.get(pointerTo(from, name)) as Offsets);
+    }
+    return { ...mapping, ...Object.fromEntries(lacked) };
   }
 
   #refuse(fault: Fault): null {
