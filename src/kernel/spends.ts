@@ -1,6 +1,6 @@
 import type { PayloadByType, SpentByARole, Usage } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
-import { type Whose, withUsage } from "./figures.ts";
+import { hidesTokens, type Whose, withUsage } from "./figures.ts";
 import { type Ledger, type LedgerSpend, put, roleOf } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
 
@@ -82,12 +82,11 @@ function whoseIs(ledger: Ledger, fact: Fact): Whose {
 }
 
 function withRun(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
-  const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
   const after = withTold(spend, usage);
   return {
     ...after,
     turns: after.turns + 1,
-    untold_turns: after.untold_turns + (hidesTokens ? 1 : 0),
+    untold_turns: after.untold_turns + (hidesTokens(usage) ? 1 : 0),
     unpriced_turns: after.unpriced_turns + (usage?.cost_usd === undefined ? 1 : 0),
   };
 }

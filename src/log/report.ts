@@ -11,7 +11,7 @@ import type { PayloadByType } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
 import { oneLine } from "./events.ts";
-import { spendWords, spentWords } from "./usage-words.ts";
+import { costWords, hasTold, spendWords, spentWords } from "./usage-words.ts";
 
 type Report = PayloadByType["final_report"];
 
@@ -121,13 +121,16 @@ function withSession(session_id: string, step: string): string {
 }
 
 /** Leaves out tokens and cost that no agent reported: such agents are probably not models. */
-function usageText({ turns, input_tokens, output_tokens, cost_usd }: Report["usage"]): string {
-  const hasTokens = input_tokens + output_tokens > 0;
-  const cost = cost_usd === null ? "cost unknown" : `cost $${cost_usd}`;
+function usageText(usage: Report["usage"]): string {
+  const { turns, input_tokens, output_tokens, untold_turns = 0, cost_usd, told_usd } = usage;
+  const least = untold_turns > 0 ? "at least " : "";
+  const cost = cost_usd === null ? costWords(null, told_usd) : `cost $${cost_usd}`;
   return [
     `turns: ${turns}`,
-    ...(hasTokens ? [`tokens in ${input_tokens}, out ${output_tokens}`] : []),
-    ...(hasTokens || (cost_usd ?? 0) > 0 ? [cost] : []),
+    ...((input_tokens ?? 0) + (output_tokens ?? 0) > 0
+      ? [`tokens in ${least}${input_tokens}, out ${output_tokens}`]
+      : []),
+    ...(hasTold(usage) ? [cost] : []),
   ].join(", ");
 }
 

@@ -135,11 +135,12 @@ function showHold(out: Output, session_id: string, hold: LedgerHold, now: number
 }
 
 function showFigures(out: Output, ledger: Ledger, now: number): void {
-  const { turns, input_tokens, output_tokens, recoveries } = ledger.figures;
+  const { turns, input_tokens, output_tokens, untold_turns = 0, recoveries } = ledger.figures;
+  const least = untold_turns > 0 ? "at least " : "";
   const figures = [
     counted(turns, "turn"),
     // Agents that report no tokens have used some all the same.
-    ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
+    ...(input_tokens + output_tokens > 0 ? [`${least}${input_tokens} tokens in, ${output_tokens} out`] : []),
     ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
   ];
   say(out, figures.join(", "));
