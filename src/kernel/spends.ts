@@ -96,22 +96,14 @@ function withTold(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
   return usage?.computed === true ? { ...after, computed: true } : after;
 }
 
-function withSpent(
-  spend: LedgerSpend,
-  { turns, input_tokens, output_tokens, cached_tokens, cost_usd, told_usd, untold_turns, computed }: SpentByARole,
-): LedgerSpend {
-  const usage = {
-    input_tokens: input_tokens ?? 0,
-    output_tokens: output_tokens ?? 0,
-    cached_tokens: cached_tokens ?? 0,
-    cost_usd: cost_usd ?? told_usd ?? 0,
-    ...(computed === true ? { computed } : {}),
-  };
-  const after = withTold(spend, usage);
+function withSpent(spend: LedgerSpend, spent: SpentByARole): LedgerSpend {
+  const { turns, cost_usd, told_usd = 0, untold_turns = 0, computed } = spent;
+  const after = withUsage(spend, { ...spent, cost_usd: cost_usd ?? told_usd });
   return {
     ...after,
     turns: after.turns + turns,
-    untold_turns: after.untold_turns + (untold_turns ?? 0),
+    untold_turns: after.untold_turns + untold_turns,
     unpriced_turns: after.unpriced_turns + (cost_usd === null ? 1 : 0),
+    ...(computed === true ? { computed } : {}),
   };
 }

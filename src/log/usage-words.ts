@@ -1,4 +1,4 @@
-import type { Spent, SpentByARole, TotalUsage } from "../protocol/payload.ts";
+import type { Spent, SpentByARole } from "../protocol/payload.ts";
 
 /** The usage of each role: `codex 41k tokens, cost unknown · claude 120k tokens, $0.84`. Undefined if no program reported any. */
 export function spendWords(by_role: readonly SpentByARole[] = []): string | undefined {
@@ -7,12 +7,12 @@ export function spendWords(by_role: readonly SpentByARole[] = []): string | unde
 }
 
 /** The tokens and cost of a session so far; empty if no program reported any. */
-export function totalWords(usage: TotalUsage | undefined): string[] {
+export function totalWords(usage: Spent | undefined): string[] {
   return usage && hasTold(usage) ? [spentWords(usage)] : [];
 }
 
 /** The cost of a session so far, or its tokens if no program reported a cost; empty if none reported those. */
-export function briefWords(usage: TotalUsage | undefined): string[] {
+export function briefWords(usage: Spent | undefined): string[] {
   if (!usage || !hasTold(usage)) return [];
   const { cost_usd, told_usd = 0 } = usage;
   return [(cost_usd ?? told_usd) > 0 ? costWords(cost_usd, told_usd) : tokenWords(usage)];

@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import { formatDuration, parseDuration } from "../lib/durations.ts";
+import { parseDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -129,13 +129,8 @@ function findingOf(error: ErrorObject): Finding {
       return { pointer, what, ...(meant === undefined ? {} : { nearest: meant }) };
     }
     default: {
-      const example = asList(error) ?? asNumber(error) ?? asSwitch(error);
-      const finding = {
-        pointer,
-        what: `must ${requirement(error)}`,
-        ...(wantsText(error) && { unquoted: true as const }),
-      };
-      return example === undefined ? finding : { ...finding, expected: example };
+      const finding = { pointer, what: `must ${requirement(error)}`, expected: meantBy(error) };
+      return wantsText(error) ? { ...finding, unquoted: true } : finding;
     }
   }
 }
@@ -145,7 +140,7 @@ function requirement(error: ErrorObject): string {
   const { instancePath, keyword, data, schema } = error;
   switch (keyword) {
     case "type":
-      return `be ${alternatives([schema].flat().map(typeName))}${unitWords(instancePath)}, not ${typeOf(data)}`;
+      return `be ${alternatives([schema].flat().map(typeName))}${unit(instancePath)}, not ${typeOf(data)}`;
     case "anyOf":
       return isChoiceOfKeys(error)
         ? `have the key ${alternatives(neededKeys(error).map(quote))}`
@@ -157,7 +152,7 @@ function requirement(error: ErrorObject): string {
     case "minimum":
       return `be at least ${String(schema)}, not ${quote(data)}`;
     case "maximum":
-      return `be at most ${String(schema)}${lengthWords(Number(schema), instancePath)}, not ${quote(data)}`;
+      return `be at most ${String(schema)}, not ${quote(data)}`;
     case "exclusiveMinimum":
       return `be more than ${String(schema)}, not ${quote(data)}`;
     case "minLength":
@@ -203,50 +198,28 @@ function patternWords(pattern: string): string {
   return `be at most ${Number(most) + 1} letters, digits, ".", "_" and "-" that begin with a letter or digit`;
 }
 
-/** The unit of a time, in milliseconds, from the suffix of its key. */
-function unitOf(pointer: string): number | undefined {
-  if (pointer.endsWith("_ms")) return 1;
-  return pointer.endsWith("_s") ? 1_000 : undefined;
+/** The unit of a number, from the suffix of its key. */
+function unit(pointer: string): string {
+  if (pointer.endsWith("_ms")) return " of milliseconds";
+  return pointer.endsWith("_s") ? " of seconds" : "";
 }
 
-function unitWords(pointer: string): string {
-  const unit = unitOf(pointer);
-  return unit === undefined ? "" : unit === 1 ? " of milliseconds" : " of seconds";
+/** What a string in its place probably stands for: a list, which is most often a command line, seconds, or a switch of YAML 1.1. */
+function meantBy({ keyword, schema, data, instancePath }: ErrorObject): string | undefined {
+  if (keyword !== "type" || typeof data !== "string" || data.length > 60) return undefined;
+  if (schema === "array") return JSON.stringify(data.split(/\s+/)).replaceAll(",", ", ");
+  const duration = instancePath.endsWith("_s") ? parseDuration(data) : undefined;
+  if (duration?.ok) return String(duration.value / 1000);
+  return schema === "boolean" ? { yes: "true", on: "true", no: "false", off: "false" }[data.toLowerCase()] : undefined;
 }
 
-/** A number of seconds as a duration: ` (7d)` for 604,800. */
-function lengthWords(value: number, pointer: string): string {
-  const unit = unitOf(pointer);
-  return unit === undefined ? "" : ` (${formatDuration(value * unit)})`;
-}
-
-/** The number that a duration in its place stands for. */
-function asNumber({ keyword, data, instancePath }: ErrorObject): string | undefined {
-  const unit = unitOf(instancePath);
-  if (keyword !== "type" || typeof data !== "string" || unit === undefined || !/[a-z]$/.test(data)) return undefined;
-  const duration = parseDuration(data);
-  return duration.ok ? String(duration.value / unit) : undefined;
-}
-
-/** The boolean that a word of YAML 1.1 in its place stands for. */
-function asSwitch({ keyword, schema, data }: ErrorObject): string | undefined {
-  if (keyword !== "type" || schema !== "boolean" || typeof data !== "string") return undefined;
-  return /^(?:y|yes|on)$/i.test(data) ? "true" : /^(?:n|no|off)$/i.test(data) ? "false" : undefined;
-}
-
-/** Whether a text may stand where a number, a boolean or null stands. */
+/** Whether a string may stand where a number, a boolean or null stands. */
 function wantsText(error: ErrorObject): boolean {
   const { keyword, schema, data } = error;
-  if (data !== null && typeof data !== "number" && typeof data !== "boolean") return false;
-  return keyword === "type"
-    ? [schema].flat().includes("string")
-    : keyword === "anyOf" && branchTypes(error).includes("a string");
-}
-
-/** The list that a string in its place probably stands for, which is most often a command line. */
-function asList({ keyword, schema, data }: ErrorObject): string | undefined {
-  if (keyword !== "type" || schema !== "array" || typeof data !== "string" || data.length > 60) return undefined;
-  return JSON.stringify(data.split(/\s+/)).replaceAll(",", ", ");
+  if (typeof data === "string" || (typeof data === "object" && data !== null)) return false;
+  return keyword === "anyOf"
+    ? branchTypes(error).includes("a string")
+    : keyword === "type" && [schema].flat().includes("string");
 }
 
 function typeName(type: unknown): string {

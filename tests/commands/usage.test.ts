@@ -125,7 +125,7 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--deadline", "0s"], 2, "--deadline"],
   [["resume", "--deadline", "0s"], 2, "--deadline"],
   [["run", "--plan", "good.json", "--deadline", "400d"], 2, /400d[^]*365d/],
-  [["run", "--plan", "good.json", "--deadline", "366000000"], 2, /31536000 \(365d\)/],
+  [["run", "--plan", "good.json", "--deadline", "366000000"], 2, "31536000"],
   [["wait", "--timeout", "10x"], 2, "15m"],
   [["wait", "--timeout", "400d"], 2, "365d"],
   [["wait", "--until", "inptu"], 2, "Did you mean input?"],

@@ -52,7 +52,6 @@ describe("a wrong role registry", () => {
     ["the id of the user", "roles: [{role_id: user, type: worker, cli_command: [x]}]\n", "1:19", '"user"'],
     ["the scheduler's id", "roles: [{role_id: scheduler, type: worker, cli_command: [x]}]\n", "1:19", '"scheduler"'],
     ["a duration instead of seconds", role("cli_command: [x], timeout_s: 2h"), "2:61", "7200"],
-    ["more than a week", role("cli_command: [x], timeout_s: 604801"), "2:61", "(7d)"],
     ["a yes of YAML 1.1", role("cli_command: [x], supports_multiple_instances: yes"), "2:79", "true"],
     ["a number as a variable", role("cli_command: [x], env: {PORT: 08}"), "2:62", 'quotes: "08"'],
     ["an unknown rate", role("cli_command: [x], metadata: {rate_limit: often}"), "2:61", '"often"'],

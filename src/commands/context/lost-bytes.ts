@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { CommandContext } from "./command.ts";
 
-/** The variables that lead to a home, settings or a log-in. */
-const PATHS = ["BOSUN_HOME", "HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"];
+/** The bytes of this process's command line, where the system shows them. */
+const COMMAND_LINE = "/proc/self/cmdline";
 
 /**
  * Refuses names that are not UTF-8: Node puts U+FFFD in the place of their bytes, so Bosun would find nothing by them, or make something else.
@@ -14,29 +14,13 @@ export function lostBytes(
   argv: readonly string[],
   { directory, environment }: Pick<CommandContext, "directory" | "environment">,
 ): Failure | undefined {
-  const paths = [["The current directory", directory], ...PATHS.map((name) => [name, environment[name]])];
-  const [which, path] = paths.find(([, path]) => isLost(path) && !existsSync(path ?? "")) ?? [];
-  if (which !== undefined) {
-    return failure("environment", `${which} has a name that is not UTF-8: ${path}.`, {
-      hint: "Bosun cannot name such files. Rename the directory, or use another one.",
-    });
-  }
+  const isLost = (text: string | undefined) => text?.includes("\ufffd") === true;
+  const { BOSUN_HOME, HOME, XDG_STATE_HOME, XDG_CONFIG_HOME } = environment;
+  const paths = [directory, BOSUN_HOME, HOME, XDG_STATE_HOME, XDG_CONFIG_HOME];
+  const path = paths.find((one) => isLost(one) && !existsSync(one ?? ""));
+  const hint = "Bosun cannot name such files or keep such texts: rename what it names, or write it in UTF-8.";
+  if (path !== undefined) return failure("environment", `This path is not UTF-8: ${path}.`, { hint });
   const word = argv.find(isLost);
-  if (word === undefined || isUtf8(commandLine())) return undefined;
-  return failure("usage", `An argument is not UTF-8: ${word}.`, {
-    hint: "Bosun cannot name such files or keep such texts. Rename the file, or type the text in UTF-8.",
-  });
-}
-
-function isLost(text: string | undefined): boolean {
-  return text?.includes("\ufffd") === true;
-}
-
-/** The bytes of this process's command line; empty where the system does not show them. */
-function commandLine(): Uint8Array {
-  try {
-    return readFileSync("/proc/self/cmdline");
-  } catch {
-    return new Uint8Array();
-  }
+  if (word === undefined || !existsSync(COMMAND_LINE) || isUtf8(readFileSync(COMMAND_LINE))) return undefined;
+  return failure("usage", `An argument is not UTF-8: ${word}.`, { hint });
 }

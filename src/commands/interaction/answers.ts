@@ -13,7 +13,7 @@ import type { OpenPermission } from "../../ui/permission-lines.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import type { CommandContext } from "../context/command.ts";
 import { waitingOf } from "../lookup/asks.ts";
-import { asks } from "../lookup/homes.ts";
+import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
@@ -46,8 +46,14 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const permissions = permissionsAmong(store, row.session_id, waiting.value);
   const questions = withoutAnswer(store, row.session_id, asked);
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
-  const elsewhere = answered ?? (await askedByAnother(store, row, typed, asked));
-  if (elsewhere) return err(elsewhere);
+  if (answered) return err(answered);
+  const [id = "", ...text] = typed;
+  const elsewhere = text.length === 0 || calledBy(id, asked).length > 0 ? [] : await currentSessionsWith(store, id);
+  const other = elsewhere.find(({ session_id }) => session_id !== row.session_id);
+  if (other) {
+    const what = `${row.session_id} does not ask ${JSON.stringify(id)}; it belongs to ${other.session_id}.`;
+    return err(failure("usage", what, { hint: `That one: bosun answer ${other.session_id} ${id} …` }));
+  }
   if (asked.length + permissions.length > 0) return ok({ row, questions, permissions, typed });
   return err(
     failure("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` }),
@@ -104,23 +110,6 @@ async function whyAnswered(
   return failure("usage", `${safeLine(question.question_id)} ${why}.`, {
     hint: `${openIds(open)} To send the agents a note: bosun tell ${session_id} "…".`,
   });
-}
-
-/** Names the open session that asks the question with this id, if this one does not. */
-async function askedByAnother(
-  store: Store,
-  { session_id }: SessionRow,
-  [id = "", ...text]: readonly string[],
-  asked: readonly OpenQuestion[],
-): Promise<Failure | undefined> {
-  if (text.length === 0 || calledBy(id, asked).length > 0) return undefined;
-  for (const row of store.sessions({ parent: null })) {
-    if (row.session_id === session_id || row.state === "closed" || !(await asks(store, row, id))) continue;
-    return failure("usage", `${session_id} does not ask ${JSON.stringify(id)}; ${row.session_id} does.`, {
-      hint: `That one: bosun answer ${row.session_id} ${id} …`,
-    });
-  }
-  return undefined;
 }
 
 /**

@@ -60,7 +60,7 @@ async function isKnownIn(store: StoreReader, word: string): Promise<boolean> {
 }
 
 /** The open sessions, and the newest session, that have a ticket or an open question with this name. */
-async function currentSessionsWith(store: StoreReader, word: string): Promise<SessionRow[]> {
+export async function currentSessionsWith(store: StoreReader, word: string): Promise<SessionRow[]> {
   const begun = store.sessions({ parent: null }).filter(isBegun);
   const found: SessionRow[] = [];
   for (const [index, row] of begun.entries()) {
@@ -70,8 +70,7 @@ async function currentSessionsWith(store: StoreReader, word: string): Promise<Se
   return found;
 }
 
-/** Whether a session waits for a person to answer the question, or to decide the ask, with this id. */
-export async function asks(store: StoreReader, { session_id }: SessionRow, word: string): Promise<boolean> {
+async function asks(store: StoreReader, { session_id }: SessionRow, word: string): Promise<boolean> {
   const waiting = await waitingOf(store, session_id);
   if (!waiting.ok) return false;
   return waiting.value.some((one) =>

@@ -1,5 +1,5 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, parseDocument, visit, type YAMLError } from "yaml";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type Json } from "../../lib/json.ts";
 import { pointerTo } from "../../lib/json-pointer.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { MAX_DEPTH, parseFile } from "../limits.ts";
@@ -148,26 +148,23 @@ class ValueBuilder {
       else mapping[name] = value;
       if (this.fault) return null;
     }
-    return merged === undefined ? mapping : this.#merged(mapping, pointer, merged.value, merged.from);
+    for (const [name, value, from] of merged === undefined ? [] : this.#behind(merged.value, merged.from)) {
+      if (Object.hasOwn(mapping, name)) continue;
+      mapping[name] = value;
+      this.offsets.set(pointerTo(pointer, name), this.offsets.get(from) as Offsets);
+    }
+    return mapping;
   }
 
-  /** Returns a mapping with the keys that it lacks, from the mapping behind its merge key `<<` or from a list of them, where the first counts. */
-  #merged(mapping: JsonObject, pointer: string, value: Json, from: string): JsonObject {
-    if (Array.isArray(value)) {
-      const each = (before: JsonObject, one: Json, index: number) =>
-        this.#merged(before, pointer, one, pointerTo(from, index));
-      return (value as Json[]).reduce(each, mapping);
-    }
-    if (!isJsonObject(value)) {
-      const offset = this.offsets.get(from)?.value ?? 0;
-      this.#refuse({ offset, pointer: from, what: "<< leads to no mapping", expected: "<<: *anchor of a mapping" });
-      return mapping;
-    }
-    const lacked = Object.entries(value).filter(([name]) => !Object.hasOwn(mapping, name));
-    for (const [name] of lacked) {
-      this.offsets.set(pointerTo(pointer, name), this.offsets.get(pointerTo(from, name)) as Offsets);
-    }
-    return { ...mapping, ...Object.fromEntries(lacked) };
+  /** The entries of the mapping behind a merge key, or of a list of them, each with its own pointer. */
+  #behind(value: Json, from: string): [name: string, value: Json, from: string][] {
+    if (Array.isArray(value))
+      return (value as Json[]).flatMap((one, index) => this.#behind(one, pointerTo(from, index)));
+    if (isJsonObject(value))
+      return Object.entries(value).map(([name, one]) => [name, one as Json, pointerTo(from, name)]);
+    const offset = this.offsets.get(from)?.value ?? 0;
+    this.#refuse({ offset, pointer: from, what: "<< leads to no mapping", expected: "<<: *anchor of a mapping" });
+    return [];
   }
 
   #refuse(fault: Fault): null {

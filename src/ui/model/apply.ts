@@ -42,7 +42,7 @@ function applyToSession(
     case "session_stopped":
       model.stopped = { reason: textOf(payload.reason), message: textOf(payload.message) };
       // Permissions stay open until the session is resumed.
-      for (const turn of [...model.turns.values()]) cutTurn(model, turn);
+      cutTurns(model, () => true);
       return;
     case "session_recovered":
       limits(model, objectOf(payload.limits));
@@ -262,25 +262,23 @@ function roleOf({ turns }: SessionModel, { source, payload, record }: UnsealedRe
 
 /** Ends the turns about a ticket, but not the one that a record is about: that one ends with its usage. */
 function endTurnsOf(model: SessionModel, ticket_id: string | undefined, but?: string): void {
-  for (const turn of [...model.turns.values()]) {
-    if (turn.ticket_id !== ticket_id || turn.turn_id === but) continue;
-    cutTurn(model, turn);
-    asksAfterTurn(model, turn.turn_id);
-  }
-}
-
-/** Ends a turn that could not report its usage. */
-function cutTurn(model: SessionModel, { turn_id, role_id, ticket_id }: TurnModel): void {
-  addUsage(model, role_id, ticket_id, undefined, true);
-  model.turns.delete(turn_id);
+  const ended = cutTurns(model, (turn) => turn.ticket_id === ticket_id && turn.turn_id !== but);
+  for (const { turn_id } of ended) asksAfterTurn(model, turn_id);
 }
 
 function endAllTurns(model: SessionModel): void {
-  for (const turn of [...model.turns.values()]) {
-    cutTurn(model, turn);
-    asksAfterTurn(model, turn.turn_id);
-  }
+  cutTurns(model, () => true);
   for (const { turn_id } of [...model.asks.values()]) if (turn_id !== undefined) asksAfterTurn(model, turn_id);
+}
+
+/** Ends turns that could not report their usage. */
+function cutTurns(model: SessionModel, isMeant: (turn: TurnModel) => boolean): TurnModel[] {
+  const ended = [...model.turns.values()].filter(isMeant);
+  for (const { turn_id, role_id, ticket_id } of ended) {
+    addUsage(model, role_id, ticket_id, undefined, true);
+    model.turns.delete(turn_id);
+  }
+  return ended;
 }
 
 function numberOf(value: Json | undefined): number | undefined {

@@ -1,4 +1,4 @@
-import { costWords, countWords } from "../../log/usage-words.ts";
+import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import type { RoleModel, SessionModel, SpendModel, TicketModel } from "../model/model.ts";
 import { countOf, spentOf, stateOf } from "../model/model.ts";
@@ -126,12 +126,8 @@ export function roleCells({ role_id, type, spend }: RoleModel): string[] {
 
 /** The cost alone, for use under a heading that names it. */
 function costOf(spend: SpendModel): string {
-  return spend.unpriced > 0 && spend.cost_usd === 0 ? "unknown" : costWordsOf(spend);
-}
-
-function costWordsOf(spend: SpendModel): string {
   const { cost_usd, told_usd } = spentOf(spend);
-  return costWords(cost_usd, told_usd);
+  return cost_usd === null && told_usd === undefined ? "unknown" : costWords(cost_usd, told_usd);
 }
 
 export function durationOf(from: string, to: string): string {
@@ -145,10 +141,5 @@ export function momentOf(at: string): string {
 
 /** `4 turns`, with tokens and cost if there are any. */
 export function spendWordsOf(spend: SpendModel): string {
-  const tokens = spend.input_tokens + spend.output_tokens;
-  return [
-    counted(spend.turns, "turn"),
-    ...(tokens > 0 ? [`${countWords(tokens, spend.untold)} tokens`] : []),
-    ...(tokens > 0 || spend.cost_usd > 0 ? [costWordsOf(spend)] : []),
-  ].join(", ");
+  return [counted(spend.turns, "turn"), ...totalWords(spentOf(spend))].join(", ");
 }

@@ -246,6 +246,12 @@ describe("a hostile text", () => {
     const text = Array.from({ length: 60_000 }, (_, index) => `k${index}: 1`).join("\n");
     expect(Object.keys(read("a.yaml", text) as object)).toHaveLength(60_000);
   });
+  test("of a mapping of 20,000 keys that merges 20,000 others is read in time", { timeout: 20_000 }, () => {
+    const own = Array.from({ length: 20_000 }, (_, index) => `k${index}: 1`);
+    const merged = Array.from({ length: 20_000 }, (_, index) => `{m${index}: 1}`);
+    const text = [...own, `<<: [${merged.join(", ")}]`].join("\n");
+    expect(Object.keys(read("a.yaml", text) as object)).toHaveLength(40_000);
+  });
   test.each([
     ["lists in JSON", "a.json", "[".repeat(200_000)],
     ["mappings in JSON", "a.json", '{"a":'.repeat(200_000)],
