@@ -1,7 +1,7 @@
 import type { PayloadByType, SpentByARole, Usage } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
-import { hidesTokens, type Whose, withUsage } from "./figures.ts";
-import { type Ledger, type LedgerSpend, put, roleOf } from "./ledger.ts";
+import { hidesTokens, type Whose, withUnknown, withUsage } from "./figures.ts";
+import { applyToLedger, type Ledger, type LedgerSpend, put, roleOf } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
 
 const NOTHING: LedgerSpend = {
@@ -75,6 +75,22 @@ export class StepSpends {
       this.#after.set(id, more(this.#after.get(id) ?? this.#ledger.spends.get(id) ?? NOTHING));
     }
   }
+}
+
+/** The ledger of a session that nobody runs, with its open runs counted as cut short: as a resume will count them. */
+export function withCutRuns(ledger: Ledger): Ledger {
+  const cut = [...ledger.turns.values()].filter(({ status, told }) => status === "open" && told !== true);
+  const after = {
+    ...ledger,
+    spends: new Map(ledger.spends),
+    figures: withUnknown(ledger.figures, cut.length, cut.length),
+  };
+  const changes: Change[] = [];
+  const spends = new StepSpends(ledger);
+  spends.cut(cut);
+  spends.write(changes);
+  for (const change of changes) applyToLedger(after, change);
+  return after;
 }
 
 function whoseIs(ledger: Ledger, fact: Fact): Whose {

@@ -1,6 +1,7 @@
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { spendWords, totalWords } from "../../log/usage-words.ts";
+import { withCutRuns } from "../../kernel/spends.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
 import { latestNotes, type RunningTurn, runningTurns } from "../../runtime/feed/standing.ts";
@@ -99,7 +100,7 @@ export function sessionParts(
       showKept(paper, session_id, kept);
     }),
     ...[...ledger.holds.values()].map((hold) => part("holds", (paper) => showHold(paper, session_id, hold, now))),
-    part("figures", (paper) => showFigures(paper, ledger, now)),
+    part("figures", (paper) => showFigures(paper, owner ? ledger : withCutRuns(ledger), now)),
     part("next", (paper) => tellNext(paper, ...next.map(safeLine)), { joined: true }),
   ];
 }
