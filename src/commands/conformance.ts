@@ -5,6 +5,7 @@ import type { Seat } from "../agents/conformance/case.ts";
 import { casesFor } from "../agents/conformance/cases.ts";
 import { test, type Tested } from "../agents/conformance/trial.ts";
 import { embeddedLauncher } from "../agents/embedded-launcher.ts";
+import { DURATION_FORM } from "../lib/durations.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { requestLine } from "../agents/cli/dialects/envelope.ts";
@@ -14,6 +15,7 @@ import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
+import { durationOf } from "./options/duration.ts";
 
 interface ConformanceOptions {
   readonly role: Seat;
@@ -34,7 +36,7 @@ export function register(command: Command, run: Run): void {
     .option("--case <name>", "only this case")
     .option("--show", "with --case: what is sent, and what the program printed")
     .option("--list", "the cases, without running anything")
-    .option("--timeout <seconds>", "how long one turn may take", "30")
+    .option("--timeout <duration>", `how long one turn may take: ${DURATION_FORM}`, "30s")
     .option("--json", "one JSON value on stdout")
     .action((program: string[], options: ConformanceOptions) => run((context) => conform(context, program, options)));
 }
@@ -59,12 +61,14 @@ async function conform(
     all.map(({ name }) => name),
   );
   if (wrong) return err(wrong);
+  const timeout = durationOf("--timeout", options.timeout);
+  if (!timeout.ok) return timeout;
   const tried = {
     seat: options.role,
     command: command.map((argument) => inDirectory(context.directory, argument)),
     environment: context.environment,
     launcher: embeddedLauncher(context.environment.PATH),
-    timeout_ms: Number(options.timeout) * 1_000,
+    timeout_ms: timeout.value,
   };
   const results: Tested[] = [];
   for (const one of cases) {
@@ -87,7 +91,7 @@ function inDirectory(directory: string, argument: string): string {
 
 function refusal(
   command: readonly string[],
-  { case: name, show, timeout }: ConformanceOptions,
+  { case: name, show }: ConformanceOptions,
   found: number,
   names: readonly string[],
 ): Failure | undefined {
@@ -100,7 +104,6 @@ function refusal(
     return failure("usage", `There is no case "${name}".`, { hint });
   }
   if (show === true && name === undefined) return failure("usage", "--show needs --case NAME.");
-  if (!(Number(timeout) > 0)) return failure("usage", `--timeout must be a number of seconds, not "${timeout}".`);
   return undefined;
 }
 

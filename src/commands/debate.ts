@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { AskedOf } from "../config/requirement.ts";
+import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
@@ -51,7 +52,7 @@ export function register(command: Command, run: Run): void {
     .option("--cwd <directory>", "the workspace (default: the current directory)")
     .option("--max-workers <n>", "how many debaters may run at once")
     .option("--budget-turns <n>", "stop after this many turns")
-    .option("--deadline <duration>", "stop after this time, without the machine's sleep: 90s, 15m, 4h")
+    .option("--deadline <duration>", `stop after this time, without the machine's sleep: ${DURATION_FORM}`)
     .option("--session <id>", "the session's id");
   addReporterOptions(command, "never ask at this terminal");
   command

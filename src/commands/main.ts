@@ -1,4 +1,5 @@
 import { Command, CommanderError, Help } from "commander";
+import { err } from "../lib/result.ts";
 import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import { wrappedLines } from "../ui/display.ts";
@@ -7,6 +8,7 @@ import { localize } from "../ui/words.ts";
 import { invocationName } from "./context/invocation.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
+import { lostBytes } from "./context/lost-bytes.ts";
 import { programVersion } from "./context/program.ts";
 import { asksForJson, failedEvent, tellFailure } from "./context/tell-failure.ts";
 import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
@@ -30,7 +32,8 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   const run: Run = async (work) => {
     const { home } = program.opts<{ home?: string }>();
     if (home !== undefined) setProgram(terminal, invocationName({ ...around, home }));
-    const done = await catchStorage(() => work({ ...around, home }));
+    const lost = lostBytes(argv, around);
+    const done = lost ? err(lost) : await catchStorage(() => work({ ...around, home }));
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
     if (done.ok) return;
     tellFailure(terminal, done.error);

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { DURATION_FORM } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -34,7 +35,7 @@ export function register(command: Command, run: Run): void {
     .option("--budget-turns <n>", "raise the limit to this many turns in total")
     .option("--budget-tokens <n>", "raise the limit to this many tokens in total; unreported usage so far is accepted")
     .option("--budget-usd <n>", "raise the limit to this much money in total; unreported cost so far is accepted")
-    .option("--deadline <duration>", "stop after this time from now, without the machine's sleep: 15m, 4h")
+    .option("--deadline <duration>", `stop after this time from now, without the machine's sleep: ${DURATION_FORM}`)
     .option("--release <role>", "let a held role take turns again (repeatable)", collect)
     .option("--take-over", "end the process that runs it, even a frozen one, and continue here");
   addRunOptions(command);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Ledger } from "../kernel/ledger.ts";
-import { spendOf } from "../kernel/spends.ts";
+import { spendOf, withCutRuns } from "../kernel/spends.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -134,6 +134,7 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
   const { row, owner, view, ledger, tickets, waiting, resultsOf } = seen;
   const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
+  const counted = owner === undefined ? withCutRuns(ledger) : ledger;
   const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
   return {
     ...listed(row, owner),
@@ -153,7 +154,7 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
         attempts: attempt,
         outputs,
         ...asReported(resultsOf(ticket_id)),
-        usage: usageOfTicket(ledger, ticket_id),
+        usage: usageOfTicket(counted, ticket_id),
         dependencies: subjects.get(ticket_id)?.depends_on ?? [],
         since: subjects.get(ticket_id)?.since,
       }),
@@ -167,7 +168,7 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
       .sessions({ parent: row.session_id })
       .filter(isBegun)
       .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
-    usage: usageOf(ledger),
+    usage: usageOf(counted),
   };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
-import { parseDuration } from "../lib/durations.ts";
+import { DURATION_FORM } from "../lib/durations.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { recordedEnd } from "../runtime/exit.ts";
@@ -15,6 +15,7 @@ import { settledBy } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { durationOf } from "./options/duration.ts";
 import { oneOf } from "./options/run-options.ts";
 import { buildEnding, storedSnapshot } from "./presenters/ending.ts";
 import { waitingChildren } from "./presenters/waiting-children.ts";
@@ -35,7 +36,7 @@ const LOOK_EVERY_MS = 100;
 export function register(command: Command, run: Run): void {
   command
     .argument(...ANY_SESSION)
-    .option("--timeout <duration>", "wait so long at most, such as 10m, then exit with 124")
+    .option("--timeout <duration>", `wait so long at most, then exit with 124: ${DURATION_FORM}`)
     .option("--until <what>", "what to wait for: end; or input, which is the end or that a person is needed", "end")
     .option("--json", "one JSON value on stdout: the result")
     .action((named: string | undefined, options: WaitOptions) => run((context) => wait(context, named, options)));
@@ -48,8 +49,8 @@ async function wait(
 ): Promise<Result<number, Failure>> {
   const aim = oneOf("--until", until, AIMS);
   if (!aim.ok) return aim;
-  const longest = timeout === undefined ? ok(Number.POSITIVE_INFINITY) : parseDuration(timeout);
-  if (!longest.ok) return err(failure("usage", `--timeout ${longest.error}.`));
+  const longest = timeout === undefined ? ok(Number.POSITIVE_INFINITY) : durationOf("--timeout", timeout, 0);
+  if (!longest.ok) return longest;
   return withHome(await readHomeOf(context, named), async ({ home, store }) => {
     const row = resolveSession(store, named, SHOW);
     if (!row.ok) return row;

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { SourceDocument } from "../protocol/document/document.ts";
@@ -7,6 +7,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { networkIn, type Role, type RoleRegistry, type RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import { crewProgram, shipped } from "./installation.ts";
+import { asWritten, withMetadata } from "./role-metadata.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 
 /** Senders of envelopes that are not roles. */
@@ -71,8 +72,9 @@ export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]):
 function mergeRegistry(known: ReadonlyMap<string, Role>, value: Json): Json {
   if (!isJsonObject(value) || !Array.isArray(value.roles)) return value;
   const roles = (value.roles as Json[]).map((entry) => {
-    const base = isJsonObject(entry) && typeof entry.role_id === "string" ? known.get(entry.role_id) : undefined;
-    return base && isJsonObject(entry) ? { ...inherited(base, entry), ...entry } : entry;
+    if (!isJsonObject(entry)) return entry;
+    const base = typeof entry.role_id === "string" ? known.get(entry.role_id) : undefined;
+    return base ? { ...inherited(base, entry), ...withMetadata(entry) } : withMetadata(entry);
   });
   return { ...value, roles };
 }
@@ -83,8 +85,8 @@ function inherited(base: Role, entry: JsonObject): JsonObject {
   return rest;
 }
 
-async function checkRegistry(registry: Json, { position }: SourceDocument): Promise<Finding[]> {
-  const broken = await checkSchema("roles", registry);
+async function checkRegistry(registry: Json, { position, value }: SourceDocument): Promise<Finding[]> {
+  const broken = await checkSchema("roles", registry, (pointer) => asWritten(objectOf(value), pointer));
   if (broken.length > 0) return broken;
   const first = new Map<string, number>();
   return (registry as unknown as RoleRegistry).roles.flatMap((role, index) => {

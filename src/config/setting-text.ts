@@ -86,18 +86,15 @@ function readValue(key: SettingKey, text: string): Result<Json, Pick<Problem, "w
   return err({ what: `${JSON.stringify(text)} is not a switch`, expected: "true or false" });
 }
 
-/** Parses a number or, for a time setting, a duration with its unit, which is converted to the unit of the setting. */
+/** Parses a number or, for a time setting, a duration, which is converted to the unit of the setting. */
 function readNumber(key: SettingKey, text: string): Result<number, Pick<Problem, "what" | "expected">> {
   if (/^-?\d+(\.\d+)?$/.test(text) && Number.isFinite(Number(text))) return ok(Number(text));
-  const unit = key.endsWith("_ms")
-    ? { milliseconds: 1, name: "milliseconds" }
-    : { milliseconds: 1000, name: "seconds" };
-  const isTime = key.endsWith("_s") || key.endsWith("_ms");
-  if (!isTime) return err({ what: `${JSON.stringify(text)} is not a number`, expected: "a number such as 8" });
+  const unit_ms = key.endsWith("_ms") ? 1 : key.endsWith("_s") ? 1000 : undefined;
+  if (unit_ms === undefined) {
+    return err({ what: `${JSON.stringify(text)} is not a number`, expected: "a number such as 8" });
+  }
   const duration = parseDuration(text);
-  if (duration.ok) return ok(duration.value / unit.milliseconds);
-  return err({
-    what: `${JSON.stringify(text)} is not a duration`,
-    expected: `${unit.name} as a number, or a duration such as 90s, 15m or 4h`,
-  });
+  if (duration.ok) return ok(duration.value / unit_ms);
+  const { what, expected } = duration.error;
+  return err({ what, expected: unit_ms === 1 ? expected.replace("seconds", "milliseconds") : expected });
 }

@@ -9,6 +9,7 @@ import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { networkIn } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { entriesOf, type FoundConfiguration } from "./found.ts";
+import { withMetadata } from "./role-metadata.ts";
 
 /** Maximum number of files in a configuration folder. */
 const MAX_FILES = 1_000;
@@ -102,7 +103,7 @@ function rolePowers(value: Json): Finding[] {
     const profile = typeof auth_profile === "string" ? ` with the auth profile ${auth_profile}` : "";
     return {
       pointer: `/roles/${index}`,
-      what: [`the role ${name} ${runs}${env}${profile}${yours}`, ...rightsOf(role)].join(", "),
+      what: [`the role ${name} ${runs}${env}${profile}${yours}`, ...rightsOf(withMetadata(role))].join(", "),
     };
   });
 }

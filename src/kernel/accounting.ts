@@ -1,7 +1,7 @@
 import { askForChild, isLateOfChild, onChild } from "./children.ts";
 import { chosenBy, keepConversation, withConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
-import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnpriced } from "./figures.ts";
+import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnknown } from "./figures.ts";
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
 import { watchQuota } from "./quota.ts";
 import { countsTime, goOnWithTime, limitRoles, stopTime } from "./role-limits.ts";
@@ -104,7 +104,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   limitRoles(ledger, fact, after.closed !== undefined, changes);
   watchQuota(ledger, fact, after.closed !== undefined, changes);
   const cut = cutShort(ledger, fact, changes);
-  after = withUnpriced(after, cut.length);
+  after = withUnknown(after, cut.length, cut.filter(({ role_id }) => role_id !== undefined).length);
   countSpends(ledger, fact, cut, changes);
   if (after !== ledger.figures) changes.push(put("figures", "figures", after));
   return changes;

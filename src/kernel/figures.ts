@@ -1,5 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
-import { isNotice, type PayloadByType, type Usage } from "../protocol/payload.ts";
+import { isNotice, type PayloadByType } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
 import { isHold } from "./holds.ts";
 import { type Ledger, type LedgerFigures, runsEnded, type StopKept } from "./ledger.ts";
@@ -61,7 +61,11 @@ function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
   // A person decided about an in-doubt turn. Its run was counted when it was cut short.
   if (turn?.status === "asked") return figures;
   const { usage } = fact;
-  const after = withUnpriced(withUsage(figures, usage), usage?.cost_usd === undefined ? 1 : 0);
+  const after = withUnknown(
+    withUsage(figures, usage),
+    usage?.cost_usd === undefined ? 1 : 0,
+    hidesTokens(usage) ? 1 : 0,
+  );
   // An agent that was held, or cut off by sleep or a crash, could not report its usage, so it is not listed as `untold`.
   if (isCutOff(fact)) return after;
   if (!usage && (isHold(fact) || failedOfSleep(ledger, fact) || isGivenUp(fact))) return after;
@@ -138,28 +142,30 @@ function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
 
 /** Adds a child session's usage to its parent's. */
 function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType["session_finished"]): LedgerFigures {
-  const { turns, cost_usd, ...tokens } = usage;
-  const told = { ...tokens, ...(cost_usd === null ? {} : { cost_usd }) };
-  const after = withUnpriced(withUsage(figures, told), cost_usd === null ? 1 : 0);
-  return { ...withUntold(after, session_id, told), turns: figures.turns + turns };
+  const { turns, cost_usd, told_usd = 0, untold_turns = 0 } = usage;
+  const sum = withUsage(figures, { ...usage, cost_usd: cost_usd ?? told_usd });
+  const after = withUnknown(sum, cost_usd === null ? 1 : 0, untold_turns);
+  return { ...withUntold(after, session_id, usage), turns: figures.turns + turns };
 }
 
 /** Remembers a role or child that did not report its tokens or its cost. */
-function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefined): LedgerFigures {
+function withUntold(figures: LedgerFigures, who: string, usage: Told | undefined): LedgerFigures {
   const { tokens = [], usd = [] } = figures.untold ?? {};
-  const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
   const isNew = {
-    ...(hidesTokens && !tokens.includes(who) ? { tokens: [...tokens, who] } : {}),
-    ...(usage?.cost_usd === undefined && !usd.includes(who) ? { usd: [...usd, who] } : {}),
+    ...(hidesTokens(usage) && !tokens.includes(who) ? { tokens: [...tokens, who] } : {}),
+    ...(typeof usage?.cost_usd !== "number" && !usd.includes(who) ? { usd: [...usd, who] } : {}),
   };
   return Object.keys(isNew).length === 0 ? figures : { ...figures, untold: { ...figures.untold, ...isNew } };
 }
 
+/** Reported usage: of a turn, or of a child session, where unknown is null. */
+type Told = Partial<Record<"input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd", number | null>>;
+
 type Used = Pick<LedgerFigures, "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd">;
 
 /** Adds reported usage. Sums are capped at the largest number: one that JSON cannot hold would end the session. */
-export function withUsage<T extends Used>(figures: T, usage: Usage | undefined): T {
-  const tokens = (before: number, more = 0) => Math.min(before + more, Number.MAX_SAFE_INTEGER);
+export function withUsage<T extends Used>(figures: T, usage: Told | undefined): T {
+  const tokens = (before: number, more: number | null = 0) => Math.min(before + (more ?? 0), Number.MAX_SAFE_INTEGER);
   return {
     ...figures,
     input_tokens: tokens(figures.input_tokens, usage?.input_tokens),
@@ -169,7 +175,14 @@ export function withUsage<T extends Used>(figures: T, usage: Usage | undefined):
   };
 }
 
-/** Counts runs and children whose cost is unknown. */
-export function withUnpriced(figures: LedgerFigures, more: number): LedgerFigures {
-  return more === 0 ? figures : { ...figures, unpriced_turns: figures.unpriced_turns + more };
+/** Counts runs and children whose cost, and runs whose tokens, are unknown. */
+export function withUnknown(figures: LedgerFigures, unpriced: number, untold: number): LedgerFigures {
+  if (unpriced + untold === 0) return figures;
+  const { unpriced_turns, untold_turns = 0 } = figures;
+  return { ...figures, unpriced_turns: unpriced_turns + unpriced, untold_turns: untold_turns + untold };
+}
+
+/** Whether a run did not report all its tokens. */
+export function hidesTokens(usage: Told | undefined): boolean {
+  return typeof usage?.input_tokens !== "number" || typeof usage.output_tokens !== "number";
 }

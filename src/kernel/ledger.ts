@@ -176,6 +176,8 @@ export interface LedgerFigures {
   readonly cost_usd: number;
   /** Runs that ended or were cut short without reporting their cost. If there are any, the session's cost is unknown, not zero. */
   readonly unpriced_turns: number;
+  /** Runs that ended or were cut short without reporting their tokens. */
+  readonly untold_turns?: number;
   /** The roles and child sessions that did not report their tokens or cost since a person last set a limit of that kind. */
   readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;

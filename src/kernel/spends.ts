@@ -1,7 +1,7 @@
 import type { PayloadByType, SpentByARole, Usage } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
-import { type Whose, withUsage } from "./figures.ts";
-import { type Ledger, type LedgerSpend, put, roleOf } from "./ledger.ts";
+import { hidesTokens, type Whose, withUnknown, withUsage } from "./figures.ts";
+import { applyToLedger, type Ledger, type LedgerSpend, put, roleOf } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
 
 const NOTHING: LedgerSpend = {
@@ -77,17 +77,32 @@ export class StepSpends {
   }
 }
 
+/** The ledger of a session that nobody runs, with its open runs counted as cut short: as a resume will count them. */
+export function withCutRuns(ledger: Ledger): Ledger {
+  const cut = [...ledger.turns.values()].filter(({ status, told }) => status === "open" && told !== true);
+  const after = {
+    ...ledger,
+    spends: new Map(ledger.spends),
+    figures: withUnknown(ledger.figures, cut.length, cut.length),
+  };
+  const changes: Change[] = [];
+  const spends = new StepSpends(ledger);
+  spends.cut(cut);
+  spends.write(changes);
+  for (const change of changes) applyToLedger(after, change);
+  return after;
+}
+
 function whoseIs(ledger: Ledger, fact: Fact): Whose {
   return { role_id: roleOf(ledger, fact), subject: fact.turn?.subject };
 }
 
 function withRun(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
-  const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
   const after = withTold(spend, usage);
   return {
     ...after,
     turns: after.turns + 1,
-    untold_turns: after.untold_turns + (hidesTokens ? 1 : 0),
+    untold_turns: after.untold_turns + (hidesTokens(usage) ? 1 : 0),
     unpriced_turns: after.unpriced_turns + (usage?.cost_usd === undefined ? 1 : 0),
   };
 }
@@ -97,22 +112,14 @@ function withTold(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
   return usage?.computed === true ? { ...after, computed: true } : after;
 }
 
-function withSpent(
-  spend: LedgerSpend,
-  { turns, input_tokens, output_tokens, cached_tokens, cost_usd, told_usd, untold_turns, computed }: SpentByARole,
-): LedgerSpend {
-  const usage = {
-    input_tokens: input_tokens ?? 0,
-    output_tokens: output_tokens ?? 0,
-    cached_tokens: cached_tokens ?? 0,
-    cost_usd: cost_usd ?? told_usd ?? 0,
-    ...(computed === true ? { computed } : {}),
-  };
-  const after = withTold(spend, usage);
+function withSpent(spend: LedgerSpend, spent: SpentByARole): LedgerSpend {
+  const { turns, cost_usd, told_usd = 0, untold_turns = 0, computed } = spent;
+  const after = withUsage(spend, { ...spent, cost_usd: cost_usd ?? told_usd });
   return {
     ...after,
     turns: after.turns + turns,
-    untold_turns: after.untold_turns + (untold_turns ?? 0),
+    untold_turns: after.untold_turns + untold_turns,
     unpriced_turns: after.unpriced_turns + (cost_usd === null ? 1 : 0),
+    ...(computed === true ? { computed } : {}),
   };
 }

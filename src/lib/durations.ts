@@ -8,25 +8,26 @@ const UNITS = [
   { name: "ms", milliseconds: 1 },
 ] as const;
 
-const DURATION = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
+const COUNT = String.raw`(\d+(?:\.\d+)?)`;
+const DURATION = new RegExp(`^(?=.)${UNITS.map(({ name }) => `(?:${COUNT}${name})?`).join("")}$`);
+const BARE = new RegExp(`^${COUNT}$`);
 
 /** The longest duration accepted, in milliseconds: a year, as in the schemas. A longer one is probably a typing error. */
 export const MAX_DURATION_MS = 365 * 86_400_000;
 
+/** What a duration looks like, for helps and hints. */
+export const DURATION_FORM = "90s, 15m, 1h30m or 2d; a number alone is seconds";
+
 /**
- * Parses a duration to milliseconds: `250ms`, `90s`, `15m`, `4h`, `1d`, or several units in descending order, `1h30m`. Fails with a sentence
- * that says what is wrong and what is expected. A number without a unit is refused.
+ * Parses a duration to milliseconds: `250ms`, `90s`, `15m`, `1.5h`, `2d`, several units in descending order, as `1h30m`, or a number of seconds.
+ * Fails with a sentence that says what is wrong, and what is expected.
  */
-export function parseDuration(text: string): Result<number, string> {
-  const parts = DURATION.exec(text);
-  if (text === "" || parts === null) {
-    const bare = /^\d+(\.\d+)?$/.test(text) ? `it has no unit (${text}s? ${text}m?)` : "it is not a duration";
-    return err(`"${text}": ${bare}; write a whole number with d, h, m, s or ms, such as 90s, 15m or 1h30m`);
-  }
-  let total = 0;
-  for (const [index, unit] of UNITS.entries()) total += Number(parts[index + 1] ?? 0) * unit.milliseconds;
-  if (total > MAX_DURATION_MS) return err(`"${text}": it is longer than the longest duration allowed, 365d`);
-  return ok(total);
+export function parseDuration(text: string): Result<number, { readonly what: string; readonly expected: string }> {
+  const counts = DURATION.exec(BARE.test(text) ? `${text}s` : text)?.slice(1);
+  if (counts === undefined) return err({ what: `${JSON.stringify(text)} is not a duration`, expected: DURATION_FORM });
+  const total = UNITS.reduce((sum, { milliseconds }, index) => sum + Number(counts[index] ?? 0) * milliseconds, 0);
+  if (total <= MAX_DURATION_MS) return ok(Math.round(total));
+  return err({ what: `${JSON.stringify(text)} is longer than the longest duration`, expected: "at most 365d" });
 }
 
 /**

@@ -11,7 +11,7 @@ import type { PayloadByType } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
 import { oneLine } from "./events.ts";
-import { spendWords, spentWords } from "./usage-words.ts";
+import { spendWords, spentWords, totalWords } from "./usage-words.ts";
 
 type Report = PayloadByType["final_report"];
 
@@ -96,7 +96,7 @@ function* reportMarkdown(report: Report, presentation: Presentation, home: strin
     `Session ${report.session_id} (${report.mode}): **${report.outcome}**${report.reason === undefined ? "" : `, ${report.reason}`}.`,
     "",
     `- ${durationText(report)}, recoveries: ${report.recoveries}`,
-    `- ${usageText(report.usage)}`,
+    `- ${[`turns: ${report.usage.turns}`, ...totalWords(report.usage)].join(", ")}`,
     ...(spent === undefined ? [] : [`- ${spent}`]),
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
@@ -118,17 +118,6 @@ function durationText({ started_at, finished_at }: Report): string {
 /** Adds the session's id to the commands of a recorded step, since the reader may have many sessions. */
 function withSession(session_id: string, step: string): string {
   return step.replace(/(?<![\w./-])bosun (?:log|retry|replay)(?![\w-])/g, (command) => `${command} ${session_id}`);
-}
-
-/** Leaves out tokens and cost that no agent reported: such agents are probably not models. */
-function usageText({ turns, input_tokens, output_tokens, cost_usd }: Report["usage"]): string {
-  const hasTokens = input_tokens + output_tokens > 0;
-  const cost = cost_usd === null ? "cost unknown" : `cost $${cost_usd}`;
-  return [
-    `turns: ${turns}`,
-    ...(hasTokens ? [`tokens in ${input_tokens}, out ${output_tokens}`] : []),
-    ...(hasTokens || (cost_usd ?? 0) > 0 ? [cost] : []),
-  ].join(", ");
 }
 
 function resultSections(parts: readonly ResultPart[]): string[] {

@@ -1,4 +1,4 @@
-import type { Spent, SpentByARole, TotalUsage } from "../protocol/payload.ts";
+import type { Spent, SpentByARole } from "../protocol/payload.ts";
 
 /** The usage of each role: `codex 41k tokens, cost unknown · claude 120k tokens, $0.84`. Undefined if no program reported any. */
 export function spendWords(by_role: readonly SpentByARole[] = []): string | undefined {
@@ -6,26 +6,38 @@ export function spendWords(by_role: readonly SpentByARole[] = []): string | unde
   return by_role.map((spent) => `${spent.role_id} ${spentWords(spent)}`).join(" · ");
 }
 
-/** The tokens and cost of a session so far; empty if no program reported tokens. */
-export function totalWords(usage: TotalUsage | undefined): string[] {
-  const { input_tokens = 0, output_tokens = 0, cost_usd = 0 } = usage ?? {};
-  const tokens = input_tokens + output_tokens;
-  return tokens > 0 ? [`${short(tokens)} tokens, ${costWords(cost_usd)}`] : [];
+/** The tokens and cost of a session so far; empty if no program reported any. */
+export function totalWords(usage: Spent | undefined): string[] {
+  return usage && hasTold(usage) ? [spentWords(usage)] : [];
 }
 
-/** The tokens and the cost, each with `at least` if some turn did not report it. */
-export function spentWords({
+/** The cost of a session so far, or its tokens if no program reported a cost; empty if none reported those. */
+export function briefWords(usage: Spent | undefined): string[] {
+  if (!usage || !hasTold(usage)) return [];
+  const { cost_usd, told_usd = 0 } = usage;
+  return [(cost_usd ?? told_usd) > 0 ? costWords(cost_usd, told_usd) : tokenWords(usage)];
+}
+
+/** `41k tokens`, at least so many if some turn did not report them, or that they are unknown. */
+function tokenWords({
   input_tokens,
   output_tokens,
   untold_turns = 0,
-  cost_usd,
-  told_usd,
-  computed,
-}: Spent): string {
-  const tokens = (input_tokens ?? 0) + (output_tokens ?? 0);
-  const least = untold_turns > 0 ? "at least " : "";
-  const used = input_tokens === null ? "tokens unknown" : `${least}${short(tokens)} tokens`;
-  return `${used}, ${costWords(cost_usd, told_usd)}${computed === true ? " (by its price)" : ""}`;
+}: Pick<Spent, "input_tokens" | "output_tokens" | "untold_turns">): string {
+  if (input_tokens === null) return "tokens unknown";
+  return `${countWords(input_tokens + (output_tokens ?? 0), untold_turns)} tokens`;
+}
+
+/** `41k`, `at least 41k`, or `unknown`. */
+export function countWords(tokens: number, untold_turns: number): string {
+  if (untold_turns === 0) return short(tokens);
+  return tokens > 0 ? `at least ${short(tokens)}` : "unknown";
+}
+
+/** The tokens and the cost, each with `at least` if some turn did not report it. */
+export function spentWords(spent: Spent): string {
+  const { cost_usd, told_usd, computed } = spent;
+  return `${tokenWords(spent)}, ${costWords(cost_usd, told_usd)}${computed === true ? " (by its price)" : ""}`;
 }
 
 /** `$0.84`, or that the cost is unknown. */
@@ -35,7 +47,7 @@ export function costWords(cost_usd: number | null, told_usd = 0): string {
 }
 
 /** `$0.84`. */
-export function dollars(usd: number): string {
+function dollars(usd: number): string {
   return usd > 0 && usd < 0.01 ? "under $0.01" : `$${usd.toFixed(2)}`;
 }
 
@@ -45,7 +57,7 @@ export function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }:
 }
 
 /** `950`, `41k`, `1.2M`. */
-export function short(tokens: number): string {
+function short(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   if (tokens < 999_500) return `${Math.round(tokens / 1_000)}k`;
   return `${(tokens / 1_000_000).toFixed(1)}M`;

@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv";
+import { parseDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -128,8 +129,8 @@ function findingOf(error: ErrorObject): Finding {
       return { pointer, what, ...(meant === undefined ? {} : { nearest: meant }) };
     }
     default: {
-      const example = asList(error);
-      return { pointer, what: `must ${requirement(error)}`, ...(example === undefined ? {} : { expected: example }) };
+      const finding = { pointer, what: `must ${requirement(error)}`, expected: meantBy(error) };
+      return wantsText(error) ? { ...finding, unquoted: true } : finding;
     }
   }
 }
@@ -203,10 +204,22 @@ function unit(pointer: string): string {
   return pointer.endsWith("_s") ? " of seconds" : "";
 }
 
-/** The list that a string in its place probably stands for, which is most often a command line. */
-function asList({ keyword, schema, data }: ErrorObject): string | undefined {
-  if (keyword !== "type" || schema !== "array" || typeof data !== "string" || data.length > 60) return undefined;
-  return JSON.stringify(data.split(/\s+/)).replaceAll(",", ", ");
+/** What a string in its place probably stands for: a list, which is most often a command line, seconds, or a switch of YAML 1.1. */
+function meantBy({ keyword, schema, data, instancePath }: ErrorObject): string | undefined {
+  if (keyword !== "type" || typeof data !== "string" || data.length > 60) return undefined;
+  if (schema === "array") return JSON.stringify(data.split(/\s+/)).replaceAll(",", ", ");
+  const duration = instancePath.endsWith("_s") ? parseDuration(data) : undefined;
+  if (duration?.ok) return String(duration.value / 1000);
+  return schema === "boolean" ? { yes: "true", on: "true", no: "false", off: "false" }[data.toLowerCase()] : undefined;
+}
+
+/** Whether a string may stand where a number, a boolean or null stands. */
+function wantsText(error: ErrorObject): boolean {
+  const { keyword, schema, data } = error;
+  if (typeof data === "string" || (typeof data === "object" && data !== null)) return false;
+  return keyword === "anyOf"
+    ? branchTypes(error).includes("a string")
+    : keyword === "type" && [schema].flat().includes("string");
 }
 
 function typeName(type: unknown): string {

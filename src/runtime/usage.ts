@@ -2,7 +2,7 @@ import type { Ledger, LedgerFigures, LedgerSpend } from "../kernel/ledger.ts";
 import { spendsByRole } from "../kernel/spends.ts";
 import type { Spent, TotalUsage } from "../protocol/payload.ts";
 
-/** The usage of a session. The cost is null (unknown) as soon as one turn did not report it. */
+/** The usage of a session, by role too. */
 export function usageOf(ledger: Pick<Ledger, "figures" | "spends">): TotalUsage {
   const by_role = spendsByRole(ledger).map(([role_id, spend]) => ({ role_id, ...spentOf(spend) }));
   return { ...totalOf(ledger.figures), ...(by_role.length > 0 ? { by_role } : {}) };
@@ -10,17 +10,10 @@ export function usageOf(ledger: Pick<Ledger, "figures" | "spends">): TotalUsage 
 
 /** The same, without the roles' shares. */
 export function totalOf(figures: LedgerFigures): TotalUsage {
-  const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, unpriced_turns } = figures;
-  return {
-    turns,
-    input_tokens,
-    output_tokens,
-    ...(cached_tokens > 0 ? { cached_tokens } : {}),
-    cost_usd: unpriced_turns > 0 ? null : cost_usd,
-  };
+  return spentOf({ ...figures, untold_turns: figures.untold_turns ?? 0 });
 }
 
-/** The usage of a role or a subject. Tokens are null if no turn reported any, a cost is null unless every turn reported one. */
+/** The usage of a session, a role or a subject. Tokens are null if no turn reported any, a cost is null unless every turn reported one. */
 export function spentOf(spend: LedgerSpend): Spent {
   const { turns, input_tokens, output_tokens, cached_tokens, cost_usd, untold_turns, unpriced_turns, computed } = spend;
   const knowsTokens = untold_turns === 0 || input_tokens + output_tokens > 0;

@@ -1,4 +1,4 @@
-import { dollars, short, totalWords } from "../log/usage-words.ts";
+import { briefWords, totalWords } from "../log/usage-words.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { counted, runningWords } from "./words.ts";
 
@@ -43,8 +43,6 @@ export function summaryWords({ state, counts, waiting, usage, running, checking,
   const isOfWork = all > 0 && Object.keys(counts).every((status) => OF_WORK.has(status));
   const { error = 0 } = counts;
   const busy = running.length + checking.length;
-  const tokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
-  const cost = usage?.cost_usd ?? 0;
   return [
     ...(state === "paused" ? [state] : []),
     ...(isOfWork ? [`${counts.done ?? 0}/${all} done`] : statesOf(counts)),
@@ -52,6 +50,6 @@ export function summaryWords({ state, counts, waiting, usage, running, checking,
     ...(waiting > 0 ? [waiting === 1 ? "1 needs you" : `${waiting} need you`] : []),
     ...(error > 0 ? [`${error} in error`] : []),
     ...(held.length > 0 ? [`${held.length} held`] : []),
-    ...(cost > 0 ? [dollars(cost)] : tokens > 0 ? [`${short(tokens)} tokens`] : []),
+    ...briefWords(usage),
   ].join(" · ");
 }

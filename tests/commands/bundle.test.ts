@@ -43,6 +43,13 @@ describe("the bundled program", () => {
     expect([playbook, shell]).toEqual([join(dist, "crew", "playbook.js"), join(dist, "crew", "shell.js")]);
   });
 
+  it("reads a plan file with merge keys in the crew as in the program", async () => {
+    const here = rig();
+    const plan = ["tasks:", "  - &a {task_id: a, description: A, instruction: {summary: s, steps: [{shell: 'true'}]}}"];
+    const file = here.write("plan.yaml", [...plan, "  - {<<: *a, task_id: b}", ""].join("\n"));
+    expect(await here.run(["run", "--plan", file])).toMatchObject({ code: 0 });
+  });
+
   it("uses only syntax that an old Node can parse up to that message", () => {
     const text = readFileSync(join(dist, "bin.js"), "utf8");
     expect(text.startsWith("#!/usr/bin/env node\n")).toBe(true);

@@ -1,9 +1,11 @@
+import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Lease } from "../../src/store/store.ts";
 import { value } from "../results.ts";
-import { typed, typedJson } from "./in-process.ts";
+import { typed, typedIn, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan } from "./rig.ts";
 import type { Status } from "./waiting-task.ts";
 
@@ -69,6 +71,42 @@ describe("a command without a session while several run", () => {
     const many = await typed(here, ["status", "mine"]);
     expect([many.code, many.stderr]).toEqual([2, expect.stringContaining("mine-1, mine-2")]);
     expect((await typed(here, ["cancel", "old"])).stdout).toContain("older is cancelled");
+  });
+});
+
+describe("a ticket that only an older session has", () => {
+  const older = tinyPlan([{ task_id: "build", shell: "true" }]);
+  const newer = tinyPlan([{ task_id: "docs", shell: "true" }]);
+
+  it.each([["retry"], ["log"], ["review"], ["tell", "Hurry."], ["cancel"]])(
+    "is refused by %s with that session, not with one of another home",
+    async (command, ...more) => {
+      const here = rig();
+      const at = (name: string, ...args: string[]) => {
+        mkdirSync(join(here.workspace, name), { recursive: true });
+        return typedIn(join(here.workspace, name), here.environment, args);
+      };
+      const run = async (name: string, plan: string, session: string) =>
+        expect((await at(name, "run", "--plan", here.write("plan.json", plan), "--session", session)).code).toBe(0);
+      await run("there", older, "elsewhere");
+      await run("here", older, "older");
+      await run("here", newer, "newer");
+      const { code, stdout, stderr } = await at("here", command, "build", ...more);
+      expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(`bosun ${command} older build`)]);
+      expect(stderr).not.toContain("elsewhere");
+    },
+  );
+
+  it("is named with the open session that asks, when its question is answered", async () => {
+    const here = rig();
+    const asking = (session: string, question: string) => {
+      const plan = tinyPlan([{ task_id: "a", shell: "true" }], { questions: [{ question_id: question, text: "?" }] });
+      return typed(here, ["run", "--plan", here.write("ask.json", plan), "--session", session]);
+    };
+    for (const session of ["older", "newer"]) expect((await asking(session, `${session}-q`)).code).toBe(4);
+    const { code, stderr } = await typed(here, ["answer", "older-q", "Eve"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("bosun answer older older-q")]);
+    expect((await typed(here, ["answer", "older", "older-q", "Eve"])).stdout).toContain("Kept for older");
   });
 });
 

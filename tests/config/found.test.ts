@@ -126,7 +126,7 @@ describe("trust", () => {
       "roles:",
       "  - {role_id: a, type: worker, cli_command: [claude], permissions: {commands: ['*'], network: true}}",
       "  - {role_id: b, type: manager, cli_command: [codex], permissions: {write: workspace}, sandbox: none, account: b}",
-      "  - {role_id: c, type: worker, cli_command: [x], metadata: {network: full}}",
+      "  - {role_id: c, type: worker, cli_command: [x], metadata: {permissions: [read, network]}}",
       "  - {role_id: d, type: worker, cli_command: [x], permissions: {commands: [], network: false, write: none}}",
     ];
     expect(powers(project({ "roles.yaml": roles.join("\n") }))).toEqual([

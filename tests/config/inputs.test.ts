@@ -40,6 +40,15 @@ describe("a plan file", () => {
     const later = errorOf(await loadPlanFile(place.write("plan.yaml", budget)));
     expect(problemsOf(later)).toEqual([["7:12", expect.stringContaining("tokens")]]);
   });
+  test("is refused with quotes around what was written where a text is wanted", async () => {
+    const text =
+      "tasks:\n  - task_id: 1.10\n    description: on\n    dependencies: [001, null, true, 0x1F]\n    risks: [~]\n";
+    const problems = problemsOf(errorOf(await loadPlanFile(scratch().write("plan.yaml", text))));
+    const places = { "2:14": "1.10", "4:20": "001", "4:25": "null", "4:31": "true", "4:37": "0x1F", "5:13": "~" };
+    expect(problems).toEqual(
+      Object.entries(places).map(([where, written]) => [where, expect.stringContaining(`"${written}"`)]),
+    );
+  });
   test("is refused with every problem once", async () => {
     const place = scratch();
     const text = [
@@ -80,12 +89,14 @@ describe("a plan file", () => {
       ~/plan.yaml:7:16: "text" must be a string, not a number
         7 |       - {text: 1, comand: [x]}
           |                ^
+        expected: the text in quotes: "1"
       ~/plan.yaml:7:19: "comand" is not a known key; did you mean "command"?
         7 |       - {text: 1, comand: [x]}
           |                   ^
       ~/plan.yaml:8:9: entry 2 must be a string or an object, not a number
         8 |       - 5
           |         ^
+        expected: the text in quotes: "5"
       ~/plan.yaml:9:8: entry 3 must be a string or an object, not null
         9 |       -
           |        ^

@@ -51,6 +51,18 @@ describe("a wrong role registry", () => {
     ["a role twice", `${role("cli_command: [x]")}  - {role_id: a, type: worker, cli_command: [x]}\n`, "3:15", "line 2"],
     ["the id of the user", "roles: [{role_id: user, type: worker, cli_command: [x]}]\n", "1:19", '"user"'],
     ["the scheduler's id", "roles: [{role_id: scheduler, type: worker, cli_command: [x]}]\n", "1:19", '"scheduler"'],
+    ["a duration instead of seconds", role("cli_command: [x], timeout_s: 2h"), "2:61", "7200"],
+    ["a yes of YAML 1.1", role("cli_command: [x], supports_multiple_instances: yes"), "2:79", "true"],
+    ["a number as a variable", role("cli_command: [x], env: {PORT: 08}"), "2:62", 'quotes: "08"'],
+    ["an unknown rate", role("cli_command: [x], metadata: {rate_limit: often}"), "2:61", '"often"'],
+    [
+      "a rate below the least",
+      role("cli_command: [x], metadata: {rate_limit: {turns_per_minute: 0}}"),
+      "2:92",
+      "0.00001",
+    ],
+    ["a misspelt permission", role("cli_command: [x], metadata: {permissions: [read, wrte]}"), "2:61", "write"],
+    ["an unknown permission", role("cli_command: [x], metadata: {permissions: {fly: true}}"), "2:75", '"fly"'],
     ["an empty command", role("cli_command: []"), "2:45", "empty"],
     ["a program without a name", role("cli_command: ['']"), "2:46", "program"],
     ["a NUL byte in an argument", role(String.raw`cli_command: [codex, "a\0b"]`), "2:53", "NUL"],
@@ -120,6 +132,37 @@ describe("a registry that overrides another", () => {
   test("shows a problem of an override in its own file", async () => {
     const override = "roles:\n  - role_id: hand\n    type: worker\n    timeout_s: soon\n";
     expect(await wrong(override, crew)).toEqual([["4:16", expect.stringContaining("a number of seconds")]]);
+  });
+});
+
+describe("the metadata of a role", () => {
+  test.each<[metadata: string, more: string, fields: object]>([
+    ["rate_limit: 10/min", "", { rate_limit: { turns_per_minute: 10 } }],
+    ["rate_limit: 90 turns per hour", "", { rate_limit: { turns_per_minute: 1.5 } }],
+    ["rate_limit: 0.5", "", { rate_limit: { turns_per_minute: 0.5 } }],
+    ["rate_limit: {messages_per_minute: 5}", "", { rate_limit: { messages_per_minute: 5 } }],
+    ["rate_limit: 10/min", "rate_limit: {turns_per_minute: 3}", { rate_limit: { turns_per_minute: 3 } }],
+    ["permissions: [read]", "", { permissions: { write: "none", network: false } }],
+    ["permissions: [write, network]", "", { permissions: { write: "workspace", network: true } }],
+    ["permissions: [read], network: full", "", { permissions: { write: "none" } }],
+    [
+      "permissions: {ask: deny}",
+      "permissions: {commands: [make]}",
+      { permissions: { ask: "deny", commands: ["make"] } },
+    ],
+  ])("%s is read as its fields, which count before: %s", async (metadata, more, fields) => {
+    const text = role(`cli_command: [x], metadata: {${metadata}}${more === "" ? "" : `, ${more}`}`);
+    const [read] = valueOf(await loadRoles([], [scratch().write("roles.yaml", text)]));
+    expect(read).toMatchObject(fields);
+    expect(Object.keys(read?.permissions ?? {})).toEqual(
+      Object.keys("permissions" in fields ? (fields.permissions as object) : {}),
+    );
+  });
+  test("changes the permissions of the role that it overrides", async () => {
+    const crew: Role[] = [{ role_id: "a", type: "worker", cli_command: ["x"], permissions: { write: "workspace" } }];
+    const text = "roles: [{role_id: a, type: worker, metadata: {permissions: [read]}}]\n";
+    const [read] = valueOf(await loadRoles(crew, [scratch().write("roles.yaml", text)]));
+    expect(read?.permissions).toEqual({ write: "none", network: false });
   });
 });
 

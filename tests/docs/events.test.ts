@@ -56,7 +56,15 @@ const TICKET: Required<TicketLine> = {
   usage: { turns: 1, input_tokens: 1, output_tokens: 1, cost_usd: null },
 };
 
-const USAGE = { turns: 1, input_tokens: 1, output_tokens: 1, cached_tokens: 1, cost_usd: null };
+const USAGE = {
+  turns: 1,
+  input_tokens: 1,
+  output_tokens: 1,
+  cached_tokens: 1,
+  cost_usd: null,
+  told_usd: 0.5,
+  untold_turns: 1,
+};
 
 const FAILURE = { code: "internal", message: "No.", hint: "Try again.", details: {} } as const;
 

@@ -107,6 +107,17 @@ describe("the usage of a turn", () => {
     expect(used(session.ledger.figures)).toEqual([0, 0, 3, ["hand", "eye"], ["hand", "eye"]]);
   });
 
+  it.each<[string, Engine<object>, Fact, number]>([
+    ["is told", sessionWithTurn(), report(USAGE), 0],
+    ["is told without its cost", sessionWithTurn(), report(HALF), 0],
+    ["is not told", sessionWithTurn(), report(), 1],
+    ["is not told by a held role", sessionWithTurn(), turnFailed("rate_limited"), 1],
+    ["is lost with its scheduler", sessionWithTurn(), recovered(false), 1],
+    ["is lost at the end", sessionWith([put("turn", "t1", TURN)], FINISH), pause, 1],
+  ])("counts as told or not in the session's tokens: it %s", (_, session, one, untold) => {
+    expect(play(session, one).ledger.figures.untold_turns ?? 0).toBe(untold);
+  });
+
   it("never sums up to more than JSON can hold", () => {
     const most = report({ input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 0, cost_usd: Number.MAX_VALUE });
     const session = play(sessionWithTurn(), most, most);

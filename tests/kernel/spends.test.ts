@@ -1,8 +1,9 @@
 import { expect, it, test } from "vitest";
 import { advance } from "../../src/kernel/engine.ts";
 import { type LedgerChild, type LedgerSpend, put } from "../../src/kernel/ledger.ts";
-import { spendOf, spendsByRole } from "../../src/kernel/spends.ts";
+import { spendOf, spendsByRole, withCutRuns } from "../../src/kernel/spends.ts";
 import type { Command, Fact } from "../../src/kernel/mode.ts";
+import { usageOf } from "../../src/runtime/usage.ts";
 import { fact, play, sessionWith, sessionWithTurn, TURN } from "./session.ts";
 
 const USAGE = { input_tokens: 10, output_tokens: 5, cost_usd: 0.25 };
@@ -51,6 +52,15 @@ it("leaves a turn open that a stop cut off, unseen by the mode, and hides no cos
   expect(session.ledger.turns.get("t1")).toEqual({ ...TURN, told: true });
   expect(session.ledger.figures.untold).toBeUndefined();
   expect(session.ledger.figures.unpriced_turns).toBe(1);
+});
+
+test.each<[string, readonly Fact[]]>([
+  ["nothing", []],
+  ["told", [cutOff(USAGE)]],
+])("shows of a session that nobody runs what a resume will count: %s of its open run", (_, facts) => {
+  const left = withCutRuns(play(sessionWithTurn({ subject: "build" }), ...facts).ledger);
+  const { ledger } = play(sessionWithTurn({ subject: "build" }), ...facts, recovered);
+  expect([usageOf(left), spendOf(left, "build")]).toEqual([usageOf(ledger), spendOf(ledger, "build")]);
 });
 
 it("counts the next run of a turn that was cut off", () => {

@@ -126,7 +126,7 @@ function expectReport(rig: Rig, session_id: string): void {
     requirement: "Do the thing",
     outcome: "done",
     recoveries: 0,
-    usage: { input_tokens: 0, output_tokens: 0, cost_usd: null },
+    usage: { input_tokens: null, output_tokens: null, cost_usd: null },
     log: { records: head?.integrity.sequence, head: head?.integrity.hash },
   });
   const tickets = report["tickets"] as Record<string, unknown>[];

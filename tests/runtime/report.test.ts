@@ -32,12 +32,20 @@ describe("a final report", () => {
     };
     const most = { input_tokens: 20, output_tokens: 10, cost_usd: null };
     const cached = await used({ input_tokens: 10, output_tokens: 5, cached_tokens: 4 });
-    expect(cached.total).toEqual({ turns: 5, ...most, cached_tokens: 8 });
+    expect(cached.total).toEqual({ turns: 5, ...most, cached_tokens: 8, untold_turns: 3 });
     expect(cached.by_role).toEqual([
       { role_id: "boss", turns: 3, input_tokens: null, output_tokens: null, cost_usd: null, untold_turns: 3 },
       { role_id: "hand", turns: 2, ...most, cached_tokens: 8 },
     ]);
-    expect((await used({ input_tokens: 10, output_tokens: 5 })).total).toEqual({ turns: 5, ...most });
+    expect((await used({ input_tokens: 10, output_tokens: 5 })).total).toEqual({ turns: 5, ...most, untold_turns: 3 });
+  });
+
+  it("has no tokens where no turn told them", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: crew([instructed("a")]) });
+    await run(session);
+    const { by_role: _, ...total } = objectOf(reportOf(rig, session.session_id)["usage"]);
+    expect(total).toEqual({ turns: 3, input_tokens: null, output_tokens: null, cost_usd: null, untold_turns: 3 });
   });
 
   it("tells what each ticket used", async () => {

@@ -107,8 +107,8 @@ export class BudgetRules {
   finished({ session_id, usage }: PayloadByType["session_finished"]): void {
     this.#kept.delete(session_id);
     this.#used.turns += usage.turns;
-    this.#used.tokens += usage.input_tokens + usage.output_tokens;
-    this.#used.usd += usage.cost_usd ?? 0;
+    this.#used.tokens += (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
+    this.#used.usd += usage.cost_usd ?? usage.told_usd ?? 0;
     if (usage.cost_usd === null) this.#untold.usd = true;
   }
 

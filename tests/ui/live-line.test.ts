@@ -35,6 +35,16 @@ describe("the live line", () => {
       },
       "41k tokens",
     ],
+    ...(
+      [
+        [{ input_tokens: 41_000, cost_usd: null, told_usd: 1.06, untold_turns: 1 }, "at least $1.06"],
+        [{ input_tokens: 41_000, cost_usd: null, untold_turns: 1 }, "at least 41k tokens"],
+        [{ input_tokens: null, output_tokens: null, cost_usd: null, untold_turns: 2 }, ""],
+      ] as const
+    ).map(([usage, words]): [Partial<Standing>, string] => [
+      { usage: { turns: 2, output_tokens: 0, ...usage }, counts: {}, running: [], waiting: 0 },
+      words,
+    ]),
   ])("says what is done, under way and needed, and what it cost: %o", (more, words) => {
     expect(summaryWords({ ...STANDING, ...more })).toBe(words);
   });

@@ -13,6 +13,7 @@ import type { OpenPermission } from "../../ui/permission-lines.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import type { CommandContext } from "../context/command.ts";
 import { waitingOf } from "../lookup/asks.ts";
+import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
@@ -46,6 +47,13 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const questions = withoutAnswer(store, row.session_id, asked);
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
+  const [id = "", ...text] = typed;
+  const elsewhere = text.length === 0 || calledBy(id, asked).length > 0 ? [] : await currentSessionsWith(store, id);
+  const other = elsewhere.find(({ session_id }) => session_id !== row.session_id);
+  if (other) {
+    const what = `${row.session_id} does not ask ${JSON.stringify(id)}; it belongs to ${other.session_id}.`;
+    return err(failure("usage", what, { hint: `That one: bosun answer ${other.session_id} ${id} …` }));
+  }
   if (asked.length + permissions.length > 0) return ok({ row, questions, permissions, typed });
   return err(
     failure("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` }),

@@ -17,7 +17,7 @@ import {
 import { waitingOf } from "./asks.ts";
 import { isGeneratedId } from "./id.ts";
 import { hasSubject } from "./modes.ts";
-import { isBegun } from "./resolve.ts";
+import { isBegun, sessionWith } from "./resolve.ts";
 
 // A session is looked up in the home of the current directory first, then in all other homes of this user, so that a printed command
 // works from anywhere. A home that is named (`--home`, `BOSUN_HOME`) is the only one.
@@ -52,15 +52,15 @@ async function homeOfSession<S extends StoreReader>(
   return found.ok ? open(context, found.value as string) : found;
 }
 
-/** Whether the word names a session of this home, or a ticket or question of one of its current sessions. */
+/** Whether the word names a session of this home, a ticket of any of them, or a question of a current one. */
 async function isKnownIn(store: StoreReader, word: string): Promise<boolean> {
   const row = store.session(word);
   if (row.ok || row.error.code !== "not_found") return true;
-  return (await currentSessionsWith(store, word)).length > 0;
+  return sessionWith(store, word) !== undefined || (await currentSessionsWith(store, word)).length > 0;
 }
 
 /** The open sessions, and the newest session, that have a ticket or an open question with this name. */
-async function currentSessionsWith(store: StoreReader, word: string): Promise<SessionRow[]> {
+export async function currentSessionsWith(store: StoreReader, word: string): Promise<SessionRow[]> {
   const begun = store.sessions({ parent: null }).filter(isBegun);
   const found: SessionRow[] = [];
   for (const [index, row] of begun.entries()) {

@@ -124,16 +124,19 @@ function oneWord(reader: StoreReader, word: string, command: string, policy: Pol
   if (named.ok) return whole(requireStarted(reader, named.value));
   if (named.error.code !== "not_found") return named;
   if (!usual.ok && usual.error.code !== "not_found") return usual;
-  if (policy.closed === "latest" && usual.ok) {
-    const older = reader.sessions({ parent: null }).find((row) => isBegun(row) && hasSubject(reader, row, word));
-    return older
-      ? err(inAnother(usual.value, older, word, command))
-      : withTicket(reader, usual.value, word, leadOf(word));
-  }
-  const newest = unnamedSession(reader, SHOW);
+  const newest = policy.closed === "latest" ? usual : unnamedSession(reader, SHOW);
   if (newest.ok && hasSubject(reader, newest.value, word)) return ok({ row: newest.value, ticket_id: word });
   const meant = usual.ok ? usual : newest;
-  return meant.ok ? withTicket(reader, meant.value, word, leadOf(word)) : named;
+  if (!meant.ok) return named;
+  const older = sessionWith(reader, word);
+  return older
+    ? err(inAnother(meant.value, older, word, command))
+    : withTicket(reader, meant.value, word, leadOf(word));
+}
+
+/** The newest session of this home that has a ticket with this name. */
+export function sessionWith(reader: StoreReader, word: string): SessionRow | undefined {
+  return reader.sessions({ parent: null }).find((row) => isBegun(row) && hasSubject(reader, row, word));
 }
 
 function leadOf(word: string): string {
@@ -141,7 +144,7 @@ function leadOf(word: string): string {
 }
 
 function inAnother(latest: SessionRow, { session_id }: SessionRow, word: string, command: string): Failure {
-  const what = `The latest session, ${latest.session_id}, has no ${subjectWord(latest)} ${JSON.stringify(word)}; ${session_id} has one.`;
+  const what = `The session ${latest.session_id} has no ${subjectWord(latest)} ${JSON.stringify(word)}; ${session_id} has one.`;
   return failure("usage", what, { hint: `That one: bosun ${command} ${session_id} ${word}.` });
 }
 

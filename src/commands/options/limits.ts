@@ -1,10 +1,10 @@
 import { tellsNoCost } from "../../config/role-defaults.ts";
-import { parseDuration } from "../../lib/durations.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
+import { durationOf } from "./duration.ts";
 
 /** The limits of a session, as typed. */
 export interface LimitOptions {
@@ -35,12 +35,8 @@ export function readLimits({
     limits[key] = Number(text);
   }
   if (deadline !== undefined) {
-    const duration = parseDuration(deadline);
-    if (!duration.ok) return err(failure("usage", `--deadline ${duration.error}.`));
-    if (duration.value === 0) {
-      const hint = "Write a longer one, such as 15m.";
-      return err(failure("usage", `--deadline ${JSON.stringify(deadline)} is too short.`, { hint }));
-    }
+    const duration = durationOf("--deadline", deadline);
+    if (!duration.ok) return duration;
     limits.wall_s = Math.ceil(duration.value / 1000);
   }
   return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });

@@ -3,6 +3,7 @@ import { withAuthProfile } from "../../config/auth-profiles.ts";
 import { type CompleteRole, completeRole } from "../../config/role-defaults.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import type { Settings } from "../../config/settings.ts";
+import { DURATION_FORM } from "../../lib/durations.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
@@ -37,7 +38,7 @@ export function addSettingOptions(command: Command): void {
     .option("--budget-turns <n>", "stop after this many turns")
     .option("--budget-tokens <n>", "stop after this many tokens, input and output together")
     .option("--budget-usd <n>", "stop after this much money")
-    .option("--deadline <duration>", "stop after this time, without the machine's sleep: 90s, 15m, 4h");
+    .option("--deadline <duration>", `stop after this time, without the machine's sleep: ${DURATION_FORM}`);
 }
 
 /** The roles and settings of a session that can begin here. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { costsMoney } from "../../config/role-defaults.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
-import { spendOf } from "../../kernel/spends.ts";
+import { spendOf, withCutRuns } from "../../kernel/spends.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
@@ -119,9 +119,9 @@ export function buildEnding(
     message,
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
-    tickets: withUsage(markInterrupted(tickets, ledger), ledger),
+    tickets: withUsage(markInterrupted(tickets, ledger), withCutRuns(ledger)),
     interrupted_turns: interruptedTurns(ledger),
-    usage: usageOf(ledger),
+    usage: usageOf(withCutRuns(ledger)),
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
     waiting,

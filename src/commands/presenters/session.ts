@@ -1,6 +1,7 @@
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
-import { spendWords } from "../../log/usage-words.ts";
+import { spendWords, totalWords } from "../../log/usage-words.ts";
+import { withCutRuns } from "../../kernel/spends.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
 import { latestNotes, type RunningTurn, runningTurns } from "../../runtime/feed/standing.ts";
@@ -99,7 +100,7 @@ export function sessionParts(
       showKept(paper, session_id, kept);
     }),
     ...[...ledger.holds.values()].map((hold) => part("holds", (paper) => showHold(paper, session_id, hold, now))),
-    part("figures", (paper) => showFigures(paper, ledger, now)),
+    part("figures", (paper) => showFigures(paper, owner ? ledger : withCutRuns(ledger), now)),
     part("next", (paper) => tellNext(paper, ...next.map(safeLine)), { joined: true }),
   ];
 }
@@ -135,15 +136,15 @@ function showHold(out: Output, session_id: string, hold: LedgerHold, now: number
 }
 
 function showFigures(out: Output, ledger: Ledger, now: number): void {
-  const { turns, input_tokens, output_tokens, recoveries } = ledger.figures;
+  const usage = usageOf(ledger);
+  const { recoveries } = ledger.figures;
   const figures = [
-    counted(turns, "turn"),
-    // Agents that report no tokens have used some all the same.
-    ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
+    counted(usage.turns, "turn"),
+    ...totalWords(usage),
     ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
   ];
   say(out, figures.join(", "));
-  const spent = spendWords(usageOf(ledger).by_role);
+  const spent = spendWords(usage.by_role);
   if (spent !== undefined) say(out, safeLine(spent));
   for (const line of quotaLines(ledger, now)) say(out, line);
 }

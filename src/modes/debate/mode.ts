@@ -12,7 +12,7 @@ import { phase } from "./view.ts";
  */
 export const debateMode: Mode<DebateState> = {
   ...debateReader,
-  rules: 9,
+  rules: 10,
   rights: DEBATE_RIGHTS,
   decide,
   request,

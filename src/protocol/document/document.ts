@@ -35,12 +35,12 @@ export function parseDocument(file: string, text: string, scalars: Scalars = "ty
   const { value, locate } = read.value;
   if (value === null) return err({ file, pointer: "", what: "the file has no content", expected: "YAML or JSON" });
   const position = (pointer: string, at?: "key" | "value") => positionOf(offsetOf(locate, pointer, at));
-  const problem = ({ pointer, at, ...about }: Finding) => ({
-    file,
-    pointer: pointer.toWellFormed(),
-    position: position(pointer, at),
-    ...about,
-  });
+  const problem = ({ pointer, at, unquoted, ...about }: Finding) => {
+    const place = position(pointer, at);
+    const written = unquoted && /^[\w.+~-]+(?![\w.+~-]|\s*:)/.exec(place.source.slice(place.column - 1))?.[0];
+    const quotes = written && { expected: `the text in quotes: "${written}"` };
+    return { file, pointer: pointer.toWellFormed(), position: place, ...about, ...quotes };
+  };
   const unfit = unfitIn(value);
   if (unfit) {
     const { pointer, at, what, rule } = unfit;

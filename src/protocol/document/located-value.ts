@@ -1,5 +1,5 @@
 import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, parseDocument, visit, type YAMLError } from "yaml";
-import type { Json } from "../../lib/json.ts";
+import { isJsonObject, type Json } from "../../lib/json.ts";
 import { pointerTo } from "../../lib/json-pointer.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { MAX_DEPTH, parseFile } from "../limits.ts";
@@ -127,6 +127,7 @@ class ValueBuilder {
     }
     if (!isMap(node)) return this.#refuse({ offset, pointer, what: "this is not a scalar, a list or a mapping" });
     const mapping: Record<string, Json> = {};
+    let merged: { readonly value: Json; readonly from: string } | undefined;
     for (const pair of node.items) {
       const at = this.#alias ?? (pair.key as Node | null)?.range?.[0] ?? offset;
       if (!isScalar(pair.key) || typeof pair.key.value !== "string") {
@@ -134,14 +135,36 @@ class ValueBuilder {
       }
       const name = pair.key.value;
       const inner = pointerTo(pointer, name);
-      const wrong = Object.hasOwn(mapping, name) ? "a duplicate" : name === "__proto__" ? "not allowed" : undefined;
+      // Without quotes. The bundle of the crew lacks the library's `type`: nothing else reads it.
+      const [start = 0, end = 0] = pair.key.range ?? [];
+      const merges = name === "<<" && end - start === name.length;
+      const isTwice = merges ? merged !== undefined : Object.hasOwn(mapping, name);
+      const wrong = isTwice ? "a duplicate" : name === "__proto__" ? "not allowed" : undefined;
       if (wrong !== undefined) {
         return this.#refuse({ offset: at, pointer: inner, what: `the key ${JSON.stringify(name)} is ${wrong}` });
       }
-      mapping[name] = this.build(pair.value as Node | null, inner, at, depth + 1);
+      const value = this.build(pair.value as Node | null, inner, at, depth + 1);
+      if (merges) merged = { value, from: inner };
+      else mapping[name] = value;
       if (this.fault) return null;
     }
+    for (const [name, value, from] of merged === undefined ? [] : this.#behind(merged.value, merged.from)) {
+      if (Object.hasOwn(mapping, name)) continue;
+      mapping[name] = value;
+      this.offsets.set(pointerTo(pointer, name), this.offsets.get(from) as Offsets);
+    }
     return mapping;
+  }
+
+  /** The entries of the mapping behind a merge key, or of a list of them, each with its own pointer. */
+  #behind(value: Json, from: string): [name: string, value: Json, from: string][] {
+    if (Array.isArray(value))
+      return (value as Json[]).flatMap((one, index) => this.#behind(one, pointerTo(from, index)));
+    if (isJsonObject(value))
+      return Object.entries(value).map(([name, one]) => [name, one as Json, pointerTo(from, name)]);
+    const offset = this.offsets.get(from)?.value ?? 0;
+    this.#refuse({ offset, pointer: from, what: "<< leads to no mapping", expected: "<<: *anchor of a mapping" });
+    return [];
   }
 
   #refuse(fault: Fault): null {

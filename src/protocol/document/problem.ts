@@ -12,6 +12,8 @@ export interface Finding {
   readonly expected?: string | undefined;
   /** The known key or name most likely meant. */
   readonly nearest?: string | undefined;
+  /** Set if a text may stand where a number, a boolean or null stands, so that quotes may be missing. */
+  readonly unquoted?: true;
 }
 
 /** A position in a text: line and column count from 1, columns in UTF-16 units; `source` is that whole line. */
@@ -22,7 +24,7 @@ export interface SourcePosition {
 }
 
 /** A finding in a file that a person wrote, with what they need to find and correct it. */
-export interface Problem extends Omit<Finding, "at"> {
+export interface Problem extends Omit<Finding, "at" | "unquoted"> {
   /** The path as the person gave it, or the name of another source, such as `BOSUN_MAX_WORKERS`. */
   readonly file: string;
   /** Absent when the problem is about the file as a whole. */

@@ -366,6 +366,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "output_tokens": "",
    "cached_tokens": "",
    "cost_usd": "",
+   "told_usd": "",
+   "untold_turns": "",
    "by_role": {
     "list": "common.role_spent"
    }

@@ -846,14 +846,19 @@ export type ReportedClarification = {
   readonly ticket_id?: string;
 };
 /**
- * What a whole session used. `cost_usd` is null if the cost of any turn is unknown.
+ * What a whole session used. Tokens are null if no turn told them, `cost_usd` if the cost of any turn is unknown.
  */
 export type TotalUsage = {
   readonly turns: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
   readonly cached_tokens?: number;
   readonly cost_usd: number | null;
+  /**
+   * The part of an unknown cost that was told.
+   */
+  readonly told_usd?: number;
+  readonly untold_turns?: number;
   readonly by_role?: readonly SpentByARole[];
 };
 export type SpentByARole = {

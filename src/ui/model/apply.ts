@@ -4,7 +4,7 @@ import { progressOf } from "../../runtime/feed/standing.ts";
 import { failedChecks, resultsOf } from "../failure-lines.ts";
 import { allWords, wordsOf } from "../words.ts";
 import { applyToAsks, asksAfterMove, asksAfterTurn } from "./asks.ts";
-import { noSpend, type SessionModel, type TicketModel } from "./model.ts";
+import { noSpend, type SessionModel, type TicketModel, type TurnModel } from "./model.ts";
 import { addChild, addUsage, countTurn } from "./spend.ts";
 
 /**
@@ -42,7 +42,7 @@ function applyToSession(
     case "session_stopped":
       model.stopped = { reason: textOf(payload.reason), message: textOf(payload.message) };
       // Permissions stay open until the session is resumed.
-      model.turns.clear();
+      cutTurns(model, () => true);
       return;
     case "session_recovered":
       limits(model, objectOf(payload.limits));
@@ -137,7 +137,7 @@ function move(
   ticket.moves.push({ sequence, at: received_at, to, reason });
   if (to !== "in_progress") ticket.progress = undefined;
   // A ticket has one turn at a time, and its transition ends any earlier one.
-  endTurnsOf(model, ticket_id);
+  endTurnsOf(model, ticket_id, record.record.turn_id);
   asksAfterMove(model, sequence, ticket, record);
 }
 
@@ -237,8 +237,9 @@ function applyToTurns(model: SessionModel, whole: UnsealedRecord): void {
     model.turns.set(turn_id, { turn_id, role_id: target, ticket_id, run, since: record.received_at });
     countTurn(model, target, ticket_id);
   } else if (endsTurn(whole)) {
-    addUsage(model, roleOf(model, whole), whole, true);
-    endTurn(model, turn_id);
+    addUsage(model, roleOf(model, whole), ticket_id, record.usage, true);
+    model.turns.delete(turn_id);
+    asksAfterTurn(model, turn_id);
   }
 }
 
@@ -250,7 +251,7 @@ function endsTurn({ payload_type, payload }: UnsealedRecord): boolean {
 
 /** Adds the usage of an interrupted run, which is reported late. */
 function lateUsage(model: SessionModel, whole: UnsealedRecord): void {
-  addUsage(model, roleOf(model, whole), whole, false);
+  addUsage(model, roleOf(model, whole), whole.record.ticket_id, whole.record.usage, false);
 }
 
 /** The role whose turn a record belongs to. The scheduler reports failures. */
@@ -259,18 +260,25 @@ function roleOf({ turns }: SessionModel, { source, payload, record }: UnsealedRe
   return textOf(payload.role_id) || (turns.get(record.turn_id ?? "")?.role_id ?? source);
 }
 
-function endTurnsOf(model: SessionModel, ticket_id: string | undefined): void {
-  for (const turn of [...model.turns.values()]) if (turn.ticket_id === ticket_id) endTurn(model, turn.turn_id);
+/** Ends the turns about a ticket, but not the one that a record is about: that one ends with its usage. */
+function endTurnsOf(model: SessionModel, ticket_id: string | undefined, but?: string): void {
+  const ended = cutTurns(model, (turn) => turn.ticket_id === ticket_id && turn.turn_id !== but);
+  for (const { turn_id } of ended) asksAfterTurn(model, turn_id);
 }
 
 function endAllTurns(model: SessionModel): void {
-  for (const turn_id of [...model.turns.keys()]) endTurn(model, turn_id);
+  cutTurns(model, () => true);
   for (const { turn_id } of [...model.asks.values()]) if (turn_id !== undefined) asksAfterTurn(model, turn_id);
 }
 
-function endTurn(model: SessionModel, turn_id: string): void {
-  model.turns.delete(turn_id);
-  asksAfterTurn(model, turn_id);
+/** Ends turns that could not report their usage. */
+function cutTurns(model: SessionModel, isMeant: (turn: TurnModel) => boolean): TurnModel[] {
+  const ended = [...model.turns.values()].filter(isMeant);
+  for (const { turn_id, role_id, ticket_id } of ended) {
+    addUsage(model, role_id, ticket_id, undefined, true);
+    model.turns.delete(turn_id);
+  }
+  return ended;
 }
 
 function numberOf(value: Json | undefined): number | undefined {

@@ -1,4 +1,5 @@
 import type { Spent } from "../../protocol/payload.ts";
+import { spentOf as spentOfLedger } from "../../runtime/usage.ts";
 
 /**
  * A session as a person sees it: the single model behind the dashboard, attach, the replay player and the reports. It is built from the
@@ -60,6 +61,8 @@ export interface SpendModel {
   cost_usd: number;
   /** Turns that ended without reporting a cost. If there are any, `cost_usd` is only the known part. */
   unpriced: number;
+  /** Turns that did not report all their tokens. */
+  untold: number;
 }
 
 export interface TicketModel {
@@ -195,13 +198,12 @@ export function emptyModel(): SessionModel {
 }
 
 export function noSpend(): SpendModel {
-  return { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: 0 };
+  return { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: 0, untold: 0 };
 }
 
 /** Converts a spend to the form that the usage formatters take. */
-export function spentOf({ turns, input_tokens, output_tokens, cost_usd, unpriced }: SpendModel): Spent {
-  const told = unpriced > 0 && cost_usd > 0 ? { told_usd: cost_usd } : {};
-  return { turns, input_tokens, output_tokens, cost_usd: unpriced > 0 ? null : cost_usd, ...told };
+export function spentOf({ unpriced, untold, ...spend }: SpendModel): Spent {
+  return spentOfLedger({ ...spend, cached_tokens: 0, unpriced_turns: unpriced, untold_turns: untold });
 }
 
 /** The number of tickets in any of these states. */

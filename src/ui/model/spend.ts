@@ -1,4 +1,6 @@
+import { hidesTokens } from "../../kernel/figures.ts";
 import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import type { Usage } from "../../protocol/payload.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { noSpend, type SessionModel, type SpendModel } from "./model.ts";
 
@@ -7,15 +9,21 @@ export function countTurn(model: SessionModel, role_id: string, ticket_id: strin
   for (const spend of spendsOf(model, role_id, ticket_id)) spend.turns += 1;
 }
 
-/** Adds a turn's usage, reported at its end or later. With `isEnd`, a turn without a cost counts as unpriced. */
-export function addUsage(model: SessionModel, role_id: string, { record }: UnsealedRecord, isEnd: boolean): void {
-  const { usage, ticket_id } = record;
+/** Adds a turn's usage, reported at its end or later. With `isEnd`, what it does not report counts as unknown. */
+export function addUsage(
+  model: SessionModel,
+  role_id: string,
+  ticket_id: string | undefined,
+  usage: Usage | undefined,
+  isEnd: boolean,
+): void {
   if (usage === undefined && !isEnd) return;
   for (const spend of spendsOf(model, role_id, ticket_id)) {
     spend.input_tokens += usage?.input_tokens ?? 0;
     spend.output_tokens += usage?.output_tokens ?? 0;
     spend.cost_usd += usage?.cost_usd ?? 0;
     if (isEnd && usage?.cost_usd === undefined) spend.unpriced += 1;
+    if (isEnd && hidesTokens(usage)) spend.untold += 1;
   }
 }
 
@@ -28,12 +36,16 @@ export function addChild(model: SessionModel, { payload, record }: UnsealedRecor
   for (const one of listOf(usage.by_role).map(objectOf)) add(roleSpend(model, textOf(one.role_id)), one);
 }
 
-function add(spend: SpendModel, { turns, input_tokens, output_tokens, cost_usd, told_usd }: JsonObject): void {
+function add(
+  spend: SpendModel,
+  { turns, input_tokens, output_tokens, cost_usd, told_usd, untold_turns }: JsonObject,
+): void {
   spend.turns += numberOf(turns);
   spend.input_tokens += numberOf(input_tokens);
   spend.output_tokens += numberOf(output_tokens);
   spend.cost_usd += numberOf(cost_usd ?? told_usd);
   if (cost_usd === null) spend.unpriced += 1;
+  spend.untold += numberOf(untold_turns);
 }
 
 function spendsOf(model: SessionModel, role_id: string, ticket_id: string | undefined): SpendModel[] {

@@ -1,4 +1,4 @@
-import { costWords, short } from "../../log/usage-words.ts";
+import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import type { RoleModel, SessionModel, SpendModel, TicketModel } from "../model/model.ts";
 import { countOf, spentOf, stateOf } from "../model/model.ts";
@@ -30,7 +30,7 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
     ["waits for a person", waitsOf(session), session.closed === undefined],
     ["took", durationOf(from, to), true],
     ["turns", String(spend.turns), true],
-    ["tokens", short(spend.input_tokens + spend.output_tokens), spend.input_tokens + spend.output_tokens > 0],
+    ["tokens", countWords(spend.input_tokens + spend.output_tokens, spend.untold), spend.turns > 0],
     ["cost", costOf(spend), spend.cost_usd > 0 || spend.unpriced > 0],
     ["recoveries", String(recoveries), recoveries > 0],
     ["records", String(proof.records), true],
@@ -119,18 +119,15 @@ export function ticketCells(ticket: TicketModel, report: SessionReport): string[
 
 /** The id, type, turns, tokens in, tokens out and cost of a role. */
 export function roleCells({ role_id, type, spend }: RoleModel): string[] {
-  const { turns, input_tokens, output_tokens } = spend;
-  return [role_id, type, String(turns), short(input_tokens), short(output_tokens), costOf(spend)];
+  const { turns, input_tokens, output_tokens, untold } = spend;
+  const [told, answered] = [countWords(input_tokens, untold), countWords(output_tokens, untold)];
+  return [role_id, type, String(turns), told, answered, costOf(spend)];
 }
 
 /** The cost alone, for use under a heading that names it. */
 function costOf(spend: SpendModel): string {
-  return spend.unpriced > 0 && spend.cost_usd === 0 ? "unknown" : costWordsOf(spend);
-}
-
-function costWordsOf(spend: SpendModel): string {
   const { cost_usd, told_usd } = spentOf(spend);
-  return costWords(cost_usd, told_usd);
+  return cost_usd === null && told_usd === undefined ? "unknown" : costWords(cost_usd, told_usd);
 }
 
 export function durationOf(from: string, to: string): string {
@@ -144,10 +141,5 @@ export function momentOf(at: string): string {
 
 /** `4 turns`, with tokens and cost if there are any. */
 export function spendWordsOf(spend: SpendModel): string {
-  const tokens = spend.input_tokens + spend.output_tokens;
-  return [
-    counted(spend.turns, "turn"),
-    ...(tokens > 0 ? [`${short(tokens)} tokens`] : []),
-    ...(tokens > 0 || spend.cost_usd > 0 ? [costWordsOf(spend)] : []),
-  ].join(", ");
+  return [counted(spend.turns, "turn"), ...totalWords(spentOf(spend))].join(", ");
 }

@@ -1,4 +1,4 @@
-import { short } from "../../log/usage-words.ts";
+import { countWords } from "../../log/usage-words.ts";
 import { safeLine, wrapped } from "../display.ts";
 import type { TicketModel } from "../model/model.ts";
 import { blockersOf } from "../model/order.ts";
@@ -57,7 +57,10 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     ...(spend.turns === 0
       ? []
       : [
-          fact("cost", `${costCell(spend)}  ${short(spend.input_tokens)} tokens in, ${short(spend.output_tokens)} out`),
+          fact(
+            "cost",
+            `${costCell(spend)}  ${countWords(spend.input_tokens, spend.untold)} tokens in, ${countWords(spend.output_tokens, spend.untold)} out`,
+          ),
         ]),
     ...(checks === undefined
       ? []

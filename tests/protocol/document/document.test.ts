@@ -57,6 +57,8 @@ describe("a text that cannot be read is refused at a position", () => {
     ["a: 1\n---\nb: 2\n", "2:1", "---"],
     ["? {a: 1}\n: 2\n", "1:3", "key"],
     ["a: *base\n", "1:4", "&base"],
+    ["a: {<<: 5}\n", "1:9", "<<: *anchor"],
+    ["a: &a {x: 1}\nb: {<<: *a, <<: *a}\n", "2:13", 'the key "<<"'],
     ["a: &self [1, *self]\n", "1:14", "&self"],
     ["timeout_s: .inf\n", "1:12", "finite"],
     ["__proto__: {polluted: true}\n", "1:1", '"__proto__"'],
@@ -111,12 +113,11 @@ describe("the excerpt", () => {
 });
 
 describe("a readable text", () => {
-  test("in YAML 1.2 is data as written: no is a string, 010 is ten, << is a key", () => {
-    expect(read("a.yaml", "a: no\nb: 010\nc: 2024-01-01\nd: {<<: 1}\n1: x\ne: 0x1F\nf: ~\n")).toEqual({
+  test("in YAML 1.2 is data as written: no is a string, 010 is ten", () => {
+    expect(read("a.yaml", "a: no\nb: 010\nc: 2024-01-01\n1: x\ne: 0x1F\nf: ~\n")).toEqual({
       a: "no",
       b: 10,
       c: "2024-01-01",
-      d: { "<<": 1 },
       1: "x",
       e: 31,
       f: null,
@@ -127,6 +128,22 @@ describe("a readable text", () => {
     const yaml = "a: 1.10\nb: yes\nc: 007\nd: ~\ne:\nf: 'x'\n";
     expect(texts("a.yaml", yaml)).toEqual({ a: "1.10", b: "yes", c: "007", d: "~", e: "", f: "x" });
     expect(texts("a.json", '{"a": 1.10, "b": true, "c": null}')).toEqual({ a: "1.10", b: "true", c: null });
+  });
+  test("may have merge keys, whose keys stand behind a mapping's own and before those of later ones", () => {
+    const [base, other] = ["&base {a: 1, b: {c: 2}}", "&other {a: 3, d: 4}"];
+    for (const text of [`<<: *base\n  a: 0`, `a: 0\n  <<: *base`])
+      expect(read("a.yaml", `x: ${base}\ny:\n  ${text}`)).toMatchObject({ y: { a: 0, b: { c: 2 } } });
+    expect(read("a.yaml", `- ${base}\n- ${other}\n- {<<: [*base, *other], e: 5}\n`)).toMatchObject({
+      2: { a: 1, b: { c: 2 }, d: 4, e: 5 },
+    });
+    expect(read("a.yaml", "- &a {v: 1}\n- &b {<<: *a, w: 2}\n- {<<: *b}\n- {<<: {u: 0}}\n- {'<<': 1}\n")).toEqual([
+      { v: 1 },
+      { v: 1, w: 2 },
+      { v: 1, w: 2 },
+      { u: 0 },
+      { "<<": 1 },
+    ]);
+    expect(read("a.json", '{"<<": {"a": 1}}')).toEqual({ "<<": { a: 1 } });
   });
   test("may have aliases, a BOM, CR LF, tabs, escaped surrogate pairs and 64 levels", () => {
     expect(read("a.yaml", "a: &x {b: [1]}\nc: *x\n")).toEqual({ a: { b: [1] }, c: { b: [1] } });
@@ -192,6 +209,8 @@ describe("a finding gets the position of", () => {
     ["its parent, if it is missing", "a.yaml", text, "/roles/0/type", "value", 2, 5],
     ["the whole, if nothing of it is there", "a.yaml", text, "/nothing/at/all", "value", 1, 1],
     ["the alias that added it", "a.yaml", text, "/roles/2/role_id", "value", 6, 5],
+    ["the merge that added it", "a.yaml", "- &b {x: {y: 1}}\n- z: 2\n  <<: *b", "/1/x/y", "value", 3, 7],
+    ["its own key, not the merged one", "a.yaml", "- &b {x: 1}\n- x: 2\n  <<: *b", "/1/x", "value", 2, 6],
     ["its value in JSON", "a.json", '{\n\t"a": [1,\n\t\t{"b~/": 2}]}', "/a/1/b~0~1", "value", 3, 11],
     ["its key in JSON", "a.json", '{\n\t"a": [1,\n\t\t{"b~/": 2}]}', "/a/1/b~0~1", "key", 3, 4],
   ])("%s", (_, file, source, pointer, at, line, column) => {
@@ -209,6 +228,15 @@ describe("a hostile text", () => {
     }
     expect(fault("plan.yaml", lines.join("\n"))).toEqual(["5:8", expect.stringContaining("10000")]);
   });
+  test("of merges that multiply or lead in a circle is refused", () => {
+    const ten = (name: string) => Array.from({ length: 10 }, () => `*${name}`).join(", ");
+    const lines = [
+      "- &a {}",
+      ..."bcdefghi".split("").map((name, index) => `- &${name} {<<: [${ten("abcdefgh".charAt(index))}]}`),
+    ];
+    expect(fault("a.yaml", lines.join("\n"))[1]).toContain("10000");
+    expect(fault("a.yaml", "- &x {a: 1}\n- &y {<<: *x}\n- &x {<<: *y}\n- {<<: *x}")[1]).toContain("64 levels");
+  });
   test("of 20,000 anchors and aliases is refused in time", { timeout: 20_000 }, () => {
     const lines = Array.from({ length: 20_000 }, (_, index) => `- &a${index} x`);
     const aliases = lines.map((_, index) => `- *a${index}`);
@@ -217,6 +245,12 @@ describe("a hostile text", () => {
   test("of 60,000 keys is read in time", { timeout: 20_000 }, () => {
     const text = Array.from({ length: 60_000 }, (_, index) => `k${index}: 1`).join("\n");
     expect(Object.keys(read("a.yaml", text) as object)).toHaveLength(60_000);
+  });
+  test("of a mapping of 20,000 keys that merges 20,000 others is read in time", { timeout: 20_000 }, () => {
+    const own = Array.from({ length: 20_000 }, (_, index) => `k${index}: 1`);
+    const merged = Array.from({ length: 20_000 }, (_, index) => `{m${index}: 1}`);
+    const text = [...own, `<<: [${merged.join(", ")}]`].join("\n");
+    expect(Object.keys(read("a.yaml", text) as object)).toHaveLength(40_000);
   });
   test.each([
     ["lists in JSON", "a.json", "[".repeat(200_000)],

@@ -1,14 +1,30 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { PAYLOAD_TYPES } from "../../../src/protocol/payload.ts";
+import { PAYLOAD_TYPES, type Usage } from "../../../src/protocol/payload.ts";
 import type { RecordMeta, UnsealedRecord } from "../../../src/protocol/record.ts";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
 import { copyOf } from "../../../src/ui/model/copy.ts";
 import { emptyModel, type SessionModel, stateOf } from "../../../src/ui/model/model.ts";
 import { blockersOf, ticketsByNeed } from "../../../src/ui/model/order.ts";
+import { costCell } from "../../../src/ui/tui/scene.ts";
 import { effect, PERSON, record } from "../records.ts";
 import { SESSION } from "./session.ts";
+
+const TURN = { turn_id: "t1", run: 1, attempt: 1, ticket_id: "build" };
+const GIVEN = record(
+  "turn_request",
+  { message: { payload_type: "instruction" } },
+  { ...TURN, effects: [effect("build", "pending", "in_progress")] },
+  "scheduler",
+  "hand",
+);
+
+/** The end of that turn. */
+function reported(usage: Usage, moves = false): UnsealedRecord {
+  const effects = moves ? { effects: [effect("build", "in_progress", "awaiting_review")] } : {};
+  return record("report", { status: "completed" }, { ...TURN, usage, ...effects }, "hand");
+}
 
 it("shows tickets, roles, costs and open asks from records alone", () => {
   const model = shown(SESSION);
@@ -43,6 +59,36 @@ it("keeps an ask open until all its questions are answered", () => {
   expect(model.asks.get("c1")?.open).toEqual(["two"]);
   applyRecord(model, 3, record("clarification_response", answer("two"), PERSON, "user"));
   expect(model.asks.size).toBe(0);
+});
+
+it.each<[ends: string, records: readonly UnsealedRecord[], cost: string, untold: number]>([
+  ["with its usage", [reported({ input_tokens: 1, output_tokens: 1, cost_usd: 0.5 })], "$0.50", 0],
+  ["and moves its ticket", [reported({ input_tokens: 1, output_tokens: 1, cost_usd: 0.5 }, true)], "$0.50", 0],
+  ["when its scheduler is killed", [record("session_recovered", { graceful: false }, {}, "scheduler")], "$?", 1],
+  ["at a stop", [record("session_stopped", { reason: "signal" }, {}, "scheduler")], "$?", 1],
+  [
+    "at a stop and is given again",
+    [
+      record("session_stopped", { reason: "signal" }, {}, "scheduler"),
+      record("session_recovered", { graceful: true }, {}, "scheduler"),
+      GIVEN,
+      reported({ input_tokens: 1, output_tokens: 1, cost_usd: 0.5 }),
+    ],
+    "$0.50+",
+    1,
+  ],
+  ["when the session closes", [record("session_closed", { outcome: "cancelled" }, {}, "scheduler")], "$?", 1],
+  [
+    "when its ticket is taken away",
+    [record("user_command", {}, { effects: [effect("build", "in_progress", "error")] }, "user")],
+    "$?",
+    1,
+  ],
+])("counts what a turn used as unknown unless it was told: it ends %s", (_, records, cost, untold) => {
+  const { spend, roles, tickets } = shown([GIVEN, ...records]);
+  for (const one of [spend, roles.get("hand")?.spend, tickets.get("build")?.spend]) {
+    expect(one && [costCell(one), one.untold]).toEqual([cost, untold]);
+  }
 });
 
 it("applies any record without throwing", () => {
