@@ -73,7 +73,8 @@ function cutText(text: string, characters: number, sequence: number): string {
 
 /** The size of a value as canonical JSON, in bytes. Counting stops above `limit`. */
 export function sizeOf(value: Json | undefined, limit = Number.POSITIVE_INFINITY): number {
-  if (typeof value === "string") return textSize(value);
+  // A long text is written out to be measured; its length is the least that it can have.
+  if (typeof value === "string") return value.length > limit ? value.length : textSize(value);
   if (typeof value !== "object" || value === null) return value === undefined ? 0 : JSON.stringify(value).length;
   let size = 2;
   if (Array.isArray(value)) {

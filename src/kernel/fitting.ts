@@ -33,10 +33,11 @@ export function fittingDraft<D extends Quoting>(
     bytes: (sequence) => lookup.bytes(sequence),
     file: () => LONGEST_PATH,
   };
+  const fits = (value: unknown) => resolveWithin(value as Json, measured, bytes) !== undefined;
+  // A message that is too long by itself is not measured again with each context.
+  const contexts = fits(draft.message) ? CONTEXT_FIRST : CONTEXT_FIRST.slice(-1);
   let last = draft;
-  for (last of candidates(draft, note, runs)) {
-    if (resolveWithin(last as unknown as Json, measured, bytes) !== undefined) break;
-  }
+  for (last of candidates(draft, contexts, note, runs)) if (fits(last)) break;
   return last;
 }
 
@@ -46,11 +47,11 @@ export function withNote(context: JsonObject, note: string): JsonObject {
   return { ...context, notes: [...notes, note] };
 }
 
-function* candidates<D extends Quoting>(draft: D, note: string, runs: boolean): IterableIterator<D> {
+function* candidates<D extends Quoting>(draft: D, contexts: typeof LEVELS, note: string, runs: boolean): Iterable<D> {
   yield draft;
   const context = withNote(draft.context, note);
   let next = draft;
-  for (const level of CONTEXT_FIRST) yield (next = { ...next, context: cutTo(context, level) });
+  for (const level of contexts) yield (next = { ...next, context: cutTo(context, level) });
   for (const level of LEVELS) yield (next = { ...next, message: cutTo(draft.message, level, true) });
   for (const level of CONTEXT_LAST) yield (next = { ...next, context: cutTo(context, level) });
   if (!runs) for (const level of LEVELS) yield (next = { ...next, message: cutTo(draft.message, level) });

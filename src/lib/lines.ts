@@ -9,31 +9,34 @@ const EMPTY = Buffer.alloc(0);
  * which are legal inside JSON texts.
  *
  * `capOf` returns the maximum size of a line, in bytes, from its first byte. `deliver` gets each line without its LF or CRLF. A longer line is
- * delivered once, as soon as it is too long: its first bytes, with `cut` true. The buffer is valid only during the call.
+ * delivered once, as soon as it is too long: its first bytes, with `cut` true. The buffer is valid only during the call. `deliver` returns true to
+ * get no further line of the chunk now.
  */
 export class LineSplitter {
   readonly #capOf: (firstByte: number) => number;
-  readonly #deliver: (line: Buffer, cut: boolean) => void;
+  readonly #deliver: (line: Buffer, cut: boolean) => boolean | undefined;
   #pending = EMPTY;
   #length = 0;
   #discarding = false;
 
-  constructor(capOf: (firstByte: number) => number, deliver: (line: Buffer, cut: boolean) => void) {
+  constructor(capOf: (firstByte: number) => number, deliver: (line: Buffer, cut: boolean) => boolean | undefined) {
     this.#capOf = capOf;
     this.#deliver = deliver;
   }
 
-  push(chunk: Buffer): void {
-    let start = 0;
-    for (;;) {
+  /** Takes a chunk, and returns how many of its bytes: fewer than there are if `deliver` returned true. */
+  push(chunk: Buffer): number {
+    for (let start = 0; start < chunk.length; ) {
       const lineFeed = chunk.indexOf(LINE_FEED, start);
       if (lineFeed === -1) {
         this.#keep(chunk.subarray(start));
-        return;
+        break;
       }
-      this.#finish(chunk.subarray(start, lineFeed));
+      const stops = this.#finish(chunk.subarray(start, lineFeed));
       start = lineFeed + 1;
+      if (stops) return start;
     }
+    return chunk.length;
   }
 
   /** Delivers the rest after the last LF. Further calls do nothing. */
@@ -45,20 +48,18 @@ export class LineSplitter {
     this.#reset();
   }
 
-  #finish(rest: Buffer): void {
-    if (this.#length > 0 || this.#discarding) {
-      this.#keep(rest);
-      if (!this.#discarding) this.#deliverWhole(this.#pending.subarray(0, this.#length));
-    } else {
-      this.#deliverWhole(rest);
-    }
+  #finish(rest: Buffer): boolean {
+    const isBegun = this.#length > 0 || this.#discarding;
+    if (isBegun) this.#keep(rest);
+    const stops = !this.#discarding && this.#deliverWhole(isBegun ? this.#pending.subarray(0, this.#length) : rest);
     this.#reset();
+    return stops === true;
   }
 
-  #deliverWhole(line: Buffer): void {
+  #deliverWhole(line: Buffer): boolean | undefined {
     const text = line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;
     const cap = text.length === 0 ? 0 : this.#capOf(text.readUInt8(0));
-    this.#deliver(text.subarray(0, cap), text.length > cap);
+    return this.#deliver(text.subarray(0, cap), text.length > cap);
   }
 
   /** Keeps one byte beyond the cap, because a CR there may be part of the line end. */

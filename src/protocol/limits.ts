@@ -19,31 +19,41 @@ export const MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES;
 /** Maximum number of levels of nested objects and lists. Beyond a few thousand, code that walks a value overflows its stack. */
 export const MAX_DEPTH = 64;
 
-export interface LineLimits {
-  readonly bytes: number;
-  readonly depth: number;
+/**
+ * Maximum number of members, which are keys and entries of lists; an empty object or list counts as one. Members, not bytes, are what a line costs:
+ * parsing, checking and recording a million takes seconds.
+ */
+export const MAX_MEMBERS = 20_000;
+
+/** The maximum in a turn that expects a plan, whose 100,000 tasks have some members each. */
+export const MAX_PLAN_MEMBERS = 1_000_000;
+
+/** The maximum in a file that replaces a plan's tasks: it may have eight times the bytes of a line. */
+export const MAX_FILE_MEMBERS = 4_000_000;
+
+/** The maximum number of members of a line in a turn that expects these types. */
+export function membersFor(expects: readonly string[]): number {
+  return expects.includes("plan") ? MAX_PLAN_MEMBERS : MAX_MEMBERS;
 }
 
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
  * Parses one line as a JSON object that later code can trust: within its limits, valid UTF-8, no duplicate keys, no key that reaches a prototype,
- * every number finite, every string well formed. Takes linear time and never throws. Refuses with `output_limit` for size and `malformed_output` for
- * the rest; the refusal's `payload_type` is empty.
+ * every number finite, every string well formed. Its limits are checked before it is parsed. Takes linear time and never throws. Refuses with
+ * `output_limit` for bytes and members and with `malformed_output` for the rest; the refusal's `payload_type` is empty.
  */
-export function parseLine(
-  line: Uint8Array,
-  limits: LineLimits = { bytes: MAX_LINE_BYTES, depth: MAX_DEPTH },
-): Result<JsonObject, Refusal> {
-  if (line.length > limits.bytes) {
+export function parseLine(line: Uint8Array, members = MAX_MEMBERS): Result<JsonObject, Refusal> {
+  if (line.length > MAX_LINE_BYTES) {
     return refuse(
-      `The line has ${line.length} bytes; at most ${limits.bytes} are read. Put large content into an artifact. [size]`,
+      `The line has ${line.length} bytes; at most ${MAX_LINE_BYTES} are read. Put large content into an artifact. [size]`,
       "output_limit",
     );
   }
-  const value = parseValue(line, limits.depth, "line");
+  const value = parseValue(line, MAX_DEPTH, members, "line");
   if (!value.ok) return value;
   if (!isJsonObject(value.value)) {
     return refuse("The line is JSON, but not an object. [object]");
@@ -51,18 +61,22 @@ export function parseLine(
   return ok(value.value);
 }
 
-/** Parses a JSON file as strictly as a line, without a limit on its size; it may hold any value. */
-export function parseFile(bytes: Uint8Array, depth: number): Result<unknown, Refusal> {
-  return parseValue(bytes, depth, "file");
+/** Parses a JSON file as strictly as a line, without a limit on its bytes, and on its members unless it is an agent's; it may hold any value. */
+export function parseFile(bytes: Uint8Array, depth: number, members = Infinity): Result<unknown, Refusal> {
+  return parseValue(bytes, depth, members, "file");
 }
 
-function parseValue(bytes: Uint8Array, depth: number, holder: "file" | "line"): Result<unknown, Refusal> {
-  const text = decode(bytes);
-  if (text === undefined) return refuse(`The ${holder} is not UTF-8. [utf8]`);
+function parseValue(bytes: Uint8Array, depth: number, members: number, holder: string): Result<unknown, Refusal> {
   const shape = scan(bytes);
   if (shape.depth > depth) {
     return refuse(`The ${holder} nests ${shape.depth} levels deep; at most ${depth} are read. [depth]`);
   }
+  if (shape.members > members) {
+    const found = `The ${holder} has ${shape.members} keys and list entries; at most ${members} are read.`;
+    return refuse(`${found} Put large content into an artifact. [members]`, "output_limit");
+  }
+  const text = decode(bytes);
+  if (text === undefined) return refuse(`The ${holder} is not UTF-8. [utf8]`);
   const value = parse(text);
   if (!value.ok) return refuse(`The ${holder} is not JSON: ${value.error} [json]`);
   const isScalar = typeof value.value !== "object" || value.value === null;
@@ -99,10 +113,11 @@ function parse(text: string): Result<unknown, string> {
 }
 
 // Scanning bytes is enough: in UTF-8, no byte of a longer sequence equals a bracket, quote or colon.
-function scan(line: Uint8Array): { readonly depth: number; readonly colons: number } {
+function scan(line: Uint8Array): { readonly depth: number; readonly colons: number; readonly members: number } {
   let depth = 0;
   let deepest = 0;
   let colons = 0;
+  let members = 0;
   let quoted = false;
   for (let at = 0; at < line.length; at++) {
     const byte = line[at];
@@ -111,10 +126,13 @@ function scan(line: Uint8Array): { readonly depth: number; readonly colons: numb
       else if (byte === QUOTE) quoted = false;
     } else if (byte === QUOTE) quoted = true;
     else if (byte === COLON) colons++;
-    else if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++depth);
-    else if (byte === 0x7d || byte === 0x5d) depth--;
+    else if (byte === COMMA) members++;
+    else if (byte === 0x7b || byte === 0x5b) {
+      members++;
+      deepest = Math.max(deepest, ++depth);
+    } else if (byte === 0x7d || byte === 0x5d) depth--;
   }
-  return { depth: deepest, colons };
+  return { depth: deepest, colons, members };
 }
 
 /** A part of a value that no record may contain. */
@@ -217,7 +235,7 @@ function repeatedKey(text: string): string {
     } else if (character === "{" || character === "[") open.push(new Set());
     else if (character === "}" || character === "]") open.pop();
     else if (character === ":") {
-      const key = JSON.parse(string) as string;
+      const key = string.includes("\\") ? (JSON.parse(string) as string) : string.slice(1, -1);
       const keys = open.at(-1);
       if (keys?.has(key) === true) return key;
       keys?.add(key);

@@ -15,7 +15,7 @@ export class OutputEnd implements OutputListener {
   /** The unfinished line of each stream. */
   readonly #begun = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
 
-  chunk(stream: Stream, bytes: Buffer): void {
+  chunk(stream: Stream, bytes: Buffer): undefined {
     const begun = this.#begun[stream];
     const next = bytes.lastIndexOf(LINE_FEED) + 1;
     if (next > 0) this.#lines = endOf(this.#lines, begun, bytes.subarray(0, next));

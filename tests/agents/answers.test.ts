@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv } from "ajv";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { answerIn, answerSchema, readAnswer } from "../../src/agents/prompts/answers.ts";
 import type { Answer } from "../../src/kernel/agent.ts";
 import { type Json, type JsonObject, isJsonObject } from "../../src/lib/json.ts";
@@ -133,5 +133,26 @@ describe("an answer in a text", () => {
     for (const hostile of ["{".repeat(500_000), '{"'.repeat(250_000), "{}".repeat(250_000)]) {
       expect(answerIn(hostile, ["report"]).ok).toBe(false);
     }
+  });
+
+  it("is looked for in a bounded part of a text that is full of objects", () => {
+    const parsing = vi.spyOn(JSON, "parse");
+    const object = `{"a":[${"1,".repeat(10_000)}1]}`;
+    expect(answerIn(object.repeat(300), ["report"]).ok).toBe(false);
+    const parsed = parsing.mock.calls.reduce((sum, [piece]) => sum + piece.length, 0);
+    parsing.mockRestore();
+    expect(parsed).toBeGreaterThan(object.length);
+    expect(parsed).toBeLessThan(2 * 1_048_576);
+    // The object is found by its end, which is sought once in the whole text, and not again for each brace.
+    expect(answerIn(`${"{".repeat(8_000_000)}${text}`, ["report"]).ok).toBe(false);
+    expect(answerIn(`${"{ ".repeat(10)}${"word ".repeat(80_000)}${text}`, ["report"]).ok).toBe(true);
+  });
+
+  it("has as many members as a line", () => {
+    const many = `{"payload_type":"report","report":{"status":"completed","outputs":[${"1,".repeat(60_000)}1]}}`;
+    expect(refused(answerIn(many, ["report"]))).toMatchObject({ code: "output_limit" });
+    const tasks = Array.from({ length: 20_000 }, (_, n) => ({ task_id: `t${n}`, description: "Do it" }));
+    const plan = JSON.stringify({ payload_type: "plan", plan: { summary: "Much", tasks } });
+    expect(accepted(answerIn(plan, ["plan"])).payload).toMatchObject({ tasks: { length: 20_000 } });
   });
 });

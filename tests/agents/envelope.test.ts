@@ -73,6 +73,19 @@ describe("the envelope reader", () => {
     expect(events).toEqual([]);
   });
 
+  test("takes the largest plan where a plan is expected, and nothing as large elsewhere", () => {
+    const tasks = Array.from({ length: 100_000 }, (_, n) => ({ task_id: `t${n}`, description: "Do it" }));
+    const plan = Buffer.from(envelope("plan", { summary: "Much", tasks }).trimEnd());
+    const ask = (expects: readonly string[]) => {
+      const request = { ...REQUEST, payload: { ...REQUEST.payload, expects } };
+      const reader = new EnvelopeReader(request, () => {}, String);
+      reader.read(plan, false);
+      return reader.end();
+    };
+    expect(ask(["plan"]).answer?.payload).toMatchObject({ tasks: { length: 100_000 } });
+    expect(ask(["report"])).toMatchObject({ answer: undefined, refused: [{ code: "output_limit" }] });
+  });
+
   test("takes an error as the answer to any turn", () => {
     const { reader } = hear(envelope("error", { code: "conflict", message: "I cannot." }));
     expect(reader.end().answer?.payload_type).toBe("error");

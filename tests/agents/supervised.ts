@@ -16,6 +16,7 @@ export async function supervise(
   script: string,
   limits: Partial<RunLimits>,
   line: RunListener["line"] = () => undefined,
+  cap = 100,
 ) {
   const launched = await embeddedLauncher().launch({
     command: ["sh", "-c", script],
@@ -24,7 +25,7 @@ export async function supervise(
   });
   if (!launched.ok) throw new Error(launched.error.message);
   const abort = new AbortController();
-  const run = new SupervisedRun(launched.value, { ...LIMITS, ...limits }, { capOf: () => 100, line }, abort.signal);
+  const run = new SupervisedRun(launched.value, { ...LIMITS, ...limits }, { capOf: () => cap, line }, abort.signal);
   onTestFinished(async () => {
     abort.abort();
     await run.ended;

@@ -18,6 +18,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   children: () => import("./children.ts"),
   dashboard: () => import("./dashboard.ts"),
   html: () => import("./html.ts"),
+  hostile: () => import("./hostile.ts"),
 };
 
 const { values, positionals } = parseArgs({

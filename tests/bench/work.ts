@@ -8,6 +8,7 @@ import { Recording } from "../../src/ui/player/recording.ts";
 import { type ChildrenOrder, holdChildren } from "./children.ts";
 import { type ScreenOrder, showUpdates } from "./dashboard-screen.ts";
 import { type FloorOrder, loadFloor, readFloor, writeFloor } from "./floors.ts";
+import { besideHostile, type HostileOrder } from "./hostile-session.ts";
 import { median } from "./measure.ts";
 import { runSession, type SessionOrder } from "./sessions.ts";
 
@@ -39,6 +40,7 @@ const WORK: Readonly<Record<string, (input: never) => unknown>> = {
   "load-floor": ({ home }: { home: string }) => loadFloor(home),
   children: (order: ChildrenOrder) => holdChildren(order),
   dashboard: (order: ScreenOrder) => showUpdates(order),
+  hostile: (order: HostileOrder) => besideHostile(order),
   chain: ({ folder }: { folder: string }) => checked(() => verifyFolder(folder)),
   player: ({ folder }: { folder: string }) => playedFigures(folder),
   replay: ({ folder }: { folder: string }) =>

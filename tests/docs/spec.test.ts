@@ -19,7 +19,7 @@ import { SCHEDULE_RIGHTS } from "../../src/modes/schedule/rights.ts";
 import { ticketLifecycle, ticketMachine } from "../../src/modes/schedule/ticket.machine.ts";
 import { validateEnvelope } from "../../src/protocol/envelope.ts";
 import { WIRE_CODES } from "../../src/protocol/failure.ts";
-import { MAX_DEPTH, MAX_LINE_BYTES } from "../../src/protocol/limits.ts";
+import { MAX_DEPTH, MAX_LINE_BYTES, MAX_MEMBERS, MAX_PLAN_MEMBERS } from "../../src/protocol/limits.ts";
 import { CONFIGURATION_DEFAULTS, isPayloadType, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import { expectedAnswers } from "../../src/protocol/rights.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
@@ -153,6 +153,7 @@ describe("the text of SPEC.md", () => {
     const limits = table("an envelope line", "limit").map(([, limit]) => limit);
     expect(limits[0]).toContain(`${MAX_LINE_BYTES / 2 ** 20} MiB`);
     expect(limits[1]).toContain(`${MAX_DEPTH} levels`);
+    for (const members of [MAX_MEMBERS, MAX_PLAN_MEMBERS]) expect(limits[2]).toContain(members.toLocaleString("en-US"));
     const codes = coded(SPEC.split("codes of `error` that Bosun gives: ")[1]?.split("\n\n")[0]);
     expect(WIRE_CODES.filter((code) => !codes.includes(code))).toEqual([]);
     const given = table("key", "default").filter(([, value]) => value !== "");

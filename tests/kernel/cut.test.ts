@@ -156,4 +156,21 @@ describe("a value that must fit", () => {
     expect(sent(60_000, false).message).toEqual(sent(60_000).message);
     expect(bytesOf(sent(10_000, false))).toBeLessThanOrEqual(10_000);
   });
+
+  it("is not measured again with each context if its message alone is too long", () => {
+    let read = 0;
+    const records = lookupOf({ 1: long(40, 10_000), 2: { summary: "w".repeat(900_000) } });
+    const counting = {
+      ...records,
+      record: (sequence: number) => {
+        if (sequence === 2) read += 1;
+        return records.record(sequence);
+      },
+    };
+    const draft = { message: { payload: { ...from(2) } }, context: { history: historyOf([1]) } as JsonObject };
+    const fit = fittingDraft(draft, counting, 600_000, { note: "It is cut.", runs: true });
+    expect(bytesOf(resolve(fit as unknown as Json, records))).toBeLessThanOrEqual(600_000);
+    // Once for the bound, the draft, the message, the draft with the shortest context, and the draft with a shorter message.
+    expect(read).toBeLessThanOrEqual(5);
+  });
 });

@@ -11,7 +11,7 @@ function split(chunks: readonly Buffer[], cap: number): Seen[] {
   const seen: Seen[] = [];
   const splitter = new LineSplitter(
     () => cap,
-    (line, cut) => seen.push({ text: line.toString("latin1"), cut }),
+    (line, cut) => void seen.push({ text: line.toString("latin1"), cut }),
   );
   for (const chunk of chunks) splitter.push(chunk);
   splitter.end();
@@ -45,11 +45,40 @@ describe("the line splitter", () => {
     );
   });
 
+  test("stops after a line when it is told to, and goes on with the rest", () => {
+    const bytes = array(constantFrom("a", "\n", "\r"), { maxLength: 40, size: "max" });
+    assert(
+      property(bytes, array(nat(40), { maxLength: 4 }), integer({ min: 1, max: 8 }), (parts, cuts, cap) => {
+        const text = parts.join("");
+        const seen: Seen[] = [];
+        let inPush = 0;
+        const splitter = new LineSplitter(
+          () => cap,
+          (line, cut) => {
+            seen.push({ text: line.toString("latin1"), cut });
+            // A cut line is told before its end is found, and so may be one more.
+            if (!cut) inPush += 1;
+            return true;
+          },
+        );
+        for (let chunk of chunked(text, cuts)) {
+          while (chunk.length > 0) {
+            inPush = 0;
+            chunk = chunk.subarray(splitter.push(chunk));
+            expect(inPush).toBeLessThanOrEqual(1);
+          }
+        }
+        splitter.end();
+        expect(seen).toEqual(linesOf(text, cap));
+      }),
+    );
+  });
+
   test("splits at LF, not at U+2028 or a lone CR", () => {
     const seen: string[] = [];
     const splitter = new LineSplitter(
       () => 100,
-      (line) => seen.push(line.toString()),
+      (line) => void seen.push(line.toString()),
     );
     splitter.push(Buffer.from('{"a":"x\u2028y"}\r\nb\rc\n'));
     splitter.end();
@@ -60,7 +89,7 @@ describe("the line splitter", () => {
     const seen: Seen[] = [];
     const splitter = new LineSplitter(
       () => 4,
-      (line, cut) => seen.push({ text: line.toString(), cut }),
+      (line, cut) => void seen.push({ text: line.toString(), cut }),
     );
     for (let i = 0; i < 1_000; i += 1) splitter.push(Buffer.from("xyz"));
     expect(seen).toEqual([{ text: "xyzx", cut: true }]);
@@ -72,7 +101,7 @@ describe("the line splitter", () => {
     const seen: Seen[] = [];
     const splitter = new LineSplitter(
       (first) => (first === 0x7b ? 8 : 2),
-      (line, cut) => seen.push({ text: line.toString(), cut }),
+      (line, cut) => void seen.push({ text: line.toString(), cut }),
     );
     splitter.push(Buffer.from("{12345}\nabc\n"));
     expect(seen).toEqual([
@@ -99,7 +128,7 @@ describe("the line splitter", () => {
     const seen: string[] = [];
     const splitter = new LineSplitter(
       () => 10,
-      (line) => seen.push(line.toString()),
+      (line) => void seen.push(line.toString()),
     );
     splitter.push(Buffer.from("rest"));
     splitter.end();

@@ -1,7 +1,16 @@
 import * as fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { MAX_DEPTH, MAX_LINE_BYTES, parseLine, unfitIn } from "../../src/protocol/limits.ts";
+import {
+  MAX_DEPTH,
+  MAX_LINE_BYTES,
+  MAX_MEMBERS,
+  MAX_PLAN_MEMBERS,
+  membersFor,
+  parseFile,
+  parseLine,
+  unfitIn,
+} from "../../src/protocol/limits.ts";
 import { computing } from "../computing.ts";
 
 const lone = "\ud800";
@@ -147,12 +156,63 @@ describe("a line is refused that is ambiguous or would harm later code", () => {
     expect(line.length).toBe(MAX_LINE_BYTES);
     expect(parseLine(line).ok).toBe(true);
   });
+});
 
-  it("keeps tighter limits", () => {
-    const line = Buffer.from('{"a":[1]}');
-    expect(parseLine(line, { bytes: 9, depth: 2 }).ok).toBe(true);
-    expect(parseLine(line, { bytes: 8, depth: 2 })).toMatchObject({ ok: false, error: { code: "output_limit" } });
-    expect(parseLine(line, { bytes: 9, depth: 1 })).toMatchObject({ ok: false, error: { code: "malformed_output" } });
+describe("the members of a line", () => {
+  /** A list in an object, with so many entries. */
+  const listed = (count: number, entry = "1") => `{"a":[${Array<string>(count).fill(entry).join(",")}]}`;
+
+  test.each([
+    ["keys", `{${Array.from({ length: MAX_MEMBERS }, (_, index) => `"${index}":1`).join(",")}}`],
+    ["entries of a list", listed(MAX_MEMBERS - 1)],
+    ["keys in a list", listed((MAX_MEMBERS - 2) / 2, '{"k":1}')],
+    ["empty lists, which count twice", listed((MAX_MEMBERS - 2) / 2, "[]")],
+    ["commas and brackets in texts, which do not count", `{"a":"${"[,{".repeat(MAX_MEMBERS)}"}`],
+  ])("are read up to the limit: %s", (_, text) => {
+    expect(parse(text)).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    ["keys", `{${Array.from({ length: 300_000 }, (_, index) => `"${index}":1`).join(",")}}`],
+    ["entries of a list", listed(MAX_MEMBERS)],
+    ["objects with a key", listed(MAX_MEMBERS / 2, '{"k":1}')],
+    ["lists in lists", listed(MAX_MEMBERS, "[[]]")],
+    ["what is not JSON", `{${",".repeat(MAX_MEMBERS)}`],
+  ])("over the limit are refused before anything is parsed: %s", (_, text) => {
+    const bytes = Buffer.from(text);
+    const parsing = vi.spyOn(JSON, "parse");
+    const decoding = vi.spyOn(TextDecoder.prototype, "decode");
+    const refused = parseLine(bytes);
+    const calls = [parsing.mock.calls.length, decoding.mock.calls.length];
+    vi.restoreAllMocks();
+    expect(calls).toEqual([0, 0]);
+    expect(refused).toMatchObject({
+      ok: false,
+      error: {
+        code: "output_limit",
+        message: expect.stringMatching(new RegExp(`${MAX_MEMBERS} are read.*\\[members\\]`)) as string,
+      },
+    });
+  });
+
+  it("are counted in a file in the same way", () => {
+    const file = Buffer.from(listed(9));
+    expect(parseFile(file, MAX_DEPTH, 10).ok).toBe(true);
+    expect(parseFile(file, MAX_DEPTH, 9)).toMatchObject({ ok: false, error: { code: "output_limit" } });
+    expect(parseFile(Buffer.from(listed(MAX_PLAN_MEMBERS + 1)), MAX_DEPTH).ok).toBe(true);
+  });
+
+  it("may be as many as a plan of the largest size has, where a plan answers", () => {
+    const tasks = Array.from(
+      { length: 100_000 },
+      (_, n) => `{"task_id":"t${n}","description":"Do","dependencies":["t${n}","t${n}"]}`,
+    );
+    const line = Buffer.from(`{"payload":{"tasks":[${tasks.join(",")}]}}`);
+    expect(line.length).toBeLessThan(MAX_LINE_BYTES);
+    expect(parseLine(line, membersFor(["plan", "clarification"])).ok).toBe(true);
+    expect(parseLine(line, membersFor(["report"]))).toMatchObject({ ok: false, error: { code: "output_limit" } });
+    const keys = Buffer.from(listed(MAX_PLAN_MEMBERS));
+    expect(parseLine(keys, membersFor(["plan"]))).toMatchObject({ ok: false, error: { code: "output_limit" } });
   });
 });
 
@@ -224,8 +284,11 @@ describe("any bytes", () => {
   test.each([
     ["one long string", `{"a":"${"a".repeat(4_000_000)}"}`],
     ["one long run of backslashes", `{"a":"${"\\\\".repeat(2_000_000)}"}`],
-    ["many keys", `{${Array.from({ length: 200_000 }, (_, index) => `"${index}":1`).join(",")}}`],
-    ["many keys and a duplicate", `{${Array.from({ length: 200_000 }, (_, index) => `"${index}":1`).join(",")},"7":1}`],
+    ["many keys", `{${Array.from({ length: MAX_MEMBERS }, (_, index) => `"${index}":1`).join(",")}}`],
+    [
+      "many keys and a duplicate",
+      `{${Array.from({ length: MAX_MEMBERS - 1 }, (_, index) => `"${index}":1`).join(",")},"7":1}`,
+    ],
     ["many brackets", `{"a":[${"[],".repeat(500_000)}[]]}`],
     ["many unclosed brackets", "[".repeat(4_000_000)],
     ["many quotes", '"'.repeat(4_000_000)],

@@ -55,6 +55,15 @@ describe("a plan with its tasks in a file", () => {
     expect(failed?.payload["message"]).toMatch(/67108864 bytes of a record/);
   }, 120_000);
 
+  it("is refused before it is parsed if the file has too many members", async () => {
+    const rig = newRig();
+    const agentFor = planned(`[${"1,".repeat(4_000_000)}`);
+    const session = await begin(rig, { agentFor, config: { max_retries: 0 } });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
+    const [failed] = logOf(rig, session.session_id, "turn_failed");
+    expect(failed?.payload["message"]).toMatch(/4000001 keys.*\[members\]/);
+  });
+
   it("is requested again with the reason if the file is invalid", async () => {
     const rig = newRig();
     const told: unknown[] = [];

@@ -75,6 +75,34 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
     expect(new Set(refused).size).toBe(3);
   });
 
+  it("whose message has 300,000 keys is told the limit, and may print a better one", async () => {
+    const rig = newRig();
+    const keys = `awk 'BEGIN { for (n = 0; n < 300000; n++) printf ",%ck%d%c:1", 34, n, 34 }'`;
+    const line = `printf '{"payload_type":"report","payload":{"status":"completed"'; ${keys}; echo '}}'`;
+    const session = await begin(rig, {
+      roles: roles(`${line}\n${REPORT}`),
+      agentFor: crew([instructed("a")], {}, { hand: cli() }),
+    });
+    expect(await run(session)).toEqual(DONE);
+    const [refused] = logOf(rig, session.session_id, "error");
+    expect(refused).toMatchObject({ payload: { code: "output_limit" }, record: { disposition: "refused" } });
+    expect(refused?.payload["message"]).toMatch(/300003 keys and list entries; at most 20000 /);
+  });
+
+  it("whose program tells an event with 300,000 members still has its answer taken", async () => {
+    const rig = newRig();
+    const answer = JSON.stringify({ payload_type: "report", report: { status: "completed", summary: "Done." } });
+    const result = JSON.stringify({ type: "result", subtype: "success", is_error: false, result: answer });
+    const event = `printf '{"type":"user","message":[0'; yes ,0 | head -n 300000 | tr -d '\\n'; echo ']}'`;
+    const script = `read -r _; ${event}; echo '${result}'`;
+    const session = await begin(rig, {
+      roles: withRole("hand", { dialect: "claude", cli_command: ["sh", "-c", script, "sh"] }),
+      agentFor: crew([instructed("a")], {}, { hand: cli() }),
+    });
+    expect(await run(session)).toEqual(DONE);
+    expect(logOf(rig, session.session_id, "error")).toEqual([]);
+  });
+
   it("that floods its output leaves bounded files", async () => {
     const rig = newRig();
     const script = `if [ $BOSUN_ATTEMPT = 1 ]; then yes "$(printf '\\033[2J\\377')"; fi\n${REPORT}`;

@@ -4,10 +4,13 @@ import { LineSplitter } from "../../lib/lines.ts";
 import type { Exit } from "../../protocol/record.ts";
 import type { Launched } from "../launcher.ts";
 import { AFTER_KILL_MS, becomesTrue, settlesWithin } from "../processes.ts";
+import { awaitShare, countLine, hasShare } from "./loop-share.ts";
 import { type TimeCause, TimeLimits, type TimeLimitSettings } from "./time-limits.ts";
 
 /** How long the pipes of an exited process may stay open before its group is ended. */
 const PIPE_GRACE_MS = 500;
+/** How many times longer, while their output waits for its share of the event loop. */
+const FLOODED_GRACES = 10;
 /** Maximum time between SIGTERM and SIGKILL for the leftovers of an exited process. */
 const LEFTOVER_GRACE_MS = 1_400;
 /** How long the pipes may take to close once the group is gone; only an escaped process can still hold them. */
@@ -32,10 +35,10 @@ export interface RunListener {
 
 /** Takes a run's output in chunks as they arrive. The bytes are only valid during the call. */
 export interface OutputListener {
-  chunk(stream: Stream, bytes: Buffer): void;
+  chunk(stream: Stream, bytes: Buffer): undefined;
 }
 
-type Splitter = Pick<LineSplitter, "push" | "end">;
+type Splitter = Pick<LineSplitter, "end"> & { push(chunk: Buffer): number | undefined };
 
 /** Why a run ended: it exited, or the reason for stopping it. */
 export type EndCause = TimeCause | "exited" | "output_limit" | "cancelled" | "not_recorded";
@@ -50,7 +53,8 @@ export interface RunEnd {
 
 /**
  * Supervises one process from start to end. It is stopped when it exceeds a limit, its group is gone when `ended` settles, and its output is read in
- * bounded chunks. `ended` never rejects, and settles within two seconds of the exit, or within `kill_grace_ms` and two seconds of `stop`.
+ * bounded chunks. `ended` never rejects, and settles within two seconds of the exit (seven where everything floods), or within `kill_grace_ms` and two
+ * seconds of `stop`.
  *
  * Escaped processes (setsid) are also ended if they are found: see escaped-processes.ts. Others live on without the pipes.
  */
@@ -68,6 +72,7 @@ export class SupervisedRun {
   #waiting = 0;
   #waitFor: Promise<void> | undefined;
   #over = false;
+  #exited = false;
   #isGiven = false;
   /** Text said before the input is given. */
   readonly #unsaid: (string | Buffer)[] = [];
@@ -150,11 +155,14 @@ export class SupervisedRun {
     const cause = await decided;
     signal.removeEventListener("abort", cancel);
     this.#finish();
+    this.#exited = cause === "exited";
     // Reads the rest of the pipes, which is bounded, even if a listener asked to wait.
     this.#launched.stdout.resume();
     this.#launched.stderr.resume();
     if (cause === "exited") {
-      const pipesClosed = await settlesWithin(closed, PIPE_GRACE_MS);
+      let pipesClosed = await settlesWithin(closed, PIPE_GRACE_MS);
+      for (let more = 0; more < FLOODED_GRACES && !pipesClosed && this.#pausedPipes > 0; more += 1)
+        pipesClosed = await settlesWithin(closed, PIPE_GRACE_MS);
       const expectEscaped = !pipesClosed || this.#launched.groupLives() || performance.now() - began >= LONG_RUN_MS;
       this.#launched.findEscaped(expectEscaped);
       if (this.#launched.groupLives()) {
@@ -205,6 +213,9 @@ export class SupervisedRun {
       (firstByte) => listener.capOf(name, firstByte),
       (bytes, cut) => {
         this.#waitFor = listener.line(name, bytes, cut) ?? this.#waitFor;
+        countLine(bytes.length);
+        // What an exited process has left in its pipes has to be read soon.
+        return !this.#exited && !hasShare();
       },
     );
     this.#splitters.add(splitter);
@@ -213,11 +224,12 @@ export class SupervisedRun {
 
   #take(stream: Readable, splitter: Splitter, chunk: Buffer): void {
     if (this.#isOverLimit) return;
-    const room = this.#limits.max_output_bytes - this.#bytes;
-    this.#bytes += chunk.length;
     this.#time.activity();
+    const room = this.#limits.max_output_bytes - this.#bytes;
     // The chunk may hold an answer before the limit.
-    splitter.push(chunk.subarray(0, room));
+    const allowed = chunk.subarray(0, room);
+    const taken = hasShare() ? (splitter.push(allowed) ?? allowed.length) : 0;
+    this.#bytes += taken === allowed.length ? chunk.length : taken;
     if (this.#isOverLimit) {
       // The line that the limit cuts is dropped.
       this.#splitters.delete(splitter);
@@ -225,17 +237,26 @@ export class SupervisedRun {
       this.#launched.destroyPipes();
       return;
     }
-    const wait = this.#waitFor;
-    if (wait === undefined) return;
+    const wait = this.#over ? undefined : this.#waitFor;
     this.#waitFor = undefined;
-    if (this.#over) return;
+    if (wait !== undefined || taken < allowed.length) this.#pause(stream, chunk.subarray(taken), wait);
+  }
+
+  /** Reads on after `wait`, or when the event loop has had time for everything else. */
+  #pause(stream: Readable, rest: Buffer, wait: Promise<void> | undefined): void {
     stream.pause();
+    if (rest.length > 0) stream.unshift(rest);
     this.#pausedPipes += 1;
-    void wait.then(() => {
+    const goOn = () => {
       this.#pausedPipes -= 1;
+      if (stream.destroyed) return;
       this.#time.activity();
       stream.resume();
-    });
+      // Handles the rest at once: `resume` would do it after others have had their share.
+      stream.read();
+    };
+    if (wait === undefined) awaitShare(() => (this.#exited ? 0 : this.#bytes), goOn);
+    else void wait.then(goOn);
   }
 }
 

@@ -3,13 +3,15 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import { ANSWER_SCHEMAS } from "../../protocol/generated/answers.ts";
-import { parseLine, refusalOfUnfit, unfitIn } from "../../protocol/limits.ts";
+import { membersFor, parseLine, refusalOfUnfit, unfitIn } from "../../protocol/limits.ts";
 import { isNotice, isPayloadType, type PayloadType, type TypedPayload } from "../../protocol/payload.ts";
 import { quote, type Refusal, refusal } from "../../protocol/refusal.ts";
 
 /** Maximum number of objects in a text that are tried, and of unpaired braces. */
 const MAX_OBJECTS = 100;
 const MAX_UNPAIRED = 20;
+/** No further object is tried after so many characters, and none is sought after eight times as many of the text, counted again for each brace. */
+const MAX_TRIED = 1024 * 1024;
 
 /**
  * The schema of the answer to a turn: an object with the payload type, and a member for each type that may answer, all null but one. Uses only the
@@ -63,8 +65,11 @@ export function readAnswer(value: unknown, expects: readonly string[]): Result<A
 export function answerIn(text: string, expects: readonly string[]): Result<Answer, Refusal> {
   const types = answersTo(expects);
   let refused: Refusal | undefined;
+  let tried = 0;
   for (const object of objectsIn(text).reverse()) {
-    const parsed = parseLine(Buffer.from(object));
+    if (tried > MAX_TRIED) break;
+    tried += object.length;
+    const parsed = parseLine(Buffer.from(object), membersFor(expects));
     const read = parsed.ok ? readAnswer(parsed.value, expects) : parsed;
     if (read.ok) return read;
     if (refused === undefined || (!isAnswerLike(refused) && isAnswerLike(read.error))) refused = read.error;
@@ -103,8 +108,10 @@ function withoutNulls(value: Json): Json {
 function objectsIn(text: string): string[] {
   const objects: string[] = [];
   let unpaired = 0;
-  for (let at = text.indexOf("{"); at >= 0 && unpaired < MAX_UNPAIRED; ) {
+  let searched = 0;
+  for (let at = text.indexOf("{"); at >= 0 && unpaired < MAX_UNPAIRED && searched < 8 * MAX_TRIED; ) {
     const end = closingBrace(text, at);
+    searched += (end ?? text.length) - at;
     if (end === undefined) unpaired += 1;
     else objects.push(text.slice(at, end + 1));
     at = text.indexOf("{", (end ?? at) + 1);

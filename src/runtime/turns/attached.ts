@@ -7,7 +7,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import type { Failure } from "../../protocol/failure.ts";
-import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
+import { MAX_DEPTH, MAX_FILE_MEMBERS, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** Maximum size of a file that may replace a field of an answer, in bytes: all of it goes into the record. */
@@ -28,7 +28,7 @@ export function inlineField(
   const read = readReferenced(reference, request);
   if (!read.ok) return read;
   // A file is checked like a line. Its value becomes a field of the payload, one level deeper.
-  const parsed = parseFile(read.value, MAX_DEPTH - 1);
+  const parsed = parseFile(read.value, MAX_DEPTH - 1, MAX_FILE_MEMBERS);
   if (!parsed.ok) return wrong(reference.uri, parsed.error.message);
   const content = parsed.value;
   const { [attached.reference]: _, ...rest } = answer.payload;

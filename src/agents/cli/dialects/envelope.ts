@@ -1,7 +1,7 @@
 import type { TurnEvent, TurnRequest } from "../../../kernel/agent.ts";
 import { canonicalJson } from "../../../lib/canonical.ts";
 import { WIRE_VERSION } from "../../../protocol/record.ts";
-import { parseLine } from "../../../protocol/limits.ts";
+import { membersFor, parseLine } from "../../../protocol/limits.ts";
 import { Messages } from "../messages.ts";
 import type { Dialect, Heard, Reader } from "./dialect.ts";
 
@@ -31,9 +31,11 @@ export const envelope: Dialect = ({ request, emit, redact }) => ({
 /** Reads one turn's stdout line by line and separates messages from console text. */
 export class EnvelopeReader implements Reader {
   readonly #messages: Messages;
+  readonly #members: number;
 
   constructor(request: TurnRequest, emit: (event: TurnEvent) => void, redact: (text: string) => string) {
     this.#messages = new Messages(request, emit, redact);
+    this.#members = membersFor(request.payload.expects);
   }
 
   mayBeLong(firstByte: number): boolean {
@@ -56,7 +58,7 @@ export class EnvelopeReader implements Reader {
       });
       return "message";
     }
-    const parsed = parseLine(line);
+    const parsed = parseLine(line, this.#members);
     if (!parsed.ok) {
       if (!looksLikeMessage()) return "console";
       this.#messages.refuse(line, parsed.error);
