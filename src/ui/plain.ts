@@ -42,7 +42,7 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
     const typed = command === undefined ? undefined : localize(out, command);
     for (const text of hanging(words, out.width, 2, typed)) out.line(out.style(style, text));
   };
-  const time = () => opening?.time() ?? Date.now();
+  const time = () => opening?.time() ?? 0;
   const line = (text: string, ticket?: string, style?: Style) => tell(new Date(time()), { ticket, text, style });
 
   const standing = () => {

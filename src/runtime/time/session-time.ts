@@ -1,9 +1,8 @@
-import os from "node:os";
 import type { Change } from "../../kernel/mode.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
-import type { Clock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 
 const MARK = { put: "clock", id: "owner" } as const;
 
@@ -20,10 +19,11 @@ export function sessionTime(store: StoreReader, session_id: string, isHeld: bool
   const mark = isHeld ? store.value(session_id, MARK.put, MARK.id) : undefined;
   if (mark !== undefined) {
     const { at, uptime_ms } = mark as { readonly at: Instant; readonly uptime_ms: number };
-    return milliseconds(at) + os.uptime() * 1000 - uptime_ms;
+    return milliseconds(at) + systemClock.uptime() - uptime_ms;
   }
+  const wall = milliseconds(systemClock.now());
   const row = store.session(session_id);
-  if (!row.ok || row.value.last_sequence === 0) return Date.now();
+  if (!row.ok || row.value.last_sequence === 0) return wall;
   const { received_at } = keptRecord(store, session_id, row.value.last_sequence).record;
-  return Math.max(Date.now(), milliseconds(received_at));
+  return Math.max(wall, milliseconds(received_at));
 }

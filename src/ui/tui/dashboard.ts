@@ -195,7 +195,7 @@ export class Dashboard implements Reporter {
   }
 
   #time(): number {
-    return this.#opening?.time() ?? Date.now();
+    return this.#opening?.time() ?? 0;
   }
 
   #scene(): Scene {
