@@ -26,6 +26,9 @@ describe("when the wall clock is set", () => {
     });
     const { session_id } = await taskRuns(here);
     expect((await typed(here, ["status", session_id])).stdout).toMatch(/Running: wait \(shell, \d+m?s\)/);
+    expect((await typed(here, ["status", "--all"])).stdout).toMatch(
+      new RegExp(`^${session_id} +running +\\d+m?s `, "m"),
+    );
     letGo(here);
     expect((await running).code).toBe(0);
   });
