@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import type { Finding } from "./document/problem.ts";
 
@@ -7,33 +7,36 @@ const MAX_ARGUMENT_BYTES = 131_071;
 const MAX_ARGUMENTS_BYTES = 900_000;
 
 /** The first command, shell text or environment in a value that no program can be started with. Schemas count characters, systems bytes. */
-export function tooLongToStart(value: Json | undefined, pointer = ""): Finding | undefined {
+export function tooLongToStart(value: Json | undefined): Finding | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  for (const [key, inner] of Object.entries(value)) {
-    const at = pointerTo(pointer, key);
-    const wrong = wrongSize(argumentsIn(key, inner), at) ?? tooLongToStart(inner, at);
-    if (wrong) return wrong;
+  for (const key of Object.keys(value)) {
+    const inner = (value as JsonObject)[key];
+    if (typeof inner !== "object" && key !== "shell") continue;
+    const wrong = wrongSize(argumentsIn(key, inner)) ?? tooLongToStart(inner);
+    if (wrong) return { ...wrong, pointer: pointerTo("", key) + wrong.pointer };
   }
   return undefined;
 }
 
-/** The texts that are handed to a program, each with its key in the value; a key is empty for the value itself. */
-function argumentsIn(key: string, value: Json | undefined): [key: string, text: string][] {
+/** The texts that are handed to a program, each with its pointer in the value. */
+function argumentsIn(key: string, value: Json | undefined): [pointer: string, text: string][] {
   if (key === "shell" && typeof value === "string") return [["", value]];
   const isCommand = (key === "command" || key === "cli_command") && Array.isArray(value);
   if (!isCommand && !(key === "env" && isJsonObject(value))) return [];
-  return Object.entries(value).map(([name, text]) => [name, isCommand ? String(text) : `${name}=${String(text)}`]);
+  return Object.entries(value).map(([name, text]) => [
+    pointerTo("", name),
+    isCommand ? String(text) : `${name}=${String(text)}`,
+  ]);
 }
 
-function wrongSize(given: readonly [key: string, text: string][], pointer: string): Finding | undefined {
+function wrongSize(given: readonly [pointer: string, text: string][]): Finding | undefined {
   let total = 0;
-  for (const [key, text] of given) {
+  for (const [pointer, text] of given) {
     const bytes = Buffer.byteLength(text);
     total += bytes + 1;
-    const at = key === "" ? pointer : pointerTo(pointer, key);
-    if (bytes > MAX_ARGUMENT_BYTES) return finding(at, "this is an argument of", bytes, MAX_ARGUMENT_BYTES);
+    if (bytes > MAX_ARGUMENT_BYTES) return finding(pointer, "this is an argument of", bytes, MAX_ARGUMENT_BYTES);
   }
-  return total > MAX_ARGUMENTS_BYTES ? finding(pointer, "its arguments have", total, MAX_ARGUMENTS_BYTES) : undefined;
+  return total > MAX_ARGUMENTS_BYTES ? finding("", "its arguments have", total, MAX_ARGUMENTS_BYTES) : undefined;
 }
 
 function finding(pointer: string, what: string, bytes: number, most: number): Finding {
