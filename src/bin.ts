@@ -1,9 +1,21 @@
+import * as fs from "fs";
 import * as os from "os";
 import * as module from "module";
 import * as path from "path";
 
 // Must come first. By default this signal opens Node's inspector, through which any program of the same user could take over this process.
 process.on("SIGUSR1", () => {});
+
+// As the first process of a container this one inherits what other processes leave behind, and Node reaps only its own children: in the end no process
+// could be started any more. So a shell becomes the first, which reaps, hands signals on and exits as this program does. A terminal sends SIGINT to both.
+const FIRST =
+  'exec 3<&0; "$@" <&3 3<&- & p=$!; trap "kill -TERM $p" TERM; trap "kill -HUP $p" HUP; trap "kill -INT $p" INT; ' +
+  "[ -t 0 ] && trap : INT; while :; do wait $p; code=$?; kill -0 $p 2>/dev/null || exit $code; done";
+const SHELL = "/bin/sh";
+if (process.pid === 1 && typeof process.execve === "function" && fs.existsSync(SHELL)) {
+  const own = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve(SHELL, ["sh", "-c", FIRST, "sh", ...own], process.env);
+}
 
 // Without the cache, compiling takes half of a short command's time. Only this user can write to it, because whoever writes there can make this
 // program run anything. If it cannot be written, Node works without it.

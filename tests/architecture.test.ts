@@ -82,14 +82,11 @@ const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "agents/prompts/quoting.ts": ["random"],
   "commands/lookup/id.ts": ["random"],
-  "commands/log.ts": ["new Date()"],
   "commands/status.ts": ["Date.now"],
   "lib/crash-point.ts": ["process.env"],
   "runtime/program.ts": ["process.env"],
   "runtime/time/clock.ts": ["Date.now"],
   "runtime/resume.ts": ["process.env"],
-  "ui/plain.ts": ["new Date()"],
-  "ui/tui/dashboard.ts": ["Date.now"],
 };
 
 const OUTER_WORLD_PATTERNS = {

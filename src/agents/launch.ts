@@ -8,7 +8,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
 import { couldNotStart, unfit } from "./cannot-start.ts";
 import { inheritedReplaced, type StdioEntry } from "./inherited-descriptors.ts";
-import { exitInNamespace, signalInNamespace, missingInSandbox } from "./isolation/namespace.ts";
+import { exitFromShell, signalInNamespace, missingInSandbox } from "./isolation/namespace.ts";
 import { type SandboxMechanism, sandboxCommand } from "./isolation/mechanism.ts";
 import type { Launched, LaunchSpec } from "./launcher.ts";
 import { markerOf, type ProcessMarker, withStartId } from "./process-marker.ts";
@@ -101,13 +101,13 @@ class StartedProcess implements Launched {
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on("error", ignored);
     this.exited = new Promise((resolve) => {
       child.on("exit", (code, signal) =>
-        resolve(mechanism ? exitOfNamespace(mechanism, pid, { code, signal }) : { code, signal }),
+        resolve(mechanism ? exitOfNamespace(pid, { code, signal }) : { code, signal }),
       );
     });
   }
 
   signalGroup(signal: NodeJS.Signals): void {
-    if (this.#mechanism) signalInNamespace(this.#mechanism, this.identity.pid, signal, this.#since);
+    if (this.#mechanism) signalInNamespace(this.identity.pid, signal, this.#since);
     else signalGroup(this.identity.pid, signal);
     this.#escaped.signal(signal);
   }
@@ -139,8 +139,8 @@ function firstStart(): StdioEntry[] {
   return inheritedReplaced();
 }
 
-/** Called when the wrapper, and with it the namespace, has ended. Also kills the rest of the group. */
-function exitOfNamespace(mechanism: SandboxMechanism, pid: number, exit: Exit): Exit {
+/** Called when the wrapper, and with it the namespace, has ended. Also kills the rest of the group. Wrappers report signals as shells do. */
+function exitOfNamespace(pid: number, exit: Exit): Exit {
   signalGroup(pid, "SIGKILL");
-  return exitInNamespace(mechanism, exit);
+  return exitFromShell(exit);
 }

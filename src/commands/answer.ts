@@ -38,7 +38,7 @@ export function register(command: Command, run: Run): void {
     .argument(...CHANGED_SESSION)
     .argument("[question]", "the question's id (optional if only one is open)")
     .argument("[text...]", "the answer, or the number of an option")
-    .option("--file <file>", "answers by question id, as YAML or JSON")
+    .option("--file <file>", "answers by question id, as YAML or JSON; - reads standard input")
     .option("--defaults", "take the default of every question that has one")
     .option("--no-more", "answer no more questions: the manager decides the rest")
     .option(...RESUME_OPTION)

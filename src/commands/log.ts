@@ -5,10 +5,12 @@ import { listOf, objectOf } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
+import { instant } from "../protocol/timestamp.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { progressOf } from "../runtime/feed/standing.ts";
 import { TurnOutput } from "../runtime/feed/turn-output.ts";
 import { sessionPaths } from "../runtime/paths.ts";
+import { sessionTime } from "../runtime/time/session-time.ts";
 import type { StoreReader } from "../store/store.ts";
 import { recordsOf } from "../store/kept-record.ts";
 import { clipped, safeLine } from "../ui/display.ts";
@@ -172,7 +174,8 @@ function showPrinted(story: Story, toEnd = false): void {
   const { printing, target } = story;
   for (const { text } of printing?.output.read(toEnd) ?? []) {
     const line = { ticket: target.ticket_id, text: `${printing?.role_id} | ${clipped(text, WIDEST_LINE)}` };
-    showLine(story, new Date().toISOString(), { ...line, style: "dim" });
+    const now = instant(sessionTime(story.store, target.row.session_id, true));
+    showLine(story, now, { ...line, style: "dim" });
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { closeInherited } from "../agents/inherited-descriptors.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -19,6 +20,7 @@ export function register(command: Command, run: Run): void {
 }
 
 async function carryOutOrder(context: CommandContext): Promise<Result<number, Failure>> {
+  closeInherited();
   const given = await order();
   if (given === undefined) {
     return err(

@@ -59,7 +59,7 @@ async function status(
     const seen = await seenSession(store, home, row.value);
     if (!seen.ok) return seen;
     if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, home, seen.value)));
-    else showSession(context, store, seen.value, Date.now());
+    else showSession(context, store, seen.value);
     return ok(EXIT_DONE);
   });
 }
@@ -95,7 +95,7 @@ function watch(
       const seen = await seenSession(store, home, row);
       if (!seen.ok) return seen;
       const { value } = seen;
-      const parts = () => sessionParts(out, store, value, Date.now());
+      const parts = () => sessionParts(out, store, value);
       return ok({ parts, isOver: value.row.state === "closed" && value.owner === undefined });
     },
   );

@@ -1,35 +1,79 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 import { decodeText } from "../protocol/document/source-text.ts";
 
+/** How long a pipe may have no writer before it is refused, and how often to look at a pipe, in ms. */
+const WRITER_WITHIN_MS = 3_000;
+const LOOK_EVERY_MS = 10;
+
 /**
- * Reads a UTF-8 file that a person wrote. Drops a byte order mark, and keeps line ends as they are. A file that is missing, a directory, a pipe or
- * device, unreadable, over `limit_bytes`, binary or in another encoding returns a problem that says so.
+ * Reads UTF-8 text that a person wrote, from a file, a pipe as `<(command)` gives, a device, or `-`, standard input. Drops a byte order mark, and keeps
+ * line ends as they are. What is missing, a directory, unreadable, over `limit_bytes`, binary or in another encoding returns a problem that says so.
  */
 export function readText(file: string, limit_bytes: number): Result<string, Problem> {
   const bytes = readBytes(file, limit_bytes);
-  return bytes.ok ? decodeText(file, bytes.value) : bytes;
+  return bytes.ok ? decodeText(shownName(file), bytes.value) : bytes;
+}
+
+/** The name of a file in messages. */
+export function shownName(file: string): string {
+  return file === "-" ? "standard input" : file;
 }
 
 function readBytes(file: string, limit_bytes: number): Result<Uint8Array, Problem> {
   let descriptor: number | undefined;
   try {
     // Without O_NONBLOCK, opening a named pipe that has no writer would wait forever.
-    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    descriptor = file === "-" ? 0 : openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(descriptor);
     if (stat.isDirectory()) return wrong(file, "this is a directory", "a file");
-    if (!stat.isFile()) return wrong(file, "this is not an ordinary file", "an ordinary file");
     if (stat.size > limit_bytes) {
       return wrong(file, `the file has ${counted(stat.size)}`, `at most ${counted(limit_bytes)}`);
     }
-    return ok(readFileSync(descriptor));
+    const bytes = stat.isFile() ? readFileSync(descriptor) : streamed(descriptor, limit_bytes, stat.isFIFO());
+    if (bytes === undefined) return wrong(file, "nothing writes into this pipe", "a file, or a pipe with a writer");
+    if (bytes.length <= limit_bytes) return ok(bytes);
+    return wrong(file, "the text is too long", `at most ${counted(limit_bytes)}`);
   } catch (error) {
     return unreadable(file, error);
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
+    if (descriptor !== undefined && descriptor !== 0) closeSync(descriptor);
+  }
+}
+
+/** All that comes before the end, or a little more than `most` bytes. Undefined for a pipe that nobody opens for writing. */
+function streamed(descriptor: number, most: number, isPipe: boolean): Buffer | undefined {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let hasWriter = !isPipe;
+  const until = performance.now() + WRITER_WITHIN_MS;
+  while (bytes <= most) {
+    const chunk = readNow(descriptor);
+    if (chunk !== undefined && chunk.length > 0) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      continue;
+    }
+    // The end, unless no writer has come yet.
+    hasWriter ||= bytes > 0 || chunk === undefined;
+    if (chunk !== undefined && hasWriter) break;
+    if (!hasWriter && performance.now() > until) return undefined;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** What can be read now; nothing at the end, undefined if more may come. */
+function readNow(descriptor: number): Buffer | undefined {
+  const chunk = Buffer.allocUnsafe(65_536);
+  try {
+    return chunk.subarray(0, readSync(descriptor, chunk));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return undefined;
+    throw error;
   }
 }
 
@@ -65,7 +109,7 @@ function missing(file: string, what: string, near?: string): Result<never, Probl
 }
 
 function wrong(file: string, what: string, expected?: string): Result<never, Problem> {
-  return err({ file, pointer: "", what, expected });
+  return err({ file: shownName(file), pointer: "", what, expected });
 }
 
 function counted(bytes: number): string {

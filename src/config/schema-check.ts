@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ErrorObject } from "ajv";
 import type { Json, JsonObject } from "../lib/json.ts";
+import { tooLongToStart } from "../protocol/command-size.ts";
 import type { Finding } from "../protocol/document/problem.ts";
 import { validators } from "../protocol/generated/validators.js";
 import { fileFindings } from "../protocol/schema-errors.ts";
@@ -14,7 +15,7 @@ export type SchemaName = "answers" | "plan_file" | "roles" | "scheduler_config";
 const MAX_PARTS = 20_000;
 
 /**
- * Returns every way in which a value violates its schema; empty if it is valid. The generated validators decide; only if something is wrong are the
+ * Returns every way in which a value violates its schema, else what in it no program can be started with; empty if it is valid. The generated validators decide; only if something is wrong are the
  * schemas compiled again, to find everything and not just the first violation. `written` maps a value that is read leniently to its place in the
  * file.
  */
@@ -24,7 +25,10 @@ export async function checkSchema(
   written?: (pointer: string) => string,
 ): Promise<Finding[]> {
   const fits = validators[schema];
-  if (fits(value)) return [];
+  if (fits(value)) {
+    const long = tooLongToStart(value);
+    return long ? [{ ...long, pointer: written?.(long.pointer) ?? long.pointer }] : [];
+  }
   const errors = countParts(value) > MAX_PARTS ? (fits.errors ?? []) : await allErrors(schema, value);
   return fileFindings(errors, written);
 }

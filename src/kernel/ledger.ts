@@ -256,10 +256,10 @@ const MAP_OF = {
 export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(MAP_OF), "terms", "figures"]);
 
 /**
- * The collections of the runtime: the processes that it started, the conversations that they began, and the notifications that it sent. It needs them
- * after a crash. They do not follow from facts, so a replay does not create them.
+ * The collections of the runtime: the processes that it started, the conversations that they began, and the notifications that it sent, which it needs
+ * after a crash; and its clock, which others read. They do not follow from facts, so a replay does not create them.
  */
-export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "conversing", "told"]);
+export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "conversing", "told", "clock"]);
 
 export function emptyLedger(): Ledger {
   return {

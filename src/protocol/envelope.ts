@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import { tooLongToStart } from "./command-size.ts";
 import type { DocumentByName } from "./generated/types.ts";
 import { type Validator, validators } from "./generated/validators.js";
 import { isAgentPayloadType, isPayloadType, PAYLOAD_TYPES } from "./payload.ts";
@@ -96,10 +97,20 @@ export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedP
 function checkPayload<K extends PayloadType>(type: K, payload: unknown, within: string): Result<Payload<K>, Refusal> {
   const validate: Validator = validators[type];
   // Most payloads are valid as written. The second check finds what is still wrong.
-  if (validate(payload)) return inUtc(type, payload as Payload<K>, within);
+  if (validate(payload)) return startable(type, payload as Payload<K>, within);
   const { value, written } = understood(type, payload as Json);
   const failed = firstError(validate, value, type, (pointer) => within + written(pointer));
-  return failed === undefined ? inUtc(type, value as Payload<K>, within) : err(failed);
+  return failed === undefined ? startable(type, value as Payload<K>, within) : err(failed);
+}
+
+/** The messages whose commands are run. */
+const WITH_COMMANDS: ReadonlySet<PayloadType> = new Set(["plan", "instruction", "instruction_proposal"]);
+
+function startable<K extends PayloadType>(type: K, payload: Payload<K>, within: string): Result<Payload<K>, Refusal> {
+  const long = WITH_COMMANDS.has(type) ? tooLongToStart(payload) : undefined;
+  if (long === undefined) return inUtc(type, payload, within);
+  const pointer = within + long.pointer;
+  return err(refusal(type, "validation_failed", pointer, `${pointer}: ${long.what}; ${long.expected}. [size]`));
 }
 
 function firstError(

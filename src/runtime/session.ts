@@ -22,6 +22,7 @@ import { InboxWatch } from "./inbox.ts";
 import { Journal } from "./journal.ts";
 import { type NotificationHook, Notifications, type SentNotification } from "./notifications.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
+import { markOf } from "./time/session-time.ts";
 import { TimeWatch } from "./time/time-watch.ts";
 import { Workload } from "./workload.ts";
 
@@ -129,6 +130,7 @@ export class Session<S> {
     const { closed } = this.ledger.figures;
     if (closed) this.#settle({ kind: "closed", ...closed });
     this.#inbox.start();
+    if (!this.#over) this.#journal.changes([markOf(this.#setup.clock)]);
     if (!this.#over) this.#workload.begin(options.waitForPeople);
     this.#time.start();
     this.#notifications.begin();

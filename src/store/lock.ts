@@ -111,17 +111,18 @@ function hasOpen(pid: number, file: string): boolean {
 
 /**
  * The recorded holder of a session. A new holder takes the lock a moment before it records its name; until then the name is missing or that of
- * a dead process. So this waits briefly for the name, then falls back to the process that the kernel reports.
+ * a dead process. So this waits briefly for the name, then falls back to the process that the kernel reports. A lock that no process here holds is
+ * held in another PID namespace, where the recorded pid has its meaning: that name counts, whatever has the number here.
  */
 export function ownerBehind(lock: string, read: () => Owner | undefined): Holder | undefined {
   for (let waits = 0; ; waits++) {
     const owner = read();
     if (owner !== undefined && !isDead(owner)) return owner;
+    const pid = holderOf(lock);
     if (!isLocked(lock)) return undefined;
-    if (waits === OWNER_WAITS) {
-      const pid = holderOf(lock);
-      return pid === undefined ? undefined : { pid, host: os.hostname() };
-    }
+    const isElsewhere = pid === undefined && owner !== undefined && existsSync(LOCKS);
+    if (waits === OWNER_WAITS || (isElsewhere && waits > 0))
+      return pid === undefined ? owner : { pid, host: os.hostname() };
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OWNER_WAIT_MS);
   }
 }

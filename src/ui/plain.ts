@@ -42,20 +42,21 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
     const typed = command === undefined ? undefined : localize(out, command);
     for (const text of hanging(words, out.width, 2, typed)) out.line(out.style(style, text));
   };
-  const line = (text: string, ticket?: string, style?: Style) => tell(new Date(), { ticket, text, style });
+  const time = () => opening?.time() ?? 0;
+  const line = (text: string, ticket?: string, style?: Style) => tell(new Date(time()), { ticket, text, style });
 
   const standing = () => {
     const now = opening?.now();
     if (now === undefined) return "";
     const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? formatter.since(turn.turn_id) }));
-    return standingWords({ ...now, running }, new Date().getTime());
+    return standingWords({ ...now, running }, time());
   };
 
   const tellTurn = (event: Parameters<TurnLines["tell"]>[0]) => {
-    const now = new Date();
+    const now = time();
     const since = formatter.since(event.turn_id);
-    const known = { session_id: opening?.session_id ?? "-", now: now.getTime(), since, width: out.width };
-    for (const told of turns.tell(event, known)) tell(now, told);
+    const known = { session_id: opening?.session_id ?? "-", now, since, width: out.width };
+    for (const told of turns.tell(event, known)) tell(new Date(now), told);
   };
 
   const tellRecord = (record: UnsealedRecord) => {

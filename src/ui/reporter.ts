@@ -44,6 +44,8 @@ export interface Opening {
   /** Set if another process runs the session: what Ctrl-C does here, and the number of earlier records that are not shown. */
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
   readonly now: () => Standing;
+  /** The session's time, in ms since 1970. The wall clock may differ from that of its records. */
+  readonly time: () => number;
   /** Number of tickets in each state. */
   readonly counts: () => Readonly<Record<string, number>>;
 }

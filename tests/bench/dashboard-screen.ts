@@ -167,5 +167,6 @@ function opening() {
       held: [],
     }),
     counts: () => ({}),
+    time: Date.now,
   };
 }

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -32,6 +32,19 @@ async function taskIsWatched(here: Rig, pane: Pane): Promise<{ session_id: strin
   await pane.shows("pending -> in_progress");
   return taskRuns(here);
 }
+
+describe.runIf(process.platform === "linux")("bosun run --detach below a lock of its caller", () => {
+  it.each([1_024, 128])("does not hold it with at most %i open files", async (limit) => {
+    const here = endAfterwards(rig());
+    const line = `exec 200>lock; flock -n 200 || exit 9; ulimit -n ${limit}; exec bosun run --plan "$plan" --detach`;
+    const environment = { ...here.environment, BOSUN_HOME: here.home, plan: here.write("plan.json", WAIT) };
+    execFileSync("bash", ["-c", line], { cwd: here.workspace, env: environment });
+    expect(spawnSync("sh", ["-c", "flock -n lock true"], { cwd: here.workspace }).status).toBe(0);
+    const { session_id } = await taskRuns(here);
+    letGo(here);
+    await closes(here, session_id);
+  });
+});
 
 describe("bosun run at a terminal", () => {
   it("starts the scheduler in a process session of its own", async () => {

@@ -1,7 +1,7 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { loadDocument } from "../../src/config/document.ts";
 import { readText } from "../../src/config/read-text.ts";
 import { errorOf, type Scratch, scratch, valueOf } from "./scratch.ts";
@@ -28,7 +28,8 @@ describe("a file is refused with the reason", () => {
     ["a link to itself", (place) => link(place, "link.yaml"), /cycle/],
     ["below a file", (place) => join(place.write("plan.yml", ""), "more.yaml"), /not a directory/],
     ["a directory", (place) => place.directory, /directory/],
-    ["a named pipe without a writer", pipe, /ordinary file/],
+    ["a named pipe without a writer", pipe, /writer/],
+    ["an endless device", () => "/dev/zero", /too long.*1,048,576 bytes/],
     ["too large", (place) => place.write("a.yaml", "#".repeat(MIB + 1)), /1,048,577 bytes.*1,048,576 bytes/],
     ["binary", (place) => place.write("a.yaml", new Uint8Array([0x7f, 0x45, 0x4c, 0x46, 0, 1])), /byte 5/],
     ["UTF-16", (place) => place.write("a.json", Buffer.from("\ufeff{}", "utf16le")), /UTF-16/],
@@ -59,6 +60,15 @@ describe("a file is refused with the reason", () => {
     expect(problem).toMatchObject({ position: { line: 2, column: 10, source: "name: Ren\ufffd" } });
     expect(problem.what).toContain("UTF-8");
   });
+});
+
+test("a pipe is read to its end, even if its writer is slow", () => {
+  const file = pipe(scratch());
+  const writer = spawn("sh", ["-c", `exec >"${file}"; printf 'a: '; sleep 0.1; printf 1; seq -f '#%.0f' 20000`]);
+  onTestFinished(() => void writer.kill());
+  const text = valueOf(readText(file, MIB));
+  expect(text).toMatch(/^a: 1#1\n/);
+  expect(text).toMatch(/#20000\n$/);
 });
 
 test("a byte order mark is dropped and does not move the columns", () => {

@@ -85,7 +85,14 @@ async function written(): Promise<JsonObject[]> {
   const reporter = jsonReporter(out);
   const about = { session_id: "s-1", version: "0.0.0", requirement: "Do it", workspace: "/w", resumed: false };
   vi.useFakeTimers();
-  reporter.begin({ ...about, output: "/o", kill_grace_s: 1, now, counts: () => ({}) } satisfies Opening);
+  reporter.begin({
+    ...about,
+    output: "/o",
+    kill_grace_s: 1,
+    now,
+    time: Date.now,
+    counts: () => ({}),
+  } satisfies Opening);
   vi.advanceTimersByTime(30_000);
   vi.useRealTimers();
   reporter.event({ kind: "record", sequence: 1, record: record("report", {}) });

@@ -67,7 +67,7 @@ const MECHANISMS = SANDBOXES.flatMap(({ name, mechanism }) => (mechanism === und
 
 test.each(MECHANISMS)("a check whose sandbox $name fails to start does not pass", async ({ mechanism }) => {
   const broken =
-    mechanism.by === "unshare" ? { ...mechanism, nsenter: "/bin/false" } : { ...mechanism, bwrap: "/bin/false" };
+    mechanism.by === "unshare" ? { ...mechanism, unshare: "/bin/false" } : { ...mechanism, bwrap: "/bin/false" };
   expect(await (await begun(broken, "exit 0")).ended).toEqual({ code: 1, signal: null });
   expect((await (await begun(broken, "exit 1", 1)).ended).code).not.toBe(1);
 });

@@ -5,6 +5,7 @@ import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
 import type { Clock } from "../../src/runtime/time/clock.ts";
+import { sessionTime } from "../../src/runtime/time/session-time.ts";
 import { SteadyClock } from "../../src/runtime/time/steady-clock.ts";
 import { BentClock } from "./bent-clock.ts";
 import { crew, report, task } from "./crew.ts";
@@ -126,6 +127,27 @@ describe("a session whose wall clock is set while it works", () => {
     const times = logOf(rig, session.session_id).map(({ record }: LogRecord) => milliseconds(record.received_at));
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(60_000);
+  });
+
+  it.each([YEARS, -24 * HOUR])("tells its time to others after a change of %d ms", async (by) => {
+    const rig = newRig();
+    const clock = new BentClock();
+    const told_at: number[] = [];
+    const agentFor = crew([task("a")], {
+      instruction: () => {
+        clock.set = by;
+        told_at.push(sessionTime(rig.store, session_id, true));
+        return report();
+      },
+    });
+    // The wall clock is right again before the session is over.
+    clock.set = HOUR;
+    const session = await begin(rig, { agentFor, clock });
+    const { session_id } = session;
+    expect(await run(session)).toEqual(DONE);
+    const last = milliseconds(logOf(rig, session_id).at(-1)?.record.received_at ?? "");
+    expect(Math.abs(last - (told_at[0] ?? 0))).toBeLessThan(60_000);
+    expect(sessionTime(rig.store, session_id, false)).toBe(last);
   });
 
   it("does not wait twice if it is set back between schedulers", async () => {

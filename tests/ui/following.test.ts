@@ -114,7 +114,13 @@ describe("a session without events for half a minute", () => {
       typeof plainReporter
     >[0]);
     reporter.earlier?.(given("t1", "hand", "build"));
-    reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => NOW } as unknown as Opening);
+    reporter.begin({
+      session_id: "s-1",
+      workspace: "/w",
+      output: "/o",
+      now: () => NOW,
+      time: Date.now,
+    } as unknown as Opening);
     reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs", "2026-01-02T03:08:00Z") });
     vi.advanceTimersByTime(10_000);
     const beats = lines.length;
@@ -143,7 +149,7 @@ describe("a session without events for half a minute", () => {
     const events: string[] = [];
     const out = { line: (text: string) => void events.push(text) } as unknown as Parameters<typeof jsonReporter>[0];
     const reporter = jsonReporter(out);
-    reporter.begin({ session_id: "s-1", workspace: "/w", now: () => NOW } as unknown as Opening);
+    reporter.begin({ session_id: "s-1", workspace: "/w", now: () => NOW, time: Date.now } as unknown as Opening);
     vi.advanceTimersByTime(20_000);
     reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs") });
     vi.advanceTimersByTime(29_999);

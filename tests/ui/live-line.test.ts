@@ -107,7 +107,7 @@ describe("the live line", () => {
     it.each([true, false])("is there only where rows can be drawn again: %s", (canRedraw) => {
       const out = outputOn(stream);
       const reporter = plainReporter({ out, err: out, canRedraw });
-      reporter.begin({ session_id: "s-1", workspace: "/w", now: () => STANDING } as unknown as Opening);
+      reporter.begin({ session_id: "s-1", workspace: "/w", now: () => STANDING, time: Date.now } as unknown as Opening);
       vi.advanceTimersByTime(500);
       expect(lines().some((line) => line.includes("7/20 done"))).toBe(canRedraw);
       reporter.close();

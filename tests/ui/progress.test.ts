@@ -23,7 +23,7 @@ describe("progress of an open turn", () => {
     const out = outputOn(stream);
     reporter = plainReporter({ out, err: out, canRedraw: false });
     const now = () => ({ state: "running", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] });
-    reporter.begin({ session_id: "s", workspace: "/w", output: "/o", now } as unknown as Opening);
+    reporter.begin({ session_id: "s", workspace: "/w", output: "/o", now, time: Date.now } as unknown as Opening);
   });
   afterEach(() => void vi.useRealTimers());
 

@@ -7,10 +7,8 @@ export type SandboxMechanism =
   | {
       readonly by: "unshare";
       readonly unshare: string;
-      readonly nsenter: string;
       readonly setpriv: string;
       readonly sh: string;
-      readonly sleep: string;
       /** Whether a user namespace is needed to create a process namespace. Root does not need one, and keeps its rights without it. */
       readonly user: boolean;
     }
@@ -39,29 +37,21 @@ export function sandboxCommand(
 }
 
 /**
- * The shell script of a namespace's first process; `$0` is `sleep`, `$1` the parent's pid. The parent may have died before `--pdeathsig` took effect,
- * so the script checks it; /proc is still the outer one.
+ * The shell script of a namespace's first process: it starts the program and reaps everything else. Its own words, such as "Terminated", would appear
+ * in the program's stderr. `exec` takes no builtin of the shell for the program.
  */
-const FIRST =
-  'read -r _ _ _ parent _ </proc/self/stat && [ "$parent" = "$1" ] || exit; while :; do "$0" 2147483647 & wait; done';
+const FIRST = 'exec 3>&2 2>/dev/null; (exec "$@") 2>&3 3>&-; exit $?';
 
 /**
- * A shell outside the new process namespace starts two processes in it. The first only reaps, and dies with the shell's process; the kernel then
- * kills everything in the namespace. The second is the program. It is not the init process, so signals work as usual. `nsenter` replaces the shell
- * and waits for the program: unlike shells and bubblewrap, it exits with the program's code or dies of its signal.
+ * `unshare` waits for the first process of the new process namespace, a shell, which waits for the program: each process has a parent that reaps it,
+ * so nothing is left to an init, which in a container may reap nothing. Both die with their parent; the kernel then kills everything in the namespace.
+ * The program is not the first process, so signals work as usual.
  */
 function throughUnshare(mechanism: Extract<SandboxMechanism, { by: "unshare" }>, command: readonly string[]): string[] {
-  const { setpriv, unshare, nsenter, sh, sleep, user } = mechanism;
-  const dieWithParent = [setpriv, "--pdeathsig", "KILL"];
-  const first = [...dieWithParent, sh, "-c", FIRST, sleep].map(quoted).join(" ");
-  const script = `${first} "$$" </dev/null >/dev/null 2>&1 & exec "$@"`;
-  // The capabilities to enter and to mount /proc are dropped before the program starts.
-  const namespaces = user ? ["--user", "--map-current-user", "--keep-caps", "--pid"] : ["--pid"];
-  const dropCapabilities = user ? [setpriv, "--ambient-caps", "-all", "--inh-caps", "-all", "--"] : [];
+  const { setpriv, unshare, sh, user } = mechanism;
   return [
-    ...dieWithParent,
-    ...[unshare, ...namespaces, "--", sh, "-c", script, "sh"],
-    ...[nsenter, "--pid=/proc/self/ns/pid_for_children", "--", unshare, "--mount-proc", "--", ...dropCapabilities],
+    ...[setpriv, "--pdeathsig", "KILL", unshare, ...(user ? ["--user", "--map-current-user"] : [])],
+    ...["--pid", "--fork", "--kill-child", "--mount-proc", "--", sh, "-c", FIRST, "sh"],
     ...command,
   ];
 }
@@ -151,8 +141,4 @@ function existing(paths: readonly string[]): string[] {
 
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
-}
-
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
 }

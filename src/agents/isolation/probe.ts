@@ -38,7 +38,7 @@ export function sandboxMechanism(
   return mechanism;
 }
 
-/** The mechanisms to try, the best first: `unshare` keeps exit codes and signals apart and drops no rights; as root it needs no user namespace. */
+/** The mechanisms to try, the best first: `unshare` drops no rights; as root it needs no user namespace. */
 function candidates(level: SandboxLevel, path: string | undefined): Result<SandboxMechanism, string>[] {
   const found = (name: string) => programFile(name, "/", path);
   const bwrap = found("bwrap");
@@ -46,15 +46,12 @@ function candidates(level: SandboxLevel, path: string | undefined): Result<Sandb
     ? ok({ by: "bubblewrap", bwrap })
     : err("bubblewrap (bwrap) is not on the PATH");
   if (level !== "processes") return [bubblewrap];
-  const needed = ["unshare", "nsenter", "setpriv", "sh", "sleep"];
+  const needed = ["unshare", "setpriv", "sh"];
   const without = needed.filter((name) => found(name) === undefined).join(", ");
   if (without !== "") return [err(`programs of util-linux are not on the PATH (${without})`), bubblewrap];
-  const [unshare = "", nsenter = "", setpriv = "", sh = "", sleep = ""] = needed.map(found);
+  const [unshare = "", setpriv = "", sh = ""] = needed.map(found);
   const users = process.getuid?.() === 0 ? [false, true] : [true];
-  return [
-    ...users.map((user) => ok<SandboxMechanism>({ by: "unshare", unshare, nsenter, setpriv, sh, sleep, user })),
-    bubblewrap,
-  ];
+  return [...users.map((user) => ok<SandboxMechanism>({ by: "unshare", unshare, setpriv, sh, user })), bubblewrap];
 }
 
 async function firstThatWorks(

@@ -5,6 +5,7 @@ import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
+import { sessionTime } from "../../runtime/time/session-time.ts";
 import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
@@ -44,7 +45,7 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
 }
 
 /** What the driver does not know about a session that it shows. */
-export type SessionOpening = Omit<Opening, "session_id" | "version" | "output" | "now" | "counts">;
+export type SessionOpening = Omit<Opening, "session_id" | "version" | "output" | "now" | "time" | "counts">;
 
 /**
  * Shows a session and gets answers to what it asks, whichever process runs it: first `begin`, then events from the feed, then `end`. `close`
@@ -83,7 +84,7 @@ export class Driver {
 
   /** Shows what the session is about. The `skipped` earlier records are not shown, but may explain later ones. */
   begin(opening: SessionOpening, skipped: number): void {
-    const { home, feed, control, reporter } = this.#parts;
+    const { home, store, feed, control, reporter } = this.#parts;
     const { session_id } = feed;
     if (skipped > 0 && this.#reporter.earlier) {
       for (const record of this.#earlierRecords(skipped)) this.#reporter.earlier(record);
@@ -94,6 +95,7 @@ export class Driver {
       version: programVersion(),
       output: sessionPaths(home, session_id).output,
       now: () => feed.standing(),
+      time: () => sessionTime(store, session_id, true),
       counts: () => feed.counts(),
     });
     feed.subscribe((event) => this.#reporter.event(event));

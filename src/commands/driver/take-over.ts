@@ -69,7 +69,7 @@ function elsewhere(store: Store, session_id: string): Failure {
   const owner = store.holder(session_id);
   const who = owner === undefined ? "a process" : `process ${owner.pid} on ${owner.host}`;
   return failure("busy", `The session ${session_id} is held by ${who}, which cannot be verified from here.`, {
-    hint: "End that process where it runs (kill -TERM, then kill -KILL), then resume again.",
+    hint: `Ask it to stop (bosun stop ${session_id}), or end that process where it runs (kill -TERM, then kill -KILL), then resume again.`,
     details: owner && { pid: owner.pid, host: owner.host },
   });
 }

@@ -75,7 +75,7 @@ export function addReporterOptions(command: Command, no_input: string): void {
 /** Adds the options that say how a session is run. */
 export function addRunOptions(command: Command): void {
   command
-    .option("--answers <file>", "answers given in advance, as YAML or JSON")
+    .option("--answers <file>", "answers given in advance, as YAML or JSON; - reads standard input")
     .option("--answer <id=text>", "one answer given in advance (repeatable)", collect)
     .option("--unanswered <policy>", "what to do with an unanswered question: stop, default or manager", "stop")
     .option("-y, --yes", "approve plans without asking");

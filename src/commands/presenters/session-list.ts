@@ -1,6 +1,8 @@
 import { formatDuration } from "../../lib/durations.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
+import { sessionTime } from "../../runtime/time/session-time.ts";
+import { keptRecord } from "../../store/kept-record.ts";
 import { StorageError } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped } from "../../ui/display.ts";
@@ -15,6 +17,8 @@ import { standing } from "./session.ts";
 export interface ListedSession {
   readonly row: SessionRow;
   readonly owner?: Holder | undefined;
+  /** How long ago a running session wrote its last record, in ms of its own time. */
+  readonly idle_ms?: number | undefined;
   readonly trouble?: Failure;
 }
 
@@ -31,9 +35,12 @@ function withHolder(store: StoreReader, row: SessionRow): ListedSession {
   return { row: now.ok ? now.value : row, ...found };
 }
 
-export function holderOf(store: StoreReader, { session_id }: SessionRow): Omit<ListedSession, "row"> {
+export function holderOf(store: StoreReader, { session_id, last_sequence }: SessionRow): Omit<ListedSession, "row"> {
   try {
-    return { owner: store.holder(session_id) };
+    const owner = store.holder(session_id);
+    if (owner === undefined || last_sequence === 0) return { owner };
+    const { received_at } = keptRecord(store, session_id, last_sequence).record;
+    return { owner, idle_ms: sessionTime(store, session_id, true) - milliseconds(received_at) };
   } catch (error) {
     if (error instanceof StorageError) return { trouble: error.failure };
     throw error;
@@ -42,10 +49,10 @@ export function holderOf(store: StoreReader, { session_id }: SessionRow): Omit<L
 
 /** The list as parts of a screen. */
 export function listParts(out: Output, sessions: readonly ListedSession[], now: number): Part[] {
-  const rows = sessions.map(({ row, owner, trouble }) => [
+  const rows = sessions.map(({ row, owner, idle_ms, trouble }) => [
     row.session_id,
     trouble === undefined ? standing(row, owner !== undefined) : `unknown (${row.state})`,
-    formatDuration(now - milliseconds(row.updated_at)),
+    formatDuration(idle_ms ?? now - milliseconds(row.updated_at)),
     clipped(row.requirement ?? "", PROSE_WIDTH),
   ]);
   const columns = [

@@ -5,6 +5,7 @@ import { withCutRuns } from "../../kernel/spends.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
 import { latestNotes, type RunningTurn, runningTurns } from "../../runtime/feed/standing.ts";
+import { sessionTime } from "../../runtime/time/session-time.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
@@ -43,13 +44,8 @@ const IMPORTANCE = [
 ] as const;
 
 /** Shows one session: its tickets, who works, what it needs, and what to type next. */
-export function showSession(
-  { terminal: { out } }: CommandContext,
-  store: StoreReader,
-  seen: SeenSession,
-  now: number,
-): void {
-  for (const line of wholeScreen(sessionParts(out, store, seen, now))) out.line(line);
+export function showSession({ terminal: { out } }: CommandContext, store: StoreReader, seen: SeenSession): void {
+  for (const line of wholeScreen(sessionParts(out, store, seen))) out.line(line);
 }
 
 /** The same as parts, for a terminal that may be too short for all of them. */
@@ -57,9 +53,9 @@ export function sessionParts(
   out: Output,
   store: StoreReader,
   { row, owner, presentation, ledger, tickets, report, waiting }: SeenSession,
-  now: number,
 ): Part[] {
   const { session_id } = row;
+  const now = sessionTime(store, session_id, owner !== undefined);
   const part = (name: (typeof IMPORTANCE)[number], write: (paper: Output) => void, how: PartShown = {}) =>
     partOf(out, IMPORTANCE.indexOf(name), write, how);
   const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;

@@ -100,7 +100,7 @@ export class Dashboard implements Reporter {
         this.#apply(event.sequence, event.record);
         return;
       case "console":
-        this.#stories.addTo(outputLine(event, Date.now()));
+        this.#stories.addTo(outputLine(event, this.#time()));
         return;
       case "warning":
         this.notice(event.text);
@@ -143,12 +143,12 @@ export class Dashboard implements Reporter {
 
   /** Call when something new can be answered. Its record may already be on the screen. */
   canAnswer(): void {
-    if (this.#answerUntil > Date.now()) this.#answer();
+    if (this.#answerUntil > performance.now()) this.#answer();
   }
 
   /** Shows a message for a while. */
   notice(text: string): void {
-    this.#notice = { text, until: Date.now() + NOTICE_MS };
+    this.#notice = { text, until: performance.now() + NOTICE_MS };
     this.#isChanged = true;
   }
 
@@ -187,22 +187,25 @@ export class Dashboard implements Reporter {
   }
 
   #draw(): void {
-    const now = Date.now();
+    const now = performance.now();
     if (this.#screen === undefined || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
     this.#isChanged = false;
     this.#drawn = now;
     this.#screen.draw();
   }
 
+  #time(): number {
+    return this.#opening?.time() ?? 0;
+  }
+
   #scene(): Scene {
     const { terminal, steering, detach } = this.#parts;
-    const now = Date.now();
     const { session_id = "", elsewhere } = this.#opening ?? {};
-    const hasNotice = this.#notice !== undefined && this.#notice.until > now;
+    const hasNotice = this.#notice !== undefined && this.#notice.until > performance.now();
     return {
       model: this.#model,
       presentation: this.#presentation,
-      now,
+      now: this.#time(),
       events: this.#stories.events,
       story: (ticket_id) => this.#stories.of(ticket_id),
       answer: localize(terminal.out, `bosun answer ${session_id}`),
@@ -241,7 +244,7 @@ export class Dashboard implements Reporter {
       void steering.answer(ticket_id).finally(() => this.#open());
       return;
     }
-    this.#answerUntil = this.#model.asks.size > 0 ? Date.now() + ASK_MS : 0;
+    this.#answerUntil = this.#model.asks.size > 0 ? performance.now() + ASK_MS : 0;
     this.notice("Nothing waits for you now.");
   }
 
