@@ -10,7 +10,7 @@ import { withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
-import { lostWorkspace } from "./options/reach.ts";
+import { lostWorkspace } from "./examination/workspace.ts";
 import { ignoredWhenClosed, onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { withUnusedAnswers } from "./interaction/answers.ts";

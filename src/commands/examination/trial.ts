@@ -14,7 +14,7 @@ import { systemClock } from "../../runtime/time/clock.ts";
 import { priced } from "../../runtime/turns/priced.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
-import { cliAgentOf } from "../options/cli-agent.ts";
+import { cliAgentOf } from "./cli-agent.ts";
 import { because, type Finding } from "./finding.ts";
 
 /** What came of one turn that asks for nothing. */
@@ -107,11 +107,7 @@ export function trialFinding({ role_id, seconds, usage, failure: failed }: Trial
   if (failed === undefined) return { name, state: "ok", what: `answered in ${used}` };
   const { stderr_tail = "" } = (failed.details ?? {}) as { readonly stderr_tail?: string };
   const last = stderr_tail.split("\n").slice(-LAST_WORDS);
-  return because(
-    { ...failed, message: [`${failed.message} (${failed.code}; ${used})`, ...last].join("\n") },
-    name,
-    "missing",
-  );
+  return because(name, { ...failed, message: [`${failed.message} (${failed.code}; ${used})`, ...last].join("\n") });
 }
 
 function usedWords({ input_tokens, output_tokens, cost_usd, computed = false }: Usage): string {

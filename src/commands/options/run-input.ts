@@ -11,7 +11,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { crewHere, crewLine, namesNobody, nobodyInstalled } from "./crew-choice.ts";
+import { crewHere, crewLine, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
@@ -61,9 +61,12 @@ export async function readRunInput(
   if (!requirement.ok) return requirement;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
-  const chosen = await crewFor(context, options, found.value, plan.value, ask);
+  // For a person who names no planner: the first crew whose programs are installed.
+  const chooses = ask && plan.value === undefined && namesNobody(options, found.value);
+  const chosen = chooses ? await withCrew(context, options, found.value) : ok(options);
   if (!chosen.ok) return chosen;
-  const roles = await loadRegistry({ ...options, ...chosen.value }, found.value);
+  if (chooses && chosen.value.crew === undefined) return err(nobodyInstalled());
+  const roles = await loadRegistry(chosen.value, found.value);
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
@@ -75,26 +78,12 @@ export async function readRunInput(
   if (unable) return err(unable);
   if (plan.value === undefined && crew.some(isPlaybook)) return err(await noPlan(context, found.value));
   const { crew: name } = chosen.value;
-  if (name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
+  if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
   const input = inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
   const unfit = input.ok && questions ? unfitAnswers(answers, questions) : undefined;
   return unfit ? err(unfit) : input;
-}
-
-/** The crew of a run that names no planner, for the person at this terminal: the first whose programs are installed. */
-async function crewFor(
-  context: CommandContext,
-  options: RunInputOptions,
-  found: Found,
-  plan: LoadedPlan | undefined,
-  ask: boolean,
-): Promise<Result<Pick<RegistryOptions, "crew">, Failure>> {
-  if (!ask || plan !== undefined || !namesNobody(options, found)) return ok({});
-  const crew = await crewHere(context, found);
-  if (!crew.ok) return crew;
-  return crew.value === undefined ? err(nobodyInstalled()) : ok({ crew: crew.value });
 }
 
 async function planOf(

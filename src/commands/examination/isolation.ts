@@ -1,6 +1,5 @@
 import { dialectOf } from "../../config/role-defaults.ts";
 import { type CompletePermissions, permissionsOf, type Role, type Sandbox } from "../../protocol/roles.ts";
-import { sandboxOf, weakestSandbox } from "../options/sandboxes.ts";
 import type { Finding } from "./finding.ts";
 
 /** What agents run with that only Bosun's own sandbox holds, by its level. */
@@ -11,32 +10,31 @@ const RIGHTS: Readonly<Record<Sandbox, string>> = {
   offline: "your rights to read; they write only to the workspace and their own directories, and have no network",
 };
 
-/** What agents may do, in a sentence, if all of them are held by Bosun alone; undefined for a crew of agent programs. */
-export async function sharedRights(roles: readonly Role[], path: string | undefined): Promise<string | undefined> {
-  return roles.every(isHeldByBosun) ? `Agents run with ${RIGHTS[await weakestSandbox(roles, path)]}.` : undefined;
+/** What holds the agents of these roles: the sandbox or the rules of their program, and Bosun's own sandbox. */
+export function isolationFindings(roles: readonly Role[]): Finding[] {
+  return Array.from(Map.groupBy(roles, isolationOf), ([held, alike]): Finding => {
+    const what = `${alike.map(({ role_id }) => role_id).join(", ")}: ${held}`;
+    return alike.every(isHeld)
+      ? { name: "isolation", state: "ok", what }
+      : { name: "isolation", state: "poor", what, hint: PROTECT };
+  });
 }
 
-/** What holds the agents of each role: the sandbox or the rules of their program, and Bosun's own sandbox. */
-export function roleIsolation(roles: readonly Role[], path: string | undefined): Promise<Finding[]> {
-  return Promise.all(
-    roles.map(async (role): Promise<Finding> => {
-      const sandbox = await sandboxOf(role, path);
-      const isHeld =
-        (dialectOf(role) === "codex" && flagThatFrees(role) === undefined) ||
-        sandbox === "files" ||
-        sandbox === "offline";
-      const what = `${role.role_id}: ${isolationOf(role, sandbox)}`;
-      return { name: "isolation", state: isHeld ? "ok" : "poor", what };
-    }),
-  );
+const PROTECT =
+  "To protect your files, use a clone as --cwd. Run agents that you do not trust as another user or in a container.";
+
+function isHeld(role: Role): boolean {
+  if (dialectOf(role) === "codex" && flagThatFrees(role) === undefined) return true;
+  return role.sandbox === "files" || role.sandbox === "offline";
 }
 
-function isolationOf(role: Role, sandbox: Sandbox): string {
-  if (isHeldByBosun(role)) return `its agents run with ${RIGHTS[sandbox]}`;
+function isolationOf(role: Role): string {
+  const { sandbox = "none" } = role;
+  const dialect = dialectOf(role);
+  if (dialect === "envelope") return `its agents run with ${RIGHTS[sandbox]}`;
   const off = flagThatFrees(role);
   if (off !== undefined) return `${off} of its command takes its limits away; its agents run with ${RIGHTS[sandbox]}`;
   const around = sandbox === "none" ? "" : `; Bosun's sandbox ${sandbox} is around it`;
-  const dialect = dialectOf(role);
   if (dialect === "codex")
     return `codex runs commands in a sandbox of its own, ${codexSandbox(permissionsOf(role))}${around}`;
   const rules = dialect === undefined ? "the permissions that it asks for" : `the permission rules of ${dialect}`;
@@ -53,8 +51,4 @@ function codexSandbox({ write, network, commands, ask }: CompletePermissions): s
   const reach = network === undefined ? "the network as its config.toml says" : network ? "with network" : "no network";
   const outside = commands.length > 0 ? "; the commands of the role may run outside" : "";
   return `where they write only in the workspace and temporary folders, ${reach}${outside}${ask === "user" ? "; more if you agree" : ""}`;
-}
-
-function isHeldByBosun(role: Role): boolean {
-  return dialectOf(role) === "envelope";
 }
