@@ -54,9 +54,7 @@ async function missingSandboxes(
   { store }: RuntimeEnvironment,
   row: SessionRow,
 ): Promise<Failure | undefined> {
-  for (const role of openedWith(store, row.session_id)?.roles ?? []) {
-    const missing = await missingSandbox(role, environment.PATH);
-    if (missing) return missing;
-  }
-  return undefined;
+  const roles = openedWith(store, row.session_id)?.roles ?? [];
+  const missing = await Promise.all(roles.map((role) => missingSandbox(role, environment.PATH)));
+  return missing.find((one) => one !== undefined);
 }

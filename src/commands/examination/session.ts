@@ -21,7 +21,7 @@ export async function examineSession(
   environment: CommandContext["environment"],
 ): Promise<Examination> {
   const config = settings.values;
-  const refused = [notYet(config), nothingToUse(config), unpriced(config.budget.usd, roles)];
+  const refused = [notYet(config), nothingToUse(settings), unpriced(config.budget.usd, roles)];
   const examined = await Promise.all(roles.map((role) => examineRole(role, settings, environment)));
   const usable = examined.filter(({ findings }) => !findings.some(isMissing));
   return {
@@ -49,7 +49,13 @@ function notYet({ isolation }: ResolvedConfiguration): Failure | undefined {
 }
 
 /** Refuses a limit of 0, under which no turn can begin. */
-function nothingToUse({ budget }: ResolvedConfiguration): Failure | undefined {
+function nothingToUse({ values: { budget, discussion }, origins }: Settings): Failure | undefined {
+  if (discussion?.budget?.turns === 0) {
+    const where = origins.get("discussion.budget.turns")?.where;
+    return failure("configuration", `${where}: With discussion.budget.turns 0 no turn of a discussion can begin.`, {
+      hint: "Set it to 1 or more, or leave it out.",
+    });
+  }
   const kind = (["turns", "tokens", "usd"] as const).find((one) => budget[one] === 0);
   if (kind === undefined) return undefined;
   return failure("usage", `With a budget of 0 ${kind} no turn can begin.`, {

@@ -20,6 +20,8 @@ import { standardInput, typedRequirement } from "./requirement.ts";
 import type { RunOptions } from "./run-options.ts";
 import { unfitAnswers } from "./unfit-answers.ts";
 
+const BUNDLED_WORKER = "The worker is Bosun's own, which only runs commands that it is given. Another: --worker CMD";
+
 const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what to do" };
 
 /** The options for the requirement, the roles, the workspace and the limits. */
@@ -40,8 +42,6 @@ export interface RunInput {
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** Copied into the session's folder. */
   readonly playbook: Playbook | undefined;
-  /** Whether the bundled worker does all the work although its crew was not named. */
-  readonly bundled_worker: boolean;
   /** The settings that nobody gave and that depend on the terminal. */
   readonly by_terminal: readonly (typeof BY_TERMINAL)[number][];
 }
@@ -79,6 +79,7 @@ export async function readRunInput(
   if (plan.value === undefined && crew.some(isPlaybook)) return err(await noPlan(context, found.value));
   const { crew: name } = chosen.value;
   if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
+  if (ask && name === undefined && worksByShell(crew)) context.terminal.err.line(BUNDLED_WORKER);
   const input = inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
@@ -147,7 +148,6 @@ function inputOf(
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
     playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
-    bundled_worker: options.crew === undefined && worksByShell(roles),
     by_terminal: BY_TERMINAL.filter((key) => !origins.has(key)),
   });
 }
