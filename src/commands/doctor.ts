@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { hanging, safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
+import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -44,11 +44,8 @@ async function doctor(context: CommandContext, given: DoctorOptions): Promise<Re
   const { out, hasPerson } = context.terminal;
   const isTrial = given.try === true;
   if (isTrial && given.yes !== true && !hasPerson) {
-    return err(
-      failure("person_needed", "Nobody is here to say whether these turns may cost something.", {
-        hint: "bosun doctor --try --yes",
-      }),
-    );
+    const what = "Nobody is here to say whether these turns may cost something.";
+    return err(failure("person_needed", what, { hint: "bosun doctor --try --yes" }));
   }
   const found = findConfiguration(context, given, context.directory);
   const options = found.ok && (isTrial || hasPerson) ? await withCrew(context, given, found.value) : ok(given);
@@ -68,7 +65,8 @@ async function doctor(context: CommandContext, given: DoctorOptions): Promise<Re
     findings.push(...trials.map(trialFinding));
   }
   const missing = findings.filter(isMissing);
-  if (isJson) out.line(safeJson(reportOf(out, findings, trials)));
+  const told = findings.map(({ hint, ...finding }) => ({ ...finding, hint: hint && localize(out, hint) }));
+  if (isJson) out.line(safeJson({ ok: missing.length === 0, findings: told, trials }));
   else conclude(out, missing.length, options.value.crew);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
@@ -114,28 +112,14 @@ async function tryCrew(
   const { out, err: messages } = context.terminal;
   const names = roles.map(({ role_id }) => safeLine(role_id)).join(", ");
   const costs = roles.some(costsMoney) ? " A turn costs about ten thousand tokens." : "";
-  for (const line of hanging(
-    `Each of these roles gets one turn that asks for no change: ${names}.${costs}`,
-    messages.width,
-    0,
-  ))
-    messages.line(line);
+  const turns = `Each of these roles gets one turn that asks for no change: ${names}.${costs}`;
+  for (const line of wrapped(turns, messages.width, 0)) messages.line(line);
   if (options.yes !== true) {
     const declined = await confirmHere(context, "Try them?", "yes");
     if (declined !== undefined) return ok(declined);
   }
   const heard = (trial: Trial) => options.json !== true && show(out, trialFinding(trial));
   return tryRoles(context, roles, config, heard);
-}
-
-function reportOf(out: Output, findings: readonly Finding[], trials: readonly Trial[] | undefined): object {
-  return {
-    ok: !findings.some(isMissing),
-    findings: findings.map(({ hint, ...finding }) =>
-      hint === undefined ? finding : { ...finding, hint: localize(out, hint) },
-    ),
-    ...(trials === undefined ? {} : { trials }),
-  };
 }
 
 const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Style]>> = {

@@ -67,11 +67,9 @@ function nothingToUse({ values: { budget, discussion }, origins }: Settings): Fa
 function unpriced(usd: number | undefined, roles: readonly Role[]): Failure | undefined {
   const role = usd === undefined ? undefined : roles.find((one) => tellsNoCost(one) && one.price === undefined);
   if (!role) return undefined;
-  return failure(
-    "usage",
-    `A budget of $${usd} cannot be kept: the program of the role "${role.role_id}" reports no cost.`,
-    {
-      hint: 'Give the role a price, "price": {"input_usd": 1.25, "cached_usd": 0.125, "output_usd": 10} for a million tokens, or use --budget-tokens.',
-    },
-  );
+  const what = `A budget of $${usd} cannot be kept: the program of the role "${role.role_id}" reports no cost.`;
+  const price = '"price": {"input_usd": 1.25, "cached_usd": 0.125, "output_usd": 10}';
+  return failure("usage", what, {
+    hint: `Give the role a price, ${price} for a million tokens, or use --budget-tokens.`,
+  });
 }

@@ -182,9 +182,8 @@ function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pi
   }
   if (manager === undefined && worker === undefined) {
     const hint = "Write pass_env: [NAME] into the role in your registry, or give --manager CMD or --worker CMD too.";
-    return err(
-      failure("usage", "--pass-env is for the roles of --manager and --worker, and neither is given.", { hint }),
-    );
+    const what = "--pass-env is for the roles of --manager and --worker, and neither is given.";
+    return err(failure("usage", what, { hint }));
   }
   return ok({ pass_env: [...new Set(passEnv)] });
 }

@@ -95,11 +95,8 @@ async function planOf(
   if (plan === undefined) return ok(undefined);
   if (plan !== "-") return loadPlanFile(plan);
   if ((file ?? words) === "-") {
-    return err(
-      failure("usage", "The plan and the requirement cannot both be read from standard input.", {
-        hint: "Leave the requirement out if the plan has one, or use a file for one of them.",
-      }),
-    );
+    const hint = "Leave the requirement out if the plan has one, or use a file for one of them.";
+    return err(failure("usage", "The plan and the requirement cannot both be read from standard input.", { hint }));
   }
   return receivedPlanFile(await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
@@ -114,18 +111,12 @@ function inputOf(
   const played = plan !== undefined && roles.some(isPlaybook);
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
-    return err(
-      failure("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", {
-        hint: "Leave out --plan to let the manager plan, or leave out --plan-only to begin.",
-      }),
-    );
+    const hint = "Leave out --plan to let the manager plan, or leave out --plan-only to begin.";
+    return err(failure("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", { hint }));
   }
   if (given && plan.plan.questions !== undefined) {
-    return err(
-      failure("configuration", `${plan.source.file} has questions, which only the playbook manager can ask.`, {
-        hint: "Remove them, or run the plan with --crew embedded.",
-      }),
-    );
+    const what = `${plan.source.file} has questions, which only the playbook manager can ask.`;
+    return err(failure("configuration", what, { hint: "Remove them, or run the plan with --crew embedded." }));
   }
   const input: JsonObject = {
     ...(given ? { plan_given: true } : {}),
