@@ -17,7 +17,7 @@ import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { type Found, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { standardInput, typedRequirement } from "./requirement.ts";
-import type { RunOptions } from "./run-options.ts";
+import { isForPeople, type RunOptions } from "./run-options.ts";
 import { unfitAnswers } from "./unfit-answers.ts";
 
 const BUNDLED_WORKER = "The worker is Bosun's own, which only runs commands that it is given. Another: --worker CMD";
@@ -53,7 +53,7 @@ export async function readRunInput(
   context: CommandContext,
   words: string | undefined,
   options: RunInputOptions,
-  { ask, scheduler, answers }: RunOptions,
+  { ask, scheduler, answers, reporter }: RunOptions,
 ): Promise<Result<RunInput, Failure>> {
   const plan = await planOf(context, words, options);
   if (!plan.ok) return plan;
@@ -79,7 +79,7 @@ export async function readRunInput(
   if (plan.value === undefined && crew.some(isPlaybook)) return err(await noPlan(context, found.value));
   const { crew: name } = chosen.value;
   if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
-  if (ask && name === undefined && worksByShell(crew)) context.terminal.err.line(BUNDLED_WORKER);
+  if (isForPeople(reporter) && name === undefined && worksByShell(crew)) context.terminal.out.line(BUNDLED_WORKER);
   const input = inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
