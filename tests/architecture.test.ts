@@ -23,10 +23,10 @@ const ORDER = [
 const ROOMS = [
   ["context"],
   ["lookup"],
+  ["examination"],
   ["options"],
   ["interaction"],
   ["presenters"],
-  ["examination"],
   ["driver"],
   ["completion"],
 ];

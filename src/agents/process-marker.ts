@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { realPath } from "../lib/directory.ts";
 import { environmentOf } from "./process-table.ts";
 
 /**
@@ -58,15 +58,6 @@ export function belongsToSession(pid: number, { session_id, folder }: SessionMar
   const theirs = variablesOf(pid);
   if (theirs.get("BOSUN_SESSION_ID") !== session_id) return false;
   return realPath(theirs.get("BOSUN_ARTIFACTS_DIR") ?? "").startsWith(`${realPath(folder)}/`);
-}
-
-/** Resolves links, because a home may be named through a link at one time and not at another. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 function variablesOf(pid: number): ReadonlyMap<string, string> {

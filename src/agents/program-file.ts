@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, extname, resolve } from "node:path";
+import { delimiter, resolve } from "node:path";
 import { mayEnter } from "../lib/directory.ts";
 import { shellWord } from "../lib/shell-word.ts";
 
@@ -34,7 +34,7 @@ export function programObstacle(program: string, directory: string): Obstacle {
   const found = statSync(file, { throwIfNoEntry: false });
   if (!program.includes("/")) {
     const remedy = found?.isFile() === true ? `To run the file, type ./${shellWord(program)}` : "Install it";
-    return { why: "is not on the PATH", remedy: remedy + interpreterOf(program) };
+    return { why: "is not on the PATH", remedy };
   }
   if (found?.isDirectory() === true) return { why: "is a directory", remedy: "Name a program in it" };
   if (found?.isFile() !== true) return { why: "does not exist", remedy: "Correct its path" };
@@ -42,16 +42,10 @@ export function programObstacle(program: string, directory: string): Obstacle {
 }
 
 export function notExecutable(program: string, directory: string): Obstacle {
-  const remedy = `Make it executable (chmod +x ${shellWord(resolve(directory, program))})`;
-  return { why: "is not executable", remedy: remedy + interpreterOf(program) };
-}
-
-/** The interpreters of scripts, by file extension. */
-const INTERPRETERS: Readonly<Record<string, string>> = { ".js": "node", ".mjs": "node", ".py": "python3", ".sh": "sh" };
-
-function interpreterOf(program: string): string {
-  const interpreter = INTERPRETERS[extname(program)];
-  return interpreter === undefined ? "" : `, or use ${interpreter} ${shellWord(program)}`;
+  return {
+    why: "is not executable",
+    remedy: `Make it executable (chmod +x ${shellWord(resolve(directory, program))})`,
+  };
 }
 
 /** Why no program can be started in a directory; undefined if one can. */

@@ -9,11 +9,10 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { crewHere, namesNobody } from "./options/crew-choice.ts";
+import { withCrew } from "./options/crew-choice.ts";
 import { addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
 import {
   addRegistryOptions,
-  type Found,
   findConfiguration,
   loadRegistry,
   type RegistryOptions,
@@ -46,7 +45,8 @@ async function config(context: CommandContext, given: ConfigOptions): Promise<Re
   const { out, hasPerson } = context.terminal;
   const found = findConfiguration(context, given, given.cwd ?? context.directory);
   if (!found.ok) return found;
-  const options = await withCrew(context, given, found.value);
+  // Some defaults depend on the crew that a run would choose at this terminal.
+  const options = hasPerson ? await withCrew(context, given, found.value) : ok(given);
   if (!options.ok) return options;
   const roles = await loadRegistry(options.value, found.value);
   if (!roles.ok) return roles;
@@ -71,18 +71,6 @@ async function config(context: CommandContext, given: ConfigOptions): Promise<Re
     out.line(shown[index]?.from === "default" ? out.style("dim", line) : line);
   tellNext(out, "bosun roles");
   return ok(EXIT_DONE);
-}
-
-/** The crew that a run would choose at this terminal if none is named, because some defaults depend on it. */
-async function withCrew(
-  context: CommandContext,
-  options: ConfigOptions,
-  found: Found,
-): Promise<Result<ConfigOptions, Failure>> {
-  if (!context.terminal.hasPerson || !namesNobody(options, found)) return ok(options);
-  const crew = await crewHere(context, found);
-  if (!crew.ok) return crew;
-  return ok(crew.value === undefined ? options : { ...options, crew: crew.value });
 }
 
 function shownOf({ values, auth_profiles, origins }: Settings): Shown[] {

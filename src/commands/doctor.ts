@@ -1,27 +1,27 @@
 import type { Command } from "commander";
-import { costsMoney, isEmbedded } from "../config/role-defaults.ts";
+import { type CompleteRole, costsMoney, isEmbedded } from "../config/role-defaults.ts";
+import type { Settings } from "../config/settings.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { hanging, safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
+import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { crewFindings } from "./examination/crew.ts";
-import type { Finding } from "./examination/finding.ts";
-import { isolationFindings, machineFindings } from "./examination/machine.ts";
-import { roleIsolation, sharedRights } from "./examination/role-isolation.ts";
+import { because, type Finding, isMissing } from "./examination/finding.ts";
+import { machineFindings, notifyFinding } from "./examination/machine.ts";
+import { examineSession } from "./examination/session.ts";
 import { type Trial, trialFinding, tryRoles } from "./examination/trial.ts";
 import { confirmHere, type Declined } from "./interaction/confirm.ts";
-import { crewHere, namesNobody, nobodyInstalled } from "./options/crew-choice.ts";
-import { readyToBegin } from "./options/ready.ts";
+import { namesNobody, nobodyInstalled, withCrew } from "./options/crew-choice.ts";
 import {
   addRegistryOptions,
   type Found,
   findConfiguration,
   loadRegistry,
   type RegistryOptions,
+  settingsFrom,
 } from "./options/registry.ts";
 
 interface DoctorOptions extends RegistryOptions {
@@ -42,115 +42,85 @@ export function register(command: Command, run: Run): void {
 
 async function doctor(context: CommandContext, given: DoctorOptions): Promise<Result<number, Failure>> {
   const { out, hasPerson } = context.terminal;
-  if (given.try === true && given.yes !== true && !hasPerson) {
-    return err(
-      failure("person_needed", "Nobody is here to say whether these turns may cost something.", {
-        hint: "bosun doctor --try --yes",
-      }),
-    );
+  const isTrial = given.try === true;
+  if (isTrial && given.yes !== true && !hasPerson) {
+    const what = "Nobody is here to say whether these turns may cost something.";
+    return err(failure("person_needed", what, { hint: "bosun doctor --try --yes" }));
   }
   const found = findConfiguration(context, given, context.directory);
-  const options = found.ok ? await withCrew(context, given, found.value) : ok(given);
+  const options = found.ok && (isTrial || hasPerson) ? await withCrew(context, given, found.value) : ok(given);
   if (!options.ok) return options;
-  const roles = found.ok ? await loadRegistry(options.value, found.value) : found;
-  const crew = roles.ok ? roles.value : [];
-  const { PATH } = context.environment;
-  const rights = await sharedRights(crew, PATH);
-  const looked: Finding[] = [
-    ...(await machineFindings(context)),
-    ...(await crewFindings(context, options.value, found, roles)),
-    ...(await isolationFindings(context)),
-    ...(rights === undefined ? await roleIsolation(crew, PATH) : []),
-    WORKSPACE,
-    TIMERS,
-  ];
+  if (isTrial && found.ok && namesNobody(options.value, found.value)) return err(nobodyInstalled());
+  const crew = await examineCrew(context, options.value, found);
+  const looked = [...(await machineFindings(context)), ...crew.findings];
   const isJson = given.json === true;
   if (!isJson) for (const finding of looked) show(out, finding);
   const findings = [...looked];
   let trials: readonly Trial[] | undefined;
-  if (given.try === true && found.ok && roles.ok && !looked.some(isMissing)) {
-    const tried = await tryCrew(context, options.value, found.value, roles.value);
+  if (isTrial && crew.settings && !looked.some(isMissing)) {
+    const tried = await tryCrew(context, given, crew.roles, crew.settings.values);
     if (!tried.ok) return tried;
     if (typeof tried.value === "number") return ok(tried.value);
     trials = tried.value;
     findings.push(...trials.map(trialFinding));
   }
   const missing = findings.filter(isMissing);
-  if (isJson) out.line(safeJson(reportOf(out, findings, trials)));
-  else conclude(out, missing.length, rights, options.value.crew);
+  const told = findings.map(({ hint, ...finding }) => ({ ...finding, hint: hint && localize(out, hint) }));
+  if (isJson) out.line(safeJson({ ok: missing.length === 0, findings: told, trials }));
+  else conclude(out, missing.length, options.value.crew);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
 
-/** Adds the crew that a run would take at this terminal if nothing names one; `--try` needs one. */
-async function withCrew(
+interface ExaminedCrew {
+  readonly findings: readonly Finding[];
+  readonly roles: readonly CompleteRole[];
+  readonly settings?: Settings;
+}
+
+/** The roles and settings of a run with these flags, and all that it needs of them. */
+async function examineCrew(
   context: CommandContext,
   options: DoctorOptions,
-  found: Found,
-): Promise<Result<DoctorOptions, Failure>> {
-  const isTrial = options.try === true;
-  if (!namesNobody(options, found) || !(isTrial || context.terminal.hasPerson)) return ok(options);
-  const crew = await crewHere(context, found);
-  if (!crew.ok) return crew;
-  if (crew.value !== undefined) return ok({ ...options, crew: crew.value });
-  return isTrial ? err(nobodyInstalled()) : ok(options);
+  found: Result<Found, Failure>,
+): Promise<ExaminedCrew> {
+  const { environment } = context;
+  const stuck = (name: string, error: Failure) => ({ findings: [because(name, error)], roles: [] });
+  if (!found.ok) return stuck("roles", found.error);
+  const roles = await loadRegistry(options, found.value);
+  if (!roles.ok) return stuck("roles", roles.error);
+  const settings = await settingsFrom(context, options, found.value, [], roles.value);
+  if (!settings.ok) return stuck("settings", settings.error);
+  const examined = await examineSession(roles.value, settings.value, environment);
+  return {
+    findings: [...examined.findings, notifyFinding(settings.value, environment.PATH)],
+    roles: examined.roles.map(({ role }) => role),
+    settings: settings.value,
+  };
 }
 
 /** Gives a turn to the roles whose programs are not Bosun's own. Returns an exit code if the person declines. */
 async function tryCrew(
   context: CommandContext,
   options: DoctorOptions,
-  found: Found,
-  given: readonly Role[],
+  crew: readonly CompleteRole[],
+  config: ResolvedConfiguration,
 ): Promise<Result<readonly Trial[] | Declined, Failure>> {
-  const ready = await readyToBegin(context, options, found, given);
-  if (!ready.ok) return ready;
-  const roles = ready.value.roles.filter((role) => !isEmbedded(role));
+  const roles = crew.filter((role) => !isEmbedded(role));
   if (roles.length === 0) {
     return err(failure("usage", "There is no agent program to try.", { hint: "bosun doctor --try --crew NAME" }));
   }
   const { out, err: messages } = context.terminal;
   const names = roles.map(({ role_id }) => safeLine(role_id)).join(", ");
   const costs = roles.some(costsMoney) ? " A turn costs about ten thousand tokens." : "";
-  for (const line of hanging(
-    `Each of these roles gets one turn that asks for no change: ${names}.${costs}`,
-    messages.width,
-    0,
-  ))
-    messages.line(line);
+  const turns = `Each of these roles gets one turn that asks for no change: ${names}.${costs}`;
+  for (const line of wrapped(turns, messages.width, 0)) messages.line(line);
   if (options.yes !== true) {
     const declined = await confirmHere(context, "Try them?", "yes");
     if (declined !== undefined) return ok(declined);
   }
   const heard = (trial: Trial) => options.json !== true && show(out, trialFinding(trial));
-  return tryRoles(context, roles, ready.value.settings.values, heard);
+  return tryRoles(context, roles, config, heard);
 }
-
-function isMissing({ state }: Finding): boolean {
-  return state === "missing";
-}
-
-function reportOf(out: Output, findings: readonly Finding[], trials: readonly Trial[] | undefined): object {
-  return {
-    ok: !findings.some(isMissing),
-    findings: findings.map(({ hint, ...finding }) =>
-      hint === undefined ? finding : { ...finding, hint: localize(out, hint) },
-    ),
-    ...(trials === undefined ? {} : { trials }),
-  };
-}
-
-const WORKSPACE: Finding = {
-  name: "workspace",
-  state: "poor",
-  what: "agents work in the workspace itself",
-  hint: "To protect your files, use a clone as --cwd. Run agents that you do not trust as another user or in a container.",
-};
-
-const TIMERS: Finding = {
-  name: "timers",
-  state: "ok",
-  what: "stored in the database; those that expire while nothing runs are handled on resume",
-};
 
 const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Style]>> = {
   ok: ["ok", "green"],
@@ -174,14 +144,13 @@ function show(out: Output, { name, state, what, hint }: Finding): void {
   }
 }
 
-function conclude(out: Output, missing: number, rights: string | undefined, crew: string | undefined): void {
+function conclude(out: Output, missing: number, crew: string | undefined): void {
   out.line();
   out.line(
     missing === 0
       ? "Everything that is needed is available."
       : out.style("red", `${counted(missing, "problem")} to fix first.`),
   );
-  if (rights !== undefined) for (const line of wrapped(rights, out.width, 0)) out.line(line);
   tellNext(out, ...(missing === 0 ? runsOf(crew) : ["bosun doctor --crew NAME"]));
 }
 

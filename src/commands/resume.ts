@@ -11,8 +11,8 @@ import { withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
-import { lostWorkspace } from "./options/reach.ts";
-import { ignoredWhenClosed, onlyOnResume } from "./options/ignored-options.ts";
+import { lostWorkspace } from "./examination/workspace.ts";
+import { onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
@@ -58,10 +58,12 @@ async function resume(
     const { store } = home;
     const chosen = resolveSession(store, named, RESUME);
     if (!chosen.ok) return chosen;
-    const ignored = ignoredWhenClosed(chosen.value, options);
-    if (ignored !== undefined) context.terminal.err.line(ignored);
     const { release = [] } = options;
-    for (const role_id of chosen.value.state === "closed" ? [] : release) {
+    const isClosed = chosen.value.state === "closed";
+    // Not a failure, because a command that a crash cut short must work when it is repeated.
+    if (isClosed && (limits !== undefined || release.length > 0))
+      context.terminal.err.line(`${chosen.value.session_id} is closed: its limits and holds stay as they are.`);
+    for (const role_id of isClosed ? [] : release) {
       const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }

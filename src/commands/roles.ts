@@ -20,9 +20,8 @@ import {
   promptFiles,
   type RegistryOptions,
   settingsFrom,
-  whenAsked,
 } from "./options/registry.ts";
-import { sandboxOf } from "./options/sandboxes.ts";
+import { sandboxOf } from "./examination/sandbox.ts";
 
 interface RolesOptions extends RegistryOptions {
   readonly json?: boolean;
@@ -78,8 +77,6 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
   for (const role of roles.value) {
-    const when = whenAsked(role, roles.value);
-    if (when !== undefined) out.line(safeLine(`${role.role_id} is ${when}`));
     const variables = passed(role, context.environment).map(({ name, set }) => (set ? name : `${name} (not set here)`));
     if (variables.length > 0) out.line(safeLine(`${role.role_id} sees ${variables.join(", ")}`));
   }

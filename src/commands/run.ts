@@ -4,7 +4,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
-import { addRunOptions, type RunFlags, readRunOptions } from "./options/run-options.ts";
+import { addRunOptions, conflict, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { addRegistryOptions } from "./options/registry.ts";
 import { addSettingOptions } from "./options/ready.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
@@ -12,8 +12,7 @@ import { withUnusedAnswers } from "./interaction/answers.ts";
 import { begin } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { resumeSame } from "./driver/same-inputs.ts";
-import { warnOfOthers } from "./driver/shared-workspace.ts";
-import { tellUncommitted } from "./driver/uncommitted.ts";
+import { warnOfOthers, warnOfUncommitted } from "./driver/workspace-warnings.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
@@ -67,7 +66,7 @@ async function runSession(
       const { workspace, roles } = input.value.session;
       const declined = await warnOfOthers(context, store, workspace, ask && !approve_plans);
       if (declined !== undefined) return ok(declined);
-      await tellUncommitted(context, workspace, roles);
+      await warnOfUncommitted(context, workspace, roles);
     }
     const session_id = options.session ?? newSessionId("schedule");
     const left = existing.value
@@ -84,8 +83,5 @@ function notYet(options: RunCommandOptions): Failure | undefined {
     });
   }
   const asking = options.planOnly === true ? "--plan-only" : options.askPlan === true ? "--ask-plan" : undefined;
-  if (options.yes === true && asking !== undefined) {
-    return failure("usage", `--yes and ${asking} cannot be combined.`, { hint: "Leave one of them out." });
-  }
-  return undefined;
+  return options.yes === true && asking !== undefined ? conflict("--yes", asking) : undefined;
 }

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { realPath } from "./directory.ts";
 
 /**
  * The nearest directory, from this one upwards, with a `.git`: a folder with a HEAD, or the file of a worktree or submodule. Sandboxes of
@@ -35,13 +36,5 @@ function textIn(file: string): string | undefined {
     return readFileSync(file, "utf8");
   } catch {
     return undefined;
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }

@@ -15,8 +15,6 @@ import { showHolds, showWaiting } from "./waiting.ts";
 import { counted, localize } from "./words.ts";
 import { doneWords, standingWords, summaryWords } from "./standing-words.ts";
 
-const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
-
 /** Prints a line for everything that happens, for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
   let opening: Opening | undefined;
@@ -83,7 +81,6 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
       head("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`);
       for (const [text, command] of whereWords(begun)) head("dim", text, command);
-      if (begun.bundled_worker === true) head("dim", BUNDLED_WORKER);
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
         head("dim", `${counted(skipped, "earlier record")}:`, `bosun log ${session_id}`);

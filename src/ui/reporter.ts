@@ -39,8 +39,6 @@ export interface Opening {
   readonly closed?: boolean;
   /** Time that the agents get to end when the session is stopped, in seconds. */
   readonly kill_grace_s: number;
-  /** Whether Bosun's own worker does all the work, although its crew was not named. */
-  readonly bundled_worker?: boolean;
   /** Set if another process runs the session: what Ctrl-C does here, and the number of earlier records that are not shown. */
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
   readonly now: () => Standing;

@@ -140,7 +140,6 @@ describe("bosun run with a discussion configured", () => {
   test.each<[string, object, string]>([
     ["a mode that cannot discuss", { mode: "schedule" }, '"schedule"'],
     ["no debaters", { mode: "debate" }, "2 to 100"],
-    ["a topic of its own", { ...DISCUSSION, input: { ...DISCUSSION.input, topic: "t" } }, "discussion.input.topic"],
     ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "discussion.budget.turns"],
     ["an unknown key", { ...DISCUSSION, rounds: 2 }, '"rounds"'],
   ])("refuses %s before anything is created, and names the place", async (_, discussion, why) => {

@@ -11,6 +11,7 @@ interface Finding {
   readonly state: "ok" | "poor" | "missing" | "off";
   readonly what: string;
   readonly hint?: string;
+  readonly code?: string;
 }
 
 async function doctor(here: Rig, args: readonly string[] = [], env: Record<string, string> = {}) {
@@ -62,8 +63,8 @@ describe("bosun roles and doctor", () => {
     const loose = JSON.stringify({
       roles: [{ role_id: "loose", type: "worker", cli_command: ["cat"], sandbox: "none" }],
     });
-    const open = await typed(here, ["doctor", "--roles", here.write("loose.json", loose)]);
-    expect(open.stdout).toMatch(/is available\.\nAgents run with all your rights/);
+    const open = await doctor(here, ["--roles", here.write("loose.json", loose)]);
+    expect(open.of("isolation")).toMatchObject({ state: "poor", what: containing("loose: its agents run with all") });
     const bad = await doctor(here, ["--worker", "no-such-program-here"]);
     expect(bad).toMatchObject({
       code: 3,
@@ -80,15 +81,19 @@ describe("bosun roles and doctor", () => {
     expect(of("role mind")?.hint).not.toContain("Install it");
   });
 
-  it("both say when a second manager is asked", async () => {
+  it("doctor misses what a run is refused for, with the same code and words", async () => {
     const here = rig();
-    const manager = (role_id: string) => ({ role_id, type: "manager", cli_command: ["true"] });
-    const roles = here.write("roles.json", JSON.stringify({ roles: [manager("one"), manager("two")] }));
-    const { of } = await doctor(here, ["--roles", roles]);
-    const when = "asked only while one is busy or held";
-    expect(of("role one")?.what).not.toContain(when);
-    expect(of("role two")?.what).toContain(when);
-    expect((await typed(here, ["roles", "--roles", roles])).stdout).toContain(`two is ${when}`);
+    const settings = [{ budget: { turns: 0 } }, { budget: { usd: 5 } }, { workspace: "/no/such/place" }];
+    for (const [index, setting] of settings.entries()) {
+      const config = here.write(`${index}.json`, JSON.stringify(setting));
+      const args = ["--crew", "codex", "--config", config];
+      const env = { ...fakePrograms(here, { codex: { version: "0.169.0" } }), CODEX_API_KEY: "k" };
+      const { code, missing } = await doctor(here, args, env);
+      const run = await typed(here, ["run", "Do it.", "--json", ...args], env);
+      const refused = JSON.parse(run.stdout) as Pick<Finding, "code" | "hint"> & { message: string };
+      expect([code, run.code]).toEqual([3, 2]);
+      expect(missing).toMatchObject([{ what: refused.message, code: refused.code, hint: refused.hint }]);
+    }
   });
 
   it("doctor shows an error in a file with its place, like run", async () => {

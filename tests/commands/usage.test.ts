@@ -105,7 +105,7 @@ const WRONG: readonly Wrong[] = [
   [
     ["run", "x", "--manager", "cat", "--worker", "./worker.py"],
     3,
-    /"\.\/worker\.py"[^]*chmod \+x \/\S+\/workspace\/worker\.py\b[^]*python3 \.\/worker\.py/,
+    /"\.\/worker\.py"[^]*chmod \+x \/\S+\/workspace\/worker\.py\b/,
   ],
   [["run", "x", "--manager", "cat", "--worker", "worker.py"], 3, /"worker\.py"[^]* \.\/worker\.py\b/],
   [["run", "x", "--manager", "./", "--worker", "cat"], 3, '"./", which is a directory'],
@@ -249,9 +249,9 @@ describe("wrong input", () => {
       [["review", "mine", "--approve"], 2, "mine"],
       [["log", "mine", "wrote"], 2, "Did you mean write?"],
       [["status", "mine", "--all"], 2, '"mine"'],
-      [["resume", "mine", "--budget-turns", "9"], 0, "--budget-turns"],
-      [["resume", "--budget-usd", "9", "--deadline", "9m"], 0, "--budget-usd, --deadline"],
-      [["resume", "mine", "--release", "shell"], 0, "--release"],
+      [["resume", "mine", "--budget-turns", "9"], 0, "mine is closed"],
+      [["resume", "--budget-usd", "9", "--deadline", "9m"], 0, "mine is closed"],
+      [["resume", "mine", "--release", "shell"], 0, "mine is closed"],
     ];
     for (const [args, code, message] of wrong) {
       const left = await typed(here, args);

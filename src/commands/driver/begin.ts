@@ -35,6 +35,6 @@ export async function begin(
   });
   if (!opened.ok) return opened;
   const { kill_grace_s } = input.session.config;
-  const known = { resumed: false, kill_grace_s, bundled_worker: input.bundled_worker };
+  const known = { resumed: false, kill_grace_s };
   return driveSession(context, runtime, opened.value, runOptions, known, patience);
 }

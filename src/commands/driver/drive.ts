@@ -12,7 +12,7 @@ import { type Patience, watchPatience } from "./patience.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 
 /** What the caller knows about the session. */
-type OpeningPart = Pick<SessionOpening, "resumed" | "kill_grace_s" | "bundled_worker">;
+type OpeningPart = Pick<SessionOpening, "resumed" | "kill_grace_s">;
 
 /**
  * Runs a session in this process until it ends or stops, with its reporter, the people who answer, and the signals that stop it. With

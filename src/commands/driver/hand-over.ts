@@ -99,9 +99,8 @@ const ELSEWHERE = { ctrl_c: "stops", skipped: 0 } as const;
 
 function openingOf(order: Order, store: StoreReader, before: Result<SessionRow, Failure>): SessionOpening {
   if (order.do === "begin") {
-    const { session, bundled_worker } = order.input;
-    const { requirement, workspace, config } = session;
-    return { requirement, workspace, resumed: false, kill_grace_s: config.kill_grace_s, bundled_worker };
+    const { requirement, workspace, config } = order.input.session;
+    return { requirement, workspace, resumed: false, kill_grace_s: config.kill_grace_s };
   }
   const { requirement, workspace } = before.ok ? before.value : { requirement: null, workspace: "" };
   const kill_grace_s = killGraceOf(store, order.session_id);

@@ -14,7 +14,7 @@ import type { CommandContext } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { programVersion } from "../context/program.ts";
 import { loadMode } from "../lookup/modes.ts";
-import { cliAgentOf } from "../options/cli-agent.ts";
+import { cliAgentOf } from "../examination/cli-agent.ts";
 import { notificationFor } from "../presenters/notification.ts";
 
 /** What the sessions of this process need from outside, and a way to kill every program they started. */

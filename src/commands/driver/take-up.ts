@@ -5,8 +5,8 @@ import type { SessionRow } from "../../store/store.ts";
 import type { CommandContext } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import type { RunOptions } from "../options/run-options.ts";
-import { lostWorkspace } from "../options/reach.ts";
-import { missingSandbox } from "../options/sandboxes.ts";
+import { lostWorkspace } from "../examination/workspace.ts";
+import { missingSandbox } from "../examination/sandbox.ts";
 import { GO_ON } from "../interaction/person-message.ts";
 import { loadMode, unknownMode } from "../lookup/modes.ts";
 import { killGraceOf, openedWith } from "../lookup/state.ts";
@@ -54,9 +54,7 @@ async function missingSandboxes(
   { store }: RuntimeEnvironment,
   row: SessionRow,
 ): Promise<Failure | undefined> {
-  for (const role of openedWith(store, row.session_id)?.roles ?? []) {
-    const missing = await missingSandbox(role, environment.PATH);
-    if (missing) return missing;
-  }
-  return undefined;
+  const roles = openedWith(store, row.session_id)?.roles ?? [];
+  const missing = await Promise.all(roles.map((role) => missingSandbox(role, environment.PATH)));
+  return missing.find((one) => one !== undefined);
 }

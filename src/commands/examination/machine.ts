@@ -1,32 +1,19 @@
 import { existsSync } from "node:fs";
 import os from "node:os";
-import { execa } from "execa";
 import { isSecretProxy } from "../../agents/cli/environment.ts";
-import { programFile } from "../../agents/program-file.ts";
-import type { Sandbox } from "../../protocol/roles.ts";
+import { programFile, programObstacle } from "../../agents/program-file.ts";
+import type { Settings } from "../../config/settings.ts";
 import { fileSystemOf, unwritable } from "../../store/file-system.ts";
 import type { CommandContext } from "../context/command.ts";
 import { homeOf } from "../context/home.ts";
 import { programVersion } from "../context/program.ts";
-import { sandboxesHere } from "../options/sandboxes.ts";
 import { because, type Finding } from "./finding.ts";
+import { sandboxFindings } from "./sandbox.ts";
 
-/** What a sandbox does. */
-const SANDBOX_EFFECT: Readonly<Record<Sandbox, string>> = {
-  none: "no restrictions",
-  processes: "no process outlives the agent",
-  files: "also no writes outside its own directories",
-  offline: "also no network",
-};
-
-/** This program, the system, and where the home is. */
+/** This program, the system, where the home is, and what isolates agents here. */
 export async function machineFindings(context: CommandContext): Promise<Finding[]> {
-  return [program(), platform(), homeFinding(context), await git(context)];
-}
-
-/** What isolates agents here, and what they do not get of the environment. */
-export async function isolationFindings(context: CommandContext): Promise<Finding[]> {
-  return [...(await sandboxFindings(context)), ...proxies(context)];
+  const sandboxes = await sandboxFindings(context.environment.PATH);
+  return [program(), platform(), homeFinding(context), ...sandboxes, ...proxies(context)];
 }
 
 function program(): Finding {
@@ -47,7 +34,7 @@ function platform(): Finding {
 
 function homeFinding(context: CommandContext): Finding {
   const home = homeOf(context);
-  if (!home.ok) return because({ hint: "Name another with --home.", ...home.error }, "home", "missing");
+  if (!home.ok) return because("home", { hint: "Name another with --home.", ...home.error });
   const { name: file_system, safety } = fileSystemOf(home.value);
   const what = `${home.value}${existsSync(home.value) ? "" : " (created by the first run)"}, on ${file_system}`;
   if (unwritable(home.value)) {
@@ -63,26 +50,6 @@ function homeFinding(context: CommandContext): Finding {
   };
 }
 
-async function git({ environment, directory }: CommandContext): Promise<Finding> {
-  const file = programFile("git", directory, environment.PATH);
-  if (file === undefined)
-    return { name: "git", state: "off", what: "not on the PATH", hint: "Some plans and crews need it." };
-  const { stdout, exitCode } = await execa(file, ["--version"], { reject: false, timeout: 5_000 });
-  return exitCode === 0
-    ? { name: "git", state: "ok", what: stdout.split("\n", 1)[0] ?? "" }
-    : { name: "git", state: "poor", what: `${file} does not work` };
-}
-
-async function sandboxFindings({ environment }: CommandContext): Promise<Finding[]> {
-  const levels = await sandboxesHere(environment.PATH);
-  return levels.map(({ level, program: by, why }) => {
-    const name = `sandbox ${level}`;
-    if (why === undefined) return { name, state: "ok", what: `${SANDBOX_EFFECT[level]}, by ${by}` };
-    // Every agent gets `processes` by default; the others only on request.
-    return because(why, name, level === "processes" ? "poor" : "off");
-  });
-}
-
 /** Proxies that contain a user name are secrets, which agents do not inherit. */
 function proxies({ environment }: CommandContext): Finding[] {
   const names = Object.keys(environment).filter((name) => isSecretProxy(name, environment[name] ?? ""));
@@ -91,4 +58,21 @@ function proxies({ environment }: CommandContext): Finding[] {
   return [
     { name: "proxy", state: "poor", what, hint: "Set it in the env of the roles that need it; it is not logged." },
   ];
+}
+
+/** The program for notifications. A session goes on without it. */
+export function notifyFinding({ values, origins }: Settings, path: string | undefined): Finding {
+  const name = "notify";
+  const { notify, workspace } = values;
+  if (!notify) return { name, state: "off", what: "no command is set for notifications" };
+  const [program = ""] = notify.command;
+  const file = programFile(program, workspace, path);
+  if (file !== undefined) return { name, state: "ok", what: `${file}, for ${notify.on?.join(", ") ?? "all events"}` };
+  const { why, remedy } = programObstacle(program, workspace);
+  return {
+    name,
+    state: "missing",
+    what: `notify.command runs ${JSON.stringify(program)}, which ${why}`,
+    hint: `${remedy}, or correct the setting in ${origins.get("notify.command")?.where ?? "notify.command"}.`,
+  };
 }

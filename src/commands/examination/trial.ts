@@ -14,16 +14,16 @@ import { systemClock } from "../../runtime/time/clock.ts";
 import { priced } from "../../runtime/turns/priced.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
-import { cliAgentOf } from "../options/cli-agent.ts";
+import { cliAgentOf } from "./cli-agent.ts";
 import { because, type Finding } from "./finding.ts";
 
 /** What came of one turn that asks for nothing. */
 export interface Trial {
   readonly role_id: string;
   readonly seconds: number;
-  readonly usage?: Usage;
+  readonly usage?: Usage | undefined;
   /** Undefined if the role answered. */
-  readonly failure?: Failure;
+  readonly failure?: Failure | undefined;
 }
 
 /** How long a program may take, in ms: it has nothing to do. */
@@ -35,8 +35,6 @@ const LAST_WORDS = 5;
 const ASKED = "This only tests whether you can be reached. Read nothing, run nothing, change nothing.";
 
 const REQUIREMENT = `${ASKED} Answer at once with a clarification of the status "complete" and no questions.`;
-
-const TASK = { task_id: "test", description: ASKED };
 
 /** The turn of a manager, and of all others: the smallest answer that it can give, beside the others that it usually has. */
 const TURNS: Readonly<Record<"manager" | "worker", JsonObject>> = {
@@ -51,8 +49,23 @@ const TURNS: Readonly<Record<"manager" | "worker", JsonObject>> = {
       payload_type: "instruction",
       payload: { summary: `${ASKED} Answer at once with a report of the status "completed".`, steps: [] },
     },
-    context: { ticket: { ticket_id: "test", task_id: "test", status: "in_progress", history: [], task: TASK } },
+    context: {
+      ticket: {
+        ticket_id: "test",
+        task_id: "test",
+        status: "in_progress",
+        history: [],
+        task: { task_id: "test", description: ASKED },
+      },
+    },
   },
+};
+
+/** Nothing is recorded, and nobody is asked. */
+const ALONE: Omit<TurnContext, "signal"> = {
+  started: () => Promise.resolve(),
+  emit: () => {},
+  permit: () => Promise.resolve({ granted: false, notes: "This turn needs no permission." }),
 };
 
 /** A turn of each role, all at once. `heard` gets each as it ends. */
@@ -85,16 +98,9 @@ async function tryRole(agent: Agent, role: CompleteRole, signal: AbortSignal): P
   const directory = mkdtempSync(join(tmpdir(), "bosun-doctor-"));
   const began = systemClock.monotonic();
   try {
-    const result = await agent.turn(requestOf(role, directory), contextOf(signal));
+    const result = await agent.turn(requestOf(role, directory), { signal, ...ALONE });
     const seconds = Math.round((systemClock.monotonic() - began) / 100) / 10;
-    const usage = priced(result.usage, role);
-    const failed = failureOf(result);
-    return {
-      role_id: role.role_id,
-      seconds,
-      ...(usage === undefined ? {} : { usage }),
-      ...(failed === undefined ? {} : { failure: failed }),
-    };
+    return { role_id: role.role_id, seconds, usage: priced(result.usage, role), failure: failureOf(result) };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -103,25 +109,12 @@ async function tryRole(agent: Agent, role: CompleteRole, signal: AbortSignal): P
 /** A trial as a line of the examination. */
 export function trialFinding({ role_id, seconds, usage, failure: failed }: Trial): Finding {
   const name = `try ${role_id}`;
-  const used = usage === undefined ? `${seconds} s` : `${seconds} s, ${usedWords(usage)}`;
+  const unknown = { turns: 1, input_tokens: null, output_tokens: null, cost_usd: null };
+  const used = usage === undefined ? `${seconds} s` : `${seconds} s, ${spentWords({ ...unknown, ...usage })}`;
   if (failed === undefined) return { name, state: "ok", what: `answered in ${used}` };
   const { stderr_tail = "" } = (failed.details ?? {}) as { readonly stderr_tail?: string };
   const last = stderr_tail.split("\n").slice(-LAST_WORDS);
-  return because(
-    { ...failed, message: [`${failed.message} (${failed.code}; ${used})`, ...last].join("\n") },
-    name,
-    "missing",
-  );
-}
-
-function usedWords({ input_tokens, output_tokens, cost_usd, computed = false }: Usage): string {
-  return spentWords({
-    turns: 1,
-    input_tokens: input_tokens ?? null,
-    output_tokens: output_tokens ?? null,
-    cost_usd: cost_usd ?? null,
-    computed,
-  });
+  return because(name, { ...failed, message: [`${failed.message} (${failed.code}; ${used})`, ...last].join("\n") });
 }
 
 function requestOf(role: CompleteRole, directory: string): TurnRequest {
@@ -143,21 +136,12 @@ function requestOf(role: CompleteRole, directory: string): TurnRequest {
     session_id: `s-${basename(directory)}`,
     at: systemClock.now(),
     role,
-    stamp: { turn_id, attempt: 1, run: 1, ...(seat === "worker" ? { subject: TASK.task_id } : {}) },
+    stamp: { turn_id, attempt: 1, run: 1, ...(seat === "worker" ? { subject: "test" } : {}) },
     payload: payload as unknown as PayloadByType["turn_request"],
     timeout_ms,
     idle_timeout_ms: 0,
     slot: 1,
     output_directory: join(directory, "output"),
-  };
-}
-
-function contextOf(signal: AbortSignal): TurnContext {
-  return {
-    signal,
-    started: () => Promise.resolve(),
-    emit: () => {},
-    permit: () => Promise.resolve({ granted: false, notes: "This turn needs no permission." }),
   };
 }
 

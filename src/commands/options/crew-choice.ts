@@ -4,8 +4,7 @@ import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
-import type { InstalledProgram } from "./programs.ts";
-import { roleProblem } from "./reach.ts";
+import { type InstalledProgram, roleProblem } from "../examination/program.ts";
 import { crewFolders, type Found, type RegistryOptions } from "./registry.ts";
 
 /** The first crew whose agent programs are all installed; undefined if there is none. */
@@ -27,6 +26,18 @@ export function namesNobody(options: RegistryOptions, { user, project }: Found):
   return named.every((one) => one === undefined);
 }
 
+/** The options with the crew that a run takes here if they name nobody. */
+export async function withCrew<O extends RegistryOptions>(
+  context: CommandContext,
+  options: O,
+  found: Found,
+): Promise<Result<O, Failure>> {
+  if (!namesNobody(options, found)) return ok(options);
+  const crew = await crewHere(context, found);
+  if (!crew.ok) return crew;
+  return ok(crew.value === undefined ? options : { ...options, crew: crew.value });
+}
+
 /** The failure for a run that finds no agent program. */
 export function nobodyInstalled(): Failure {
   const installs = DIALECT_PROGRAMS.map((name) => `  ${AGENT_PROGRAMS[name].install}`);
@@ -42,7 +53,7 @@ export function nobodyInstalled(): Failure {
 export function crewLine(
   crew: string,
   roles: readonly Role[],
-  programs: ReadonlyMap<string, InstalledProgram>,
+  programs: ReadonlyMap<string, InstalledProgram | undefined>,
 ): string {
   const parts = roles.map(({ role_id, type }) => {
     const program = programs.get(role_id);

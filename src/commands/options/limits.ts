@@ -1,9 +1,6 @@
-import { tellsNoCost } from "../../config/role-defaults.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { ResolvedConfiguration } from "../../protocol/payload.ts";
-import type { Role } from "../../protocol/roles.ts";
 import { durationOf } from "./duration.ts";
 
 /** The limits of a session, as typed. */
@@ -40,28 +37,4 @@ export function readLimits({
     limits.wall_s = Math.ceil(duration.value / 1000);
   }
   return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
-}
-
-/** Refuses a budget of money that cannot be kept, because a role's program reports no cost and the role has no price. */
-export function unpriced(usd: number | undefined, roles: readonly Role[]): Failure | undefined {
-  const role = usd === undefined ? undefined : roles.find((one) => tellsNoCost(one) && one.price === undefined);
-  if (!role) return undefined;
-  return failure(
-    "usage",
-    `A budget of $${usd} cannot be kept: the program of the role "${role.role_id}" reports no cost.`,
-    {
-      hint: 'Give the role a price, "price": {"input_usd": 1.25, "cached_usd": 0.125, "output_usd": 10} for a million tokens, or use --budget-tokens.',
-    },
-  );
-}
-
-/** Refuses a limit of 0, under which no turn can begin. */
-export function nothingToUse({ budget }: ResolvedConfiguration): Failure | undefined {
-  for (const kind of ["turns", "tokens", "usd"] as const) {
-    if (budget[kind] !== 0) continue;
-    return failure("usage", `With a budget of 0 ${kind} no turn can begin.`, {
-      hint: `Raise --budget-${kind}, or budget.${kind} in the settings. To see only the plan, use --plan-only.`,
-    });
-  }
-  return undefined;
 }

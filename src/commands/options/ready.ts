@@ -1,19 +1,17 @@
 import type { Command } from "commander";
-import { withAuthProfile } from "../../config/auth-profiles.ts";
-import { type CompleteRole, completeRole } from "../../config/role-defaults.ts";
+import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import type { Settings } from "../../config/settings.ts";
 import { DURATION_FORM } from "../../lib/durations.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
-import type { ResolvedConfiguration } from "../../protocol/payload.ts";
+import type { Failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
-import { type LimitOptions, nothingToUse, unpriced } from "./limits.ts";
-import { type InstalledProgram, readyPrograms } from "./programs.ts";
-import { roleProblem, unusableWorkspace } from "./reach.ts";
+import { refusalFor } from "../examination/finding.ts";
+import type { InstalledProgram } from "../examination/program.ts";
+import { examineSession } from "../examination/session.ts";
+import type { LimitOptions } from "./limits.ts";
 import { type Found, type RegistryOptions, settingsFrom } from "./registry.ts";
-import { withSandboxes } from "./sandboxes.ts";
 
 /** The options that set settings of a new session; a command may have some of them. */
 export interface SettingOptions extends LimitOptions {
@@ -46,10 +44,10 @@ interface Ready {
   readonly roles: readonly CompleteRole[];
   readonly settings: Settings;
   /** The agent programs of the roles, by role id. */
-  readonly programs: ReadonlyMap<string, InstalledProgram>;
+  readonly programs: ReadonlyMap<string, InstalledProgram | undefined>;
 }
 
-/** The complete roles and settings of a new session, whose programs and workspace exist. Failures: `usage`, `configuration`, `environment`. */
+/** The complete roles and settings of a new session that lacks nothing that `doctor` would miss. Failures: `usage`, `configuration`, `environment`, `authentication`. */
 export async function readyToBegin(
   context: CommandContext,
   options: RegistryOptions & SettingOptions,
@@ -59,33 +57,14 @@ export async function readyToBegin(
 ): Promise<Result<Ready, Failure>> {
   const settings = await settingsFrom(context, options, found, settingFlags(options), roles, at_terminal);
   if (!settings.ok) return settings;
-  const config = settings.value.values;
-  const { PATH } = context.environment;
-  const unusable =
-    notYet(config) ?? nothingToUse(config) ?? unpriced(config.budget.usd, roles) ?? unusableWorkspace(config.workspace);
-  if (unusable) return err(unusable);
-  const complete = completeRoles(roles, settings.value);
-  if (!complete.ok) return complete;
-  for (const role of complete.value) {
-    const wrong = roleProblem(role, config.workspace, PATH);
-    if (wrong) return err(wrong);
-  }
-  const programs = await readyPrograms(complete.value, config.workspace, context.environment);
-  if (!programs.ok) return programs;
-  const sandboxed = await withSandboxes(complete.value, PATH);
-  if (!sandboxed.ok) return sandboxed;
-  return ok({ roles: sandboxed.value, settings: settings.value, programs: programs.value });
-}
-
-/** Adds defaults and auth profiles to the roles. Failure `configuration` for a missing profile. */
-function completeRoles(roles: readonly Role[], { values, auth_profiles }: Settings): Result<CompleteRole[], Failure> {
-  const complete: CompleteRole[] = [];
-  for (const given of roles) {
-    const role = withAuthProfile(completeRole(given, values), auth_profiles);
-    if (!role.ok) return role;
-    complete.push(role.value);
-  }
-  return ok(complete);
+  const examined = await examineSession(roles, settings.value, context.environment);
+  const refused = refusalFor(examined.findings);
+  if (refused) return err(refused);
+  return ok({
+    roles: examined.roles.map(({ role }) => role),
+    settings: settings.value,
+    programs: new Map(examined.roles.map(({ role, program }) => [role.role_id, program])),
+  });
 }
 
 /** The settings given by flags. */
@@ -104,12 +83,4 @@ export function settingFlags(options: SettingOptions): GivenText[] {
     [options.confirm === false ? "--no-confirm" : "--confirm", "confirm", options.confirm?.toString()],
   ];
   return given.flatMap(([name, key, text]) => (text === undefined ? [] : [{ name, key, text }]));
-}
-
-/** Refuses settings that this version does not support yet. */
-function notYet({ isolation }: ResolvedConfiguration): Failure | undefined {
-  if (isolation === "none") return undefined;
-  return failure("usage", `Isolation "${isolation}" is not supported yet: agents work in the workspace itself.`, {
-    hint: 'Use "none", or leave the setting out. To protect your files, use a clone of the repository as --cwd.',
-  });
 }

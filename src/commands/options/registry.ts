@@ -182,19 +182,10 @@ function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pi
   }
   if (manager === undefined && worker === undefined) {
     const hint = "Write pass_env: [NAME] into the role in your registry, or give --manager CMD or --worker CMD too.";
-    return err(
-      failure("usage", "--pass-env is for the roles of --manager and --worker, and neither is given.", { hint }),
-    );
+    const what = "--pass-env is for the roles of --manager and --worker, and neither is given.";
+    return err(failure("usage", what, { hint }));
   }
   return ok({ pass_env: [...new Set(passEnv)] });
-}
-
-/** When a manager other than the first gets a turn; undefined for other roles. */
-export function whenAsked({ role_id, type }: Role, roles: readonly Role[]): string | undefined {
-  const managers = roles.filter((role) => role.type === "manager").map((role) => role.role_id);
-  const before = managers.slice(0, managers.indexOf(role_id));
-  if (type !== "manager" || before.length === 0) return undefined;
-  return `asked only while ${before.join(" and ")} ${before.length === 1 ? "is" : "are"} busy or held`;
 }
 
 async function fillSeats(roles: readonly Role[]): Promise<Result<Role[], Failure>> {

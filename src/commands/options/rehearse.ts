@@ -33,31 +33,15 @@ export async function discussionProblem(
   roles: readonly Role[],
 ): Promise<Failure | undefined> {
   if (!discussion) return undefined;
-  const { mode, input = {}, budget } = discussion;
-  // An object has the origin of its first value; a missing key has that of the required key `mode`.
-  const at = (key: string) => {
-    const found = [...origins].find(([one]) => `${one}.`.startsWith(`discussion.${key}.`));
-    return (found?.[1] ?? origins.get("discussion.mode"))?.where;
-  };
+  const { mode, input = {} } = discussion;
+  const refused = (why: string, hint: string | undefined) =>
+    failure("configuration", `${origins.get("discussion.mode")?.where}: ${why}`, { hint });
   const rules = DISCUSSIONS.includes(mode) ? await loadMode(mode) : undefined;
   if (rules === undefined) {
-    return failure("configuration", `${at("mode")}: The mode "${mode}" cannot discuss a proposal.`, {
-      hint: `Use ${DISCUSSIONS.map((one) => `"${one}"`).join(" or ")}.`,
-    });
-  }
-  if (budget?.turns === 0) {
-    return failure("configuration", `${at("budget.turns")}: A discussion needs at least one turn.`, {
-      hint: "Set discussion.budget.turns to 1 or more, or leave it out.",
-    });
-  }
-  if ("topic" in input) {
-    return failure("configuration", `${at("input.topic")}: The topic of a discussion is the manager's proposal.`, {
-      hint: "Remove discussion.input.topic.",
-    });
+    const hint = `Use ${DISCUSSIONS.map((one) => `"${one}"`).join(" or ")}.`;
+    return refused(`The mode "${mode}" cannot discuss a proposal.`, hint);
   }
   const opened = { mode, config, roles, input: { ...input, topic: "a proposal" } } as unknown as JsonObject;
-  const refused = rehearse(rules, opened, []);
-  if (refused === undefined) return undefined;
-  const { message, hint } = refused;
-  return failure("configuration", `${at("input")}: ${message}`, { hint: hint && `In discussion.input: ${hint}` });
+  const why = rehearse(rules, opened, []);
+  return why && refused(why.message, why.hint && `In discussion.input: ${why.hint}`);
 }

@@ -10,11 +10,8 @@ export async function typedRequirement(
   asked: AskedOf,
 ): Promise<Result<string, Failure>> {
   if (words !== undefined && file !== undefined) {
-    return err(
-      failure("usage", `There are two ${asked.noun}s: the words on the command line, and --file.`, {
-        hint: "Give one of them.",
-      }),
-    );
+    const what = `There are two ${asked.noun}s: the words on the command line, and --file.`;
+    return err(failure("usage", what, { hint: "Give one of them." }));
   }
   if ((file ?? words) === "-")
     return readRequirement({ standard_input: await standardInput(terminal, asked.noun, MAX_REQUIREMENT_BYTES) }, asked);

@@ -11,14 +11,16 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { crewHere, crewLine, namesNobody, nobodyInstalled } from "./crew-choice.ts";
+import { crewHere, crewLine, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { type Found, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { standardInput, typedRequirement } from "./requirement.ts";
-import type { RunOptions } from "./run-options.ts";
+import { isForPeople, type RunOptions } from "./run-options.ts";
 import { unfitAnswers } from "./unfit-answers.ts";
+
+const BUNDLED_WORKER = "The worker is Bosun's own, which only runs commands that it is given. Another: --worker CMD";
 
 const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what to do" };
 
@@ -40,8 +42,6 @@ export interface RunInput {
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** Copied into the session's folder. */
   readonly playbook: Playbook | undefined;
-  /** Whether the bundled worker does all the work although its crew was not named. */
-  readonly bundled_worker: boolean;
   /** The settings that nobody gave and that depend on the terminal. */
   readonly by_terminal: readonly (typeof BY_TERMINAL)[number][];
 }
@@ -53,7 +53,7 @@ export async function readRunInput(
   context: CommandContext,
   words: string | undefined,
   options: RunInputOptions,
-  { ask, scheduler, answers }: RunOptions,
+  { ask, scheduler, answers, reporter }: RunOptions,
 ): Promise<Result<RunInput, Failure>> {
   const plan = await planOf(context, words, options);
   if (!plan.ok) return plan;
@@ -61,9 +61,12 @@ export async function readRunInput(
   if (!requirement.ok) return requirement;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
-  const chosen = await crewFor(context, options, found.value, plan.value, ask);
+  // For a person who names no planner: the first crew whose programs are installed.
+  const chooses = ask && plan.value === undefined && namesNobody(options, found.value);
+  const chosen = chooses ? await withCrew(context, options, found.value) : ok(options);
   if (!chosen.ok) return chosen;
-  const roles = await loadRegistry({ ...options, ...chosen.value }, found.value);
+  if (chooses && chosen.value.crew === undefined) return err(nobodyInstalled());
+  const roles = await loadRegistry(chosen.value, found.value);
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
@@ -75,26 +78,13 @@ export async function readRunInput(
   if (unable) return err(unable);
   if (plan.value === undefined && crew.some(isPlaybook)) return err(await noPlan(context, found.value));
   const { crew: name } = chosen.value;
-  if (name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
+  if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
+  if (isForPeople(reporter) && name === undefined && worksByShell(crew)) context.terminal.out.line(BUNDLED_WORKER);
   const input = inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
   const unfit = input.ok && questions ? unfitAnswers(answers, questions) : undefined;
   return unfit ? err(unfit) : input;
-}
-
-/** The crew of a run that names no planner, for the person at this terminal: the first whose programs are installed. */
-async function crewFor(
-  context: CommandContext,
-  options: RunInputOptions,
-  found: Found,
-  plan: LoadedPlan | undefined,
-  ask: boolean,
-): Promise<Result<Pick<RegistryOptions, "crew">, Failure>> {
-  if (!ask || plan !== undefined || !namesNobody(options, found)) return ok({});
-  const crew = await crewHere(context, found);
-  if (!crew.ok) return crew;
-  return crew.value === undefined ? err(nobodyInstalled()) : ok({ crew: crew.value });
 }
 
 async function planOf(
@@ -105,11 +95,8 @@ async function planOf(
   if (plan === undefined) return ok(undefined);
   if (plan !== "-") return loadPlanFile(plan);
   if ((file ?? words) === "-") {
-    return err(
-      failure("usage", "The plan and the requirement cannot both be read from standard input.", {
-        hint: "Leave the requirement out if the plan has one, or use a file for one of them.",
-      }),
-    );
+    const hint = "Leave the requirement out if the plan has one, or use a file for one of them.";
+    return err(failure("usage", "The plan and the requirement cannot both be read from standard input.", { hint }));
   }
   return receivedPlanFile(await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
@@ -124,18 +111,12 @@ function inputOf(
   const played = plan !== undefined && roles.some(isPlaybook);
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
-    return err(
-      failure("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", {
-        hint: "Leave out --plan to let the manager plan, or leave out --plan-only to begin.",
-      }),
-    );
+    const hint = "Leave out --plan to let the manager plan, or leave out --plan-only to begin.";
+    return err(failure("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", { hint }));
   }
   if (given && plan.plan.questions !== undefined) {
-    return err(
-      failure("configuration", `${plan.source.file} has questions, which only the playbook manager can ask.`, {
-        hint: "Remove them, or run the plan with --crew embedded.",
-      }),
-    );
+    const what = `${plan.source.file} has questions, which only the playbook manager can ask.`;
+    return err(failure("configuration", what, { hint: "Remove them, or run the plan with --crew embedded." }));
   }
   const input: JsonObject = {
     ...(given ? { plan_given: true } : {}),
@@ -158,7 +139,6 @@ function inputOf(
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
     playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
-    bundled_worker: options.crew === undefined && worksByShell(roles),
     by_terminal: BY_TERMINAL.filter((key) => !origins.has(key)),
   });
 }

@@ -94,16 +94,8 @@ export async function readRunOptions(
   if (!unanswered.ok) return unanswered;
   const named = namedReporter(options, environment);
   if (!named.ok) return named;
-  if (options.json === true && named.value !== "json") {
-    return err(
-      failure("usage", `--json and --reporter ${named.value} cannot be combined.`, {
-        hint: "Leave one of them out.",
-      }),
-    );
-  }
-  if (options.detach === true && options.foreground === true) {
-    return err(failure("usage", "--detach and --foreground cannot be combined.", { hint: "Leave one of them out." }));
-  }
+  if (options.json === true && named.value !== "json") return err(conflict("--json", `--reporter ${named.value}`));
+  if (options.detach === true && options.foreground === true) return err(conflict("--detach", "--foreground"));
   const answers = await givenAnswers(options);
   if (!answers.ok) return answers;
   const ask = terminal.hasPerson && options.input !== false;
@@ -119,6 +111,10 @@ export async function readRunOptions(
     plan_only: options.planOnly === true,
     scheduler: options.detach === true ? "detached" : attachable ? "attached" : "here",
   });
+}
+
+export function conflict(one: string, other: string): Failure {
+  return failure("usage", `${one} and ${other} cannot be combined.`, { hint: "Leave one of them out." });
 }
 
 /** The reporter that the command line names, else `BOSUN_REPORTER`; undefined for the default one. */

@@ -175,7 +175,7 @@ describe("an answer given beforehand", () => {
   });
 
   it.each<[args: string[], file: string, code: number, told: RegExp]>([
-    [["--answer", "nmae=Eve", "--answer", "age=8"], "", 2, /"nmae=Eve".*"nmae".* Did you mean name\?/],
+    [["--answer", "nmae=Eve", "--answer", "age=8"], "", 2, /"nmae=Eve".*"nmae".* did you mean "name"\?/],
     [["--answer", "c1.name=Eve", "--answer", "colour=red"], "", 2, /"colour"[^]* name, age/],
     [["--answer", "name=3"], "", 2, /name has no option 3/],
     [["--answer", "sure=perhaps"], "", 2, /"perhaps" is none of the options of sure[^]* yes, no/],

@@ -1,0 +1,72 @@
+import { execa } from "execa";
+import { isEmbedded } from "../../config/role-defaults.ts";
+import { realPath } from "../../lib/directory.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { safeLine } from "../../ui/display.ts";
+import { counted } from "../../ui/words.ts";
+import type { CommandContext } from "../context/command.ts";
+import { confirmHere, type Declined } from "../interaction/confirm.ts";
+import { runningSessions } from "../lookup/resolve.ts";
+
+/** Maximum number of files that are named. */
+const NAMED = 5;
+
+/**
+ * Warns that other sessions of this home work in the workspace of a new one. With `ask`, asks the person at this terminal whether to begin;
+ * returns the exit code if they decline.
+ */
+export async function warnOfOthers(
+  context: CommandContext,
+  reader: StoreReader,
+  workspace: string,
+  ask: boolean,
+): Promise<Declined | undefined> {
+  const here = realPath(workspace);
+  const others = runningSessions(reader).filter((row) => realPath(row.workspace) === here);
+  if (others.length === 0) return undefined;
+  const { err } = context.terminal;
+  const names = others.map(({ session_id }) => session_id).join(", ");
+  const work = others.length === 1 ? "works" : "work";
+  err.line(err.style("yellow", `${names} also ${work} in this folder: agents may overwrite each other's changes.`));
+  const declined = ask ? await confirmHere(context, "Begin all the same?", "yes") : undefined;
+  if (declined !== undefined) err.line("Nothing was begun.");
+  return declined;
+}
+
+/** Warns of uncommitted changes in the workspace of a new session, because its agents work in it. The embedded crew only runs its plan. */
+export async function warnOfUncommitted(
+  { terminal: { err }, environment }: CommandContext,
+  workspace: string,
+  roles: readonly Role[],
+): Promise<void> {
+  const files = roles.every(isEmbedded) ? [] : await uncommittedFiles(workspace, environment);
+  if (files.length === 0) return;
+  const more = files.length > NAMED ? ` and ${files.length - NAMED} more` : "";
+  const names = files.slice(0, NAMED).map((file) => safeLine(file));
+  const what = `Git has uncommitted changes here in ${counted(files.length, "file")}: ${names.join(", ")}${more}.`;
+  err.line(err.style("yellow", what));
+  err.line(
+    "Agents work in this folder and may change these files, too. Commit or stash them first (git stash -u), or name a clone with --cwd.",
+  );
+}
+
+/** The files with uncommitted changes below a folder. Git starts no program that the repository's configuration names. */
+async function uncommittedFiles(
+  folder: string,
+  environment: CommandContext["environment"],
+): Promise<readonly string[]> {
+  const careful = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+  const { stdout, failed } = await execa("git", [...careful, "status", "--porcelain=v1", "-z", "--no-renames", "."], {
+    // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
+    cleanup: false,
+    cwd: folder,
+    env: { ...environment, GIT_OPTIONAL_LOCKS: "0" },
+    extendEnv: false,
+    stdin: "ignore",
+    reject: false,
+    timeout: 20_000,
+  });
+  // Without a repository, or without git, there is nothing to report.
+  return failed ? [] : stdout.split("\0").flatMap((entry) => (entry === "" ? [] : [entry.slice(3)]));
+}

@@ -1,0 +1,136 @@
+import { execa } from "execa";
+import { roleEnvironment } from "../../agents/cli/environment.ts";
+import { programFile, programObstacle } from "../../agents/program-file.ts";
+import {
+  AGENT_PROGRAMS,
+  type AgentProgram,
+  type AgentProgramName,
+  agentProgramOf,
+} from "../../config/agent-programs.ts";
+import { type Login, loginByFiles } from "../../config/login.ts";
+import { trustByFiles } from "../../config/program-trust.ts";
+import { variablesOf } from "../../config/role-defaults.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { CommandContext } from "../context/command.ts";
+import { because, type Finding } from "./finding.ts";
+
+type Environment = CommandContext["environment"];
+
+/** A role's agent program, as installed on this machine. */
+export interface InstalledProgram {
+  readonly name: AgentProgramName;
+  /** Undefined if it did not report its version. */
+  readonly version: string | undefined;
+}
+
+/** Timeout for a program to report its version or its login, in ms. */
+const PATIENCE_MS = 20_000;
+
+/** The executable of a role's program, found on the `PATH` of the role's own environment. */
+export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {
+  const program = role.cli_command?.[0];
+  return program === undefined ? undefined : programFile(program, directory, role.env?.["PATH"] ?? path);
+}
+
+/** Why a role cannot be used: `configuration` for a backend that is not supported, `environment` for a missing program. */
+export function roleProblem(role: Role, directory: string, path: string | undefined): Failure | undefined {
+  const { role_id, backend = "cli", cli_command: [program] = [] } = role;
+  if (backend !== "cli" && backend !== "acp") {
+    const what = `The role ${role_id} uses the backend ${backend}, which this version does not support yet.`;
+    const hint = "Use a program: --manager CMD, --worker CMD, or --crew embedded with --plan FILE.";
+    return failure("configuration", what, { hint });
+  }
+  if (program === undefined || programOf(role, directory, path) !== undefined) return undefined;
+  const { why, remedy } = programObstacle(program, directory);
+  return failure("environment", `The role ${role_id} runs ${JSON.stringify(program)}, which ${why}.`, {
+    hint: `${remedy}, or name another program with --manager CMD, --worker CMD, --crew NAME or --roles FILE. \`bosun doctor\` checks all roles.`,
+  });
+}
+
+/**
+ * Asks the agent program of a role for its version and its login, in the role's own environment and without a request to a model, and looks
+ * whether it trusts the workspace. Undefined for other programs, and for one that is not installed.
+ */
+export async function examineProgram(
+  role: Role,
+  workspace: string,
+  own: Environment,
+): Promise<{ program: InstalledProgram; findings: Finding[] } | undefined> {
+  const name = agentProgramOf(role);
+  const file = programOf(role, workspace, own.PATH);
+  if (name === undefined || file === undefined) return undefined;
+  const environment = roleEnvironment(own, { ...role, pass_env: [...(variablesOf(role) ?? [])] });
+  const [version, login] = await Promise.all([versionOf(file, environment), loginOf(name, file, environment, role)]);
+  const program = { name, version };
+  const trust = trustByFiles(name, environment, workspace);
+  const trusts = trust && {
+    name: `trust ${name}`,
+    state: trust.trusted ? ("ok" as const) : ("poor" as const),
+    what: `${name} ${trust.what}`,
+    hint: trust.hint,
+  };
+  return { program, findings: [programFinding(role, program, login), ...(trusts ? [trusts] : [])] };
+}
+
+/** A program cannot take its first turn if it is too old (`environment`) or not logged in (`authentication`). */
+function programFinding({ role_id }: Role, { name, version }: InstalledProgram, login: Login): Finding {
+  const { title, tested, needs, install, login: remedy }: AgentProgram = AGENT_PROGRAMS[name];
+  if (version !== undefined && needs !== undefined && isOlder(version, needs)) {
+    const what = `The role ${role_id} runs ${name} ${version}, and ${title} ${needs} is needed.`;
+    return because(name, failure("environment", what, { hint: `Update it: ${install}` }));
+  }
+  if (login.state === "out") {
+    const hint = `${login.remedy ?? remedy}, or take another crew with --crew NAME.`;
+    const what = `The role ${role_id} runs ${name}, which is not logged in: ${login.why}.`;
+    return because(name, failure("authentication", what, { hint }));
+  }
+  const age =
+    version !== undefined && isOlder(version, tested) ? `older than the tested ${tested}` : `tested up to ${tested}`;
+  const entered = login.state === "in" ? `logged in by ${login.by}` : `login not known: ${login.why}`;
+  const what = `${name} ${version ?? "(version not told)"}, ${age}; ${entered}`;
+  if (version !== undefined && isOlder(tested, version)) {
+    const hint = "It is newer than the newest that was tested. What it says anew is ignored and kept.";
+    return { name, state: "poor", what, hint };
+  }
+  return login.state === "in" ? { name, state: "ok", what } : { name, state: "poor", what, hint: `${remedy}.` };
+}
+
+/** Whether a version is older than another; both are numbers separated by dots. */
+function isOlder(version: string, other: string): boolean {
+  return version.localeCompare(other, "en", { numeric: true }) < 0;
+}
+
+async function versionOf(file: string, environment: Record<string, string>): Promise<string | undefined> {
+  const { stdout } = await ask(file, ["--version"], environment);
+  return /\d+\.\d+\.\d+/.exec(stdout)?.[0];
+}
+
+async function loginOf(
+  name: AgentProgramName,
+  file: string,
+  environment: Record<string, string>,
+  { cli_command = [] }: Role,
+): Promise<Login> {
+  const known = loginByFiles(name, environment, cli_command.slice(1));
+  if (known !== undefined) return known;
+  const { login_status, title }: AgentProgram = AGENT_PROGRAMS[name];
+  if (login_status === undefined) return { state: "unknown", why: "it tells only in its first turn" };
+  const { exitCode } = await ask(file, login_status, environment);
+  if (exitCode === 0) return { state: "in", by: "its login" };
+  if (exitCode === 1) return { state: "out", why: `${title} has no key and no login` };
+  return { state: "unknown", why: `${[name, ...login_status].join(" ")} does not tell` };
+}
+
+async function ask(file: string, parameters: readonly string[], env: Record<string, string>) {
+  const { stdout, exitCode } = await execa(file, parameters, {
+    // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
+    cleanup: false,
+    env,
+    extendEnv: false,
+    stdin: "ignore",
+    reject: false,
+    timeout: PATIENCE_MS,
+  });
+  return { stdout, exitCode };
+}
