@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { isDirectory, realPath } from "../lib/files.ts";
 import { gitDirectories, repositoryRoot } from "../lib/git-directories.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Environment, isDirectory } from "./found.ts";
+import type { Environment } from "./found.ts";
 import { DATABASE, isKnownHome, stateFolder } from "./known-homes.ts";
 
 /**
@@ -74,12 +75,4 @@ function foundHome(directory: string, environment: Environment): Result<string, 
       hint: `Name it once if you mean it: --home ${shellWord(directory)}. If not, choose another home, or delete its ${DATABASE}.`,
     }),
   );
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { realPath } from "../../lib/files.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { CommandContext } from "../context/command.ts";
 import { confirmHere, type Declined } from "../interaction/confirm.ts";
@@ -24,13 +24,4 @@ export async function warnOfOthers(
   const declined = ask ? await confirmHere(context, "Begin all the same?", "yes") : undefined;
   if (declined !== undefined) err.line("Nothing was begun.");
   return declined;
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // The workspace of an older session may be gone.
-    return path;
-  }
 }
