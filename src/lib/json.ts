@@ -26,3 +26,8 @@ export function numberOf(value: Json | undefined): number {
 export function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
 }
+
+/** The text of a string or of an object with a `text`; empty for other values. */
+export function textWithin(value: Json | undefined): string {
+  return typeof value === "string" ? value : textOf(objectOf(value).text);
+}
