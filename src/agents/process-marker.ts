@@ -1,4 +1,4 @@
-import { realPath } from "../lib/directory.ts";
+import { realPath } from "../lib/files.ts";
 import { environmentOf } from "./process-table.ts";
 
 /**

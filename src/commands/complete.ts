@@ -31,7 +31,7 @@ export async function complete(
     const entry = CATALOGUE.find(({ name }) => name === command.name());
     if (entry) (await entry.load()).register(command, async () => {});
     const typed = readTyped(program, words);
-    const candidates = await candidatesAt({ ...around, home: typed.values.get("home") }, program, typed);
+    const candidates = await candidatesAt({ ...around, home: program.opts<{ home?: string }>().home }, program, typed);
     for (const line of linesOf(candidates, typed)) out.line(line);
   } catch {
     // The person is still typing.

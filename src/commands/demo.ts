@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
-import { isDirectory } from "../config/found.ts";
+import { isDirectory } from "../lib/files.ts";
 import { bosunProgram, crewProgram, shipped } from "../config/installation.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";

@@ -1,6 +1,7 @@
-import { type Dirent, existsSync, readdirSync, statSync } from "node:fs";
+import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isDirectory } from "../lib/files.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -47,15 +48,6 @@ export function baseDirectory(environment: Environment, variable: string, fallba
   const given = environment[variable];
   if (given !== undefined && isAbsolute(given)) return given;
   return join(environment.HOME !== undefined && isAbsolute(environment.HOME) ? environment.HOME : homedir(), fallback);
-}
-
-/** Whether a path is a directory, following links; false if it cannot be examined, such as one that is too long. */
-export function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 /** The entries of a configuration folder; undefined if it is missing. Failure `configuration` for one that cannot be read. */

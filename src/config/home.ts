@@ -3,10 +3,10 @@ import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { realPath } from "../lib/directory.ts";
+import { isDirectory, realPath } from "../lib/files.ts";
 import { gitDirectories, repositoryRoot } from "../lib/git-directories.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Environment, isDirectory } from "./found.ts";
+import type { Environment } from "./found.ts";
 import { DATABASE, isKnownHome, stateFolder } from "./known-homes.ts";
 
 /**

@@ -1,14 +1,6 @@
-import {
-  appendFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  type Stats,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { linesIn } from "../lib/files.ts";
 import { baseDirectory, type Environment } from "./found.ts";
 
 /** The file that makes a directory a home. */
@@ -112,14 +104,4 @@ function isThere(line: string): boolean {
 /** The path in a line; throws if the line is invalid. */
 function pathIn(line: string): string {
   return JSON.parse(line.slice(line.indexOf(" ") + 1)) as string;
-}
-
-function linesIn(file: string): string[] {
-  try {
-    return readFileSync(file, "utf8")
-      .split("\n")
-      .filter((line) => line !== "");
-  } catch {
-    return [];
-  }
 }

@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { textIn } from "../lib/files.ts";
 import { objectOf } from "../lib/json.ts";
 import { AGENT_PROGRAMS, type AgentProgram, type AgentProgramName } from "./agent-programs.ts";
 import { baseDirectory, type Environment } from "./found.ts";
-import { home, jsonIn, tableOf, textOf, tomlText } from "./program-files.ts";
+import { home, jsonIn, tableOf, tomlText } from "./program-files.ts";
 
 /** Whether an agent program is logged in, as far as it shows without a request to a model. */
 export type Login =
@@ -53,7 +54,7 @@ function codexLogin(
     return { state: "unknown", why: "its flags choose the provider" };
   }
   const folder = environment.CODEX_HOME ?? home(environment, ".codex");
-  const text = textOf(join(folder, "config.toml")) ?? "";
+  const text = textIn(join(folder, "config.toml")) ?? "";
   const flags = parameters.filter((_, index) => parameters[index - 1] === "-c" || parameters[index - 1] === "--config");
   const given = [...flags, text.split(/^\s*\[/m, 1)[0] ?? ""].join("\n");
   const provider = tomlText(given, "model_provider");
@@ -75,7 +76,7 @@ function opencodeLogin(environment: Environment): Login {
   if (Object.keys(jsonIn(data) ?? {}).length > 0) return { state: "in", by: "its login" };
   const folder = join(baseDirectory(environment, "XDG_CONFIG_HOME", ".config"), "opencode");
   const files = [environment.OPENCODE_CONFIG, ...["opencode.json", "opencode.jsonc"].map((file) => join(folder, file))];
-  const configured = [environment.OPENCODE_CONFIG_CONTENT, ...files.map((file) => file && textOf(file))];
+  const configured = [environment.OPENCODE_CONFIG_CONTENT, ...files.map((file) => file && textIn(file))];
   if (configured.some((text) => text?.includes('"provider"')))
     return { state: "in", by: "a provider of its configuration" };
   return { state: "unknown", why: "no login and no provider found; only models without a key can answer" };
@@ -86,7 +87,7 @@ function geminiLogin(environment: Environment): Login {
   const cloud = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"].find((name) => isSet(environment[name]));
   if (cloud !== undefined) return { state: "in", by: cloud };
   if (jsonIn(join(folder, "oauth_creds.json"))) return { state: "in", by: "its login" };
-  if (/^\s*(?:export\s+)?G(?:EMINI|OOGLE)_API_KEY=./m.test(textOf(join(folder, ".env")) ?? "")) {
+  if (/^\s*(?:export\s+)?G(?:EMINI|OOGLE)_API_KEY=./m.test(textIn(join(folder, ".env")) ?? "")) {
     return { state: "in", by: `the key in ${join(folder, ".env")}` };
   }
   const { selectedType } = objectOf(objectOf(jsonIn(join(folder, "settings.json"))?.security).auth);

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { textIn } from "../lib/files.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import type { Environment } from "./found.ts";
 
@@ -25,16 +25,8 @@ export function tableOf(text: string, name: string): string {
 /** The object in a JSON file; undefined without one. */
 export function jsonIn(file: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(textOf(file) ?? "");
+    const value: unknown = JSON.parse(textIn(file) ?? "");
     return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
   } catch {
     return undefined;
   }

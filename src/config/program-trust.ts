@@ -1,10 +1,11 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
+import { realPath, textIn } from "../lib/files.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
 import { objectOf } from "../lib/json.ts";
 import type { AgentProgramName } from "./agent-programs.ts";
 import type { Environment } from "./found.ts";
-import { home, jsonIn, tableOf, textOf, tomlText } from "./program-files.ts";
+import { home, jsonIn, tableOf, tomlText } from "./program-files.ts";
 
 /** Whether an agent program trusts a workspace, and what that means for its turns. */
 export interface ProgramTrust {
@@ -20,7 +21,7 @@ export function trustByFiles(
   environment: Environment,
   workspace: string,
 ): ProgramTrust | undefined {
-  const place = existsSync(workspace) ? realpathSync(workspace) : workspace;
+  const place = realPath(workspace);
   if (name === "codex") return codexTrust(environment, place);
   return name === "gemini" ? geminiTrust(environment, place) : undefined;
 }
@@ -31,7 +32,7 @@ function codexTrust(environment: Environment, workspace: string): ProgramTrust |
   const place = [workspace, root].find((folder) => existsSync(join(folder, ".codex", "config.toml")));
   if (place === undefined) return undefined;
   const own = join(place, ".codex", "config.toml");
-  const text = textOf(join(environment.CODEX_HOME ?? home(environment, ".codex"), "config.toml")) ?? "";
+  const text = textIn(join(environment.CODEX_HOME ?? home(environment, ".codex"), "config.toml")) ?? "";
   const levels = [place, root].map((folder) => tomlText(tableOf(text, `projects.${folder}`), "trust_level"));
   if (levels.find((level) => level !== undefined) === "trusted") {
     return { trusted: true, what: `trusts ${workspace}: ${own} counts, and its MCP servers run` };

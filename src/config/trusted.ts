@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { linesIn } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Environment } from "./found.ts";
@@ -61,14 +62,4 @@ function pathIn(line: string): string {
 
 function fileOf(environment: Environment): string {
   return join(stateFolder(environment), "trusted");
-}
-
-function linesIn(file: string): string[] {
-  try {
-    return readFileSync(file, "utf8")
-      .split("\n")
-      .filter((line) => line !== "");
-  } catch {
-    return [];
-  }
 }

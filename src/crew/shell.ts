@@ -1,8 +1,8 @@
 import { access, constants } from "node:fs/promises";
-import { listOf } from "../lib/json.ts";
+import { listOf, textWithin } from "../lib/json.ts";
 import { ENDED_BY_SIGTERM, Work } from "./shell/work.ts";
 import type { Reply, Turn } from "./turn.ts";
-import { cutTo, errorReply, readTurn, sayAnswer, textOf } from "./turn.ts";
+import { cutTo, errorReply, readTurn, sayAnswer } from "./turn.ts";
 
 /**
  * The worker that runs an instruction's steps and answers with a `report`. If a step fails, the report's status is `error`, and the exit code is
@@ -42,8 +42,8 @@ async function readiness(turn: Turn): Promise<Reply> {
   await access(turn.artifacts_dir, constants.W_OK).catch(() =>
     issues.push(`${turn.artifacts_dir} cannot be written to`),
   );
-  const steps = listOf(turn.message.payload["draft_steps"]).map(textOf);
-  const questions = listOf(turn.message.payload["open_questions"]).map(textOf);
+  const steps = listOf(turn.message.payload["draft_steps"]).map(textWithin);
+  const questions = listOf(turn.message.payload["open_questions"]).map(textWithin);
   return {
     payload_type: "report",
     payload: {

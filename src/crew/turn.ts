@@ -112,13 +112,6 @@ export function say(turn: Turn, reply: Reply): void {
   process.stdout.write(`${JSON.stringify(envelope)}\n`);
 }
 
-/** The text of a string or of an object with a `text`; empty for other values. */
-export function textOf(value: Json | undefined): string {
-  if (typeof value === "string") return value;
-  const inner = objectOf(value)["text"];
-  return typeof inner === "string" ? inner : "";
-}
-
 /** The start of a text: at most `most` UTF-16 units, without half a character at its end. */
 export function cutTo(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;

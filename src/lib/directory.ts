@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -23,15 +23,6 @@ export function mayEnter(path: string): "yes" | "refused" | "gone" {
     return "yes";
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EACCES" ? "refused" : "gone";
-  }
-}
-
-/** Resolves links; a path that is not there stays as it is. */
-export function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }
 

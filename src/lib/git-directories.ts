@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { realPath } from "./directory.ts";
+import { isDirectory, realPath, textIn } from "./files.ts";
 
 /**
  * The nearest directory, from this one upwards, with a `.git`: a folder with a HEAD, or the file of a worktree or submodule. Sandboxes of
@@ -9,7 +9,7 @@ import { realPath } from "./directory.ts";
 export function repositoryRoot(directory: string): string | undefined {
   for (let here = resolve(directory); ; here = dirname(here)) {
     const dotGit = join(here, ".git");
-    if (existsSync(join(dotGit, "HEAD")) || (existsSync(dotGit) && !isFolder(dotGit))) return here;
+    if (existsSync(join(dotGit, "HEAD")) || (existsSync(dotGit) && !isDirectory(dotGit))) return here;
     if (here === dirname(here)) return undefined;
   }
 }
@@ -20,21 +20,9 @@ export function repositoryRoot(directory: string): string | undefined {
  */
 export function gitDirectories(root: string): { readonly own: string; readonly common: string } {
   const dotGit = join(root, ".git");
-  const named = isFolder(dotGit) ? undefined : /^gitdir: (.+?)\r?\n?$/.exec(textIn(dotGit) ?? "")?.[1];
+  const named = isDirectory(dotGit) ? undefined : /^gitdir: (.+?)\r?\n?$/.exec(textIn(dotGit) ?? "")?.[1];
   if (named === undefined) return { own: realPath(dotGit), common: realPath(dotGit) };
   const own = resolve(root, named);
   const common = textIn(join(own, "commondir"))?.trim();
   return { own: realPath(own), common: realPath(common === undefined || common === "" ? own : resolve(own, common)) };
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function textIn(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }

@@ -17,7 +17,17 @@ export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
+/** The value if it is a number, else 0. */
+export function numberOf(value: Json | undefined): number {
+  return typeof value === "number" ? value : 0;
+}
+
 /** The value if it is a text, else an empty text. */
 export function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
+}
+
+/** The text of a string or of an object with a `text`; empty for other values. */
+export function textWithin(value: Json | undefined): string {
+  return typeof value === "string" ? value : textOf(objectOf(value).text);
 }

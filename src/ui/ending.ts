@@ -1,6 +1,6 @@
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { numberOf } from "../lib/json.ts";
 import { spendWords } from "../log/usage-words.ts";
 import type { TotalUsage } from "../protocol/payload.ts";
 import { cut } from "../protocol/refusal.ts";
@@ -204,7 +204,7 @@ export function headline(ending: Ending, resumed = false): string {
     ...(tickets.length > 0 && presentation.statementName === undefined
       ? [`${done} of ${counted(tickets.length, presentation.subjectName)} done`]
       : []),
-    counted(numberOf(usage, "turns"), "turn"),
+    counted(numberOf(usage.turns), "turn"),
     ...costOf(ending),
     ...(elapsed_ms === undefined ? [] : [`${formatDuration(elapsed_ms)}${resumed ? " since resume" : ""}`]),
   ];
@@ -219,11 +219,6 @@ export function sessionState({ session_id, state, outcome, failure }: Ending): s
 function headlineStyle({ outcome }: Ending): Style {
   if (outcome === "done") return "green";
   return outcome === undefined ? "yellow" : "red";
-}
-
-function numberOf(usage: JsonObject, key: string): number {
-  const value = usage[key];
-  return typeof value === "number" ? value : 0;
 }
 
 function costOf({ usage, free }: Ending): string[] {

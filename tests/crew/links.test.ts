@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { textOf } from "../../src/crew/turn.ts";
 import { readMarkdown, slug } from "../../src/crew/survey/markdown.ts";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type JsonObject, textWithin } from "../../src/lib/json.ts";
 import { computing } from "../computing.ts";
 import { Bench } from "./bench.ts";
 import { cleanUp } from "./programs.ts";
@@ -43,7 +42,7 @@ describe("links", () => {
     bench.repository.commit("docs");
     expect(
       (await bench.items("links")).map(
-        ({ file, line, claim }) => `${file}:${line} ${textOf(claim["fault"])} ${textOf(claim["destination"])}`,
+        ({ file, line, claim }) => `${file}:${line} ${textWithin(claim["fault"])} ${textWithin(claim["destination"])}`,
       ),
     ).toEqual([
       "README.md:1 missing img/none.png",

@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { textOf } from "../../src/crew/turn.ts";
-import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { type Json, type JsonObject, textWithin } from "../../src/lib/json.ts";
 import type { Asked } from "./programs.ts";
 import { answerOf, cleanUp, crewRun, directory, programFile, turnLine } from "./programs.ts";
 
@@ -76,8 +75,8 @@ it("the playbook says in a plan that was sent back that it cannot change it", as
   };
   const { payload } = await playbook(plan, sentBack);
   const first = await playbook(plan, { ...sentBack, context: { clarifications: answered } });
-  const [summary, added] = textOf(payload["summary"]).split("\n");
-  expect([summary, added]).toEqual([textOf(first.payload["summary"]), expect.stringContaining("plan file")]);
+  const [summary, added] = textWithin(payload["summary"]).split("\n");
+  expect([summary, added]).toEqual([textWithin(first.payload["summary"]), expect.stringContaining("plan file")]);
   expect(payload["tasks"]).toEqual(first.payload["tasks"]);
 });
 
@@ -283,7 +282,7 @@ describe("the playbook's instructions", () => {
         plan,
         onTicket("tell", type, { payload: { task_id: "tell", code: "agent_failed", message: "no" }, history }),
       );
-      summaries.push(said.type === "error" ? "gave up" : textOf(said.payload["summary"]).split("\n")[0]);
+      summaries.push(said.type === "error" ? "gave up" : textWithin(said.payload["summary"]).split("\n")[0]);
       history.push({
         sequence: turn,
         at: "2026-01-02T03:04:05Z",
@@ -394,6 +393,6 @@ it("the playbook waits on when a task holds others up for long", async () => {
   const report = { status: "blocked", summary: "Look.", metadata: { reason: "waiting_for_dependency" } };
   const { type, payload } = await playbook(plan, { ...onTicket("look", "report"), payload: report });
   expect(type).toBe("instruction");
-  expect(textOf(payload["summary"])).toMatch(/^Wait/);
+  expect(textWithin(payload["summary"])).toMatch(/^Wait/);
   expect(payload).not.toHaveProperty("steps");
 });

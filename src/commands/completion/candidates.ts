@@ -9,7 +9,7 @@ import { CHANGED_SESSION, OPEN_SESSION } from "../lookup/resolve.ts";
 import { crewFolders } from "../options/registry.ts";
 import { POLICIES, REPORTERS } from "../options/run-options.ts";
 import { type Candidate, questionIds, roleIds, sessionIds, ticketIds } from "./known-ids.ts";
-import { optionsOf, type Typed } from "./typed.ts";
+import type { Typed } from "./typed.ts";
 
 /** The possible completions, and the files that the shell may offer if none of them fits. */
 export interface Candidates {
@@ -17,41 +17,45 @@ export interface Candidates {
   readonly files: "all" | "folders" | "none";
 }
 
-/** The values of options, by option name. For other options, the name of the value says whether it is a file. */
-const VALUES: Readonly<Record<string, (context: CommandContext, typed: Typed) => Promise<Candidate[]>>> = {
+type Source = (context: CommandContext, typed: Typed, place: Option | Argument) => Promise<readonly Candidate[]>;
+
+/** The values of options and arguments, by their name, where commander does not know the choices. */
+const VALUES: Readonly<Record<string, Source>> = {
   crew: async (context) => crews(context),
   isolation: async () => words(["none"]),
   manager: async () => words(DIALECT_PROGRAMS),
   "pass-env": async ({ environment }) => words(Object.keys(environment)),
   prompts: async () => words(builtInPrompts().map(({ name }) => name)),
+  question: (context, { operands }) => questionIds(context, operands[0]),
   release: (context, { operands }) => roleIds(context, operands[0]),
   reporter: async () => words(REPORTERS),
-  session: (context) => sessionIds(context, "all"),
+  session: sessionsOrParts,
+  "session-or-folder": (context) => sessionIds(context, "all"),
   ticket: (context, { operands }) => ticketIds(context, operands[0]),
   type: async () => words(PAYLOAD_TYPES),
   unanswered: async () => words(POLICIES),
+  words: sessionsOrParts,
   worker: async () => words(DIALECT_PROGRAMS),
+};
+
+/** The files that a value names, by what help calls the value. */
+const FILES: Readonly<Record<string, Candidates["files"]>> = {
+  command: "all",
+  dir: "folders",
+  directory: "folders",
+  file: "all",
+  "session-or-folder": "all",
 };
 
 /** The candidates at the cursor, regardless of the typed prefix. */
 export async function candidatesAt(context: CommandContext, program: Command, typed: Typed): Promise<Candidates> {
   const { place, command } = typed;
-  switch (place?.kind) {
-    case undefined:
-      return only(command === program ? [] : optionNames(command, program));
-    case "command":
-      return only(commandsOf(program, typed));
-    case "option":
-      return only(optionNames(command, program));
-    case "value":
-      return valuesOf(context, place.option, typed);
-    case "argument":
-      return argumentsAt(context, place.argument, typed);
-  }
-}
-
-function only(found: readonly Candidate[], files: Candidates["files"] = "none"): Candidates {
-  return { found, files };
+  if (place === undefined && command === program) return { found: [], files: "none" };
+  if (place === undefined || place === "option") return { found: optionNames(command, program), files: "none" };
+  if (place === "command") return { found: commandsOf(program, typed), files: "none" };
+  const kind = "flags" in place ? /[<[]([^.\]>]+)/.exec(place.flags)?.[1] : place.name();
+  const found = place.argChoices ? words(place.argChoices) : await VALUES[place.name()]?.(context, typed, place);
+  return { found: found ?? [], files: FILES[kind ?? ""] ?? "none" };
 }
 
 function words(values: readonly string[]): Candidate[] {
@@ -66,56 +70,25 @@ function commandsOf(program: Command, { operands, prefix }: Typed): Candidate[] 
   return operands.length === 0 ? found : [...found, { value: "all", about: "every command" }];
 }
 
+/** The options of a command that help shows, and those of the program that take a value. */
 function optionNames(command: Command, program: Command): Candidate[] {
-  return optionsOf(command, program).flatMap(({ long, description }) =>
-    long ? [{ value: long, about: description }] : [],
-  );
+  const own = command.createHelp().visibleOptions(command);
+  const outer = command === program ? [] : program.options.filter(({ required }) => required);
+  return [...own, ...outer].flatMap(({ long, description }) => (long ? [{ value: long, about: description }] : []));
 }
 
-async function valuesOf(context: CommandContext, option: Option, typed: Typed): Promise<Candidates> {
-  if (option.argChoices !== undefined) return only(words(option.argChoices));
-  const values = VALUES[option.name()];
-  if (values !== undefined) return only(await values(context, typed));
-  if (/[<[]file[>\]]/.test(option.flags)) return only([], "all");
-  return only([], /<directory>/.test(option.flags) ? "folders" : "none");
-}
-
-async function argumentsAt(context: CommandContext, argument: Argument, typed: Typed): Promise<Candidates> {
-  const { operands, values, command } = typed;
-  const [first] = operands;
-  const named = values.get("session");
-  if (argument.argChoices !== undefined) return only(words(argument.argChoices));
-  switch (argument.name()) {
-    case "session": {
-      if (named !== undefined) return only(await ticketIds(context, named));
-      const isOpen = [CHANGED_SESSION[1], OPEN_SESSION[1]].some((about) => about === argument.description);
-      const sessions = await sessionIds(context, isOpen ? "open" : "all");
-      return only([...sessions, ...(await partsOf(context, command.registeredArguments[1]?.name()))]);
-    }
-    case "session-or-folder":
-      return only(await sessionIds(context, "all"), "all");
-    case "ticket":
-      return only(await ticketIds(context, first));
-    case "question":
-      return only(await questionIds(context, first));
-    case "words": {
-      if (operands.length > 1) return only([]);
-      if (first !== undefined || named !== undefined) return only(await ticketIds(context, named ?? first));
-      return only([...(await sessionIds(context, "all")), ...(await ticketIds(context, undefined))]);
-    }
-    case "dir":
-      return only([], "folders");
-    case "command":
-      return only([], "all");
-    default:
-      return only([]);
-  }
-}
-
-/** A ticket or question of the default session may be named without the session. */
-async function partsOf(context: CommandContext, next: string | undefined): Promise<Candidate[]> {
-  if (next === "ticket") return ticketIds(context, undefined);
-  return next === "question" ? questionIds(context, undefined) : [];
+/** Sessions; without `--session` also the tickets or questions of the default one. Behind a session, its tickets. */
+async function sessionsOrParts(context: CommandContext, typed: Typed, place: Option | Argument): Promise<Candidate[]> {
+  const { command, operands } = typed;
+  if ("flags" in place) return sessionIds(context, "all");
+  if (operands.length > 1) return [];
+  const named = command.opts<{ session?: string }>().session ?? operands[0];
+  if (named !== undefined) return ticketIds(context, named);
+  const isOpen = [CHANGED_SESSION[1], OPEN_SESSION[1]].some((about) => about === place.description);
+  const found = await sessionIds(context, isOpen ? "open" : "all");
+  // `[words...]` is a session and a ticket.
+  const next = command.registeredArguments[1]?.name() ?? (place.variadic ? "ticket" : "");
+  return [...found, ...((await VALUES[next]?.(context, typed, place)) ?? [])];
 }
 
 function crews({ environment, directory }: CommandContext): Candidate[] {

@@ -1,6 +1,6 @@
 import { objectOf } from "../../lib/json.ts";
 import { openUntouched } from "../../store/sqlite-store.ts";
-import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { homeOf, otherHomes } from "../context/home.ts";
@@ -32,60 +32,47 @@ export async function sessionIds(context: CommandContext, which: "open" | "all")
   return found;
 }
 
-/** The tickets of a session, or its mode's equivalent; of the default session if none is named. */
-export async function ticketIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
-  const found = await inSession(context, named, async (store, { session_id }) => {
-    const stored = await store.load(session_id);
-    if (!stored.ok) return [];
-    return Array.from(subjectsIn(stored.value), ({ id, value }) => ({
-      value: id,
-      about: wordsOf(objectOf(value).status),
-    }));
-  });
-  return found ?? [];
-}
+/** The tickets of a session, or its mode's equivalent. */
+export const ticketIds = inSession(async (store, session_id) => {
+  const stored = await store.load(session_id);
+  const subjects = stored.ok ? subjectsIn(stored.value) : [];
+  return Array.from(subjects, ({ id, value }) => ({ value: id, about: wordsOf(objectOf(value).status) }));
+});
 
 /** The ids that `bosun answer` takes: the open questions of a session, and the permissions that it waits for. */
-export async function questionIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
-  const found = await inSession(context, named, async (store, { session_id }) => {
-    const waiting = await waitingOf(store, session_id);
-    return (waiting.ok ? waiting.value : []).flatMap((one): Candidate[] => {
-      if (one.kind === "question") return [{ value: one.question_id, about: one.text }];
-      return one.kind === "permission" ? [{ value: one.ask_id, about: `${one.role_id} wants ${one.action}` }] : [];
+export const questionIds = inSession(async (store, session_id) => {
+  const waiting = await waitingOf(store, session_id);
+  return (waiting.ok ? waiting.value : []).flatMap((one): Candidate[] => {
+    if (one.kind === "question") return [{ value: one.question_id, about: one.text }];
+    return one.kind === "permission" ? [{ value: one.ask_id, about: `${one.role_id} wants ${one.action}` }] : [];
+  });
+});
+
+export const roleIds = inSession(async (store, session_id) =>
+  (openedWith(store, session_id)?.roles ?? []).map(({ role_id, type }) => ({ value: role_id, about: type })),
+);
+
+/** Looks into the session with this id or unique prefix; without a name, into the default session of the first home that has one. */
+function inSession(look: (store: StoreReader, session_id: string) => Promise<Candidate[]>) {
+  return async (context: CommandContext, named: string | undefined): Promise<Candidate[]> => {
+    const found = await inHomes(context, async (store) => {
+      const row = named === undefined ? resolveSession(store, undefined, SHOW) : store.session(named);
+      return row.ok && isBegun(row.value) ? look(store, row.value.session_id) : undefined;
     });
-  });
-  return found ?? [];
-}
-
-export async function roleIds(context: CommandContext, named: string | undefined): Promise<Candidate[]> {
-  const found = await inSession(context, named, async (store, { session_id }) =>
-    (openedWith(store, session_id)?.roles ?? []).map(({ role_id, type }) => ({ value: role_id, about: type })),
-  );
-  return found ?? [];
-}
-
-/** Reads the session with this id or unique prefix; without a name, the default session of the first home that has one. */
-function inSession<T>(
-  context: CommandContext,
-  named: string | undefined,
-  look: (store: StoreReader, row: SessionRow) => Promise<T>,
-): Promise<T | undefined> {
-  return inHomes(context, async (store) => {
-    const row = named === undefined ? resolveSession(store, undefined, SHOW) : store.session(named);
-    return row.ok && isBegun(row.value) ? look(store, row.value) : undefined;
-  });
+    return found ?? [];
+  };
 }
 
 /**
  * Reads the homes until something is found. Creates nothing and remembers no home, because the person has not pressed Enter. A home that
  * cannot be read is skipped.
  */
-async function inHomes<T>(
+async function inHomes(
   context: CommandContext,
-  look: (store: StoreReader) => Promise<T | undefined>,
-): Promise<T | undefined> {
+  look: (store: StoreReader) => Promise<Candidate[] | undefined>,
+): Promise<Candidate[] | undefined> {
   const here = homeOf(context);
-  const homes = [...(here.ok ? [here.value] : []), ...otherHomes(context, here.ok ? here.value : undefined)];
+  const homes = here.ok ? [here.value, ...otherHomes(context, here.value)] : otherHomes(context, undefined);
   for (const home of homes.slice(0, MAX_HOMES)) {
     const reader = openUntouched(home);
     if (!reader.ok) continue;
@@ -93,7 +80,7 @@ async function inHomes<T>(
       const found = await look(reader.value);
       if (found !== undefined) return found;
     } catch {
-      continue;
+      // The next home may be readable.
     } finally {
       reader.value.close();
     }

@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { isEmbedded } from "../../config/role-defaults.ts";
-import { realPath } from "../../lib/directory.ts";
+import { realPath } from "../../lib/files.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { isDirectory } from "../../config/found.ts";
+import { isDirectory } from "../../lib/files.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";

@@ -4,12 +4,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { makePrompts } from "../../agents/prompts/prompts.ts";
 import { problemsFailure } from "../../config/document.ts";
 import { loadCrew } from "../../config/crews.ts";
-import {
-  type FoundConfiguration,
-  findProjectConfiguration,
-  findUserConfiguration,
-  isDirectory,
-} from "../../config/found.ts";
+import { type FoundConfiguration, findProjectConfiguration, findUserConfiguration } from "../../config/found.ts";
 import { loadPrompts, type PromptFile } from "../../config/prompts.ts";
 import { loadRoles, standardRoles } from "../../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
@@ -17,6 +12,7 @@ import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings, type Settings } from "../../config/settings.ts";
 import { trustNeeded } from "../../config/trust.ts";
 import { isTrusted } from "../../config/trusted.ts";
+import { isDirectory } from "../../lib/files.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";

@@ -1,9 +1,8 @@
-import { listOf, objectOf } from "../../lib/json.ts";
+import { listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { pathOf } from "../kept-file.ts";
 import { counted, type Item, readFinding } from "../survey/finding.ts";
-import { textOf } from "../turn.ts";
 import { askBosun } from "./bosun.ts";
 import type { Demo } from "./session.ts";
 
@@ -17,14 +16,14 @@ export async function showFindings({ screen, bosun, session }: Demo): Promise<Re
   const digestTicket = tickets.find((ticket) => ticket["ticket_id"] === "digest");
   const artifacts = listOf(digestTicket?.["artifacts"]).map(objectOf);
   const kept = (label: string) =>
-    pathOf(textOf(artifacts.findLast((artifact) => artifact["label"] === label)?.["uri"]), bosun.home);
+    pathOf(textWithin(artifacts.findLast((artifact) => artifact["label"] === label)?.["uri"]), bosun.home);
   const [digest, report] = [kept("digest.json"), kept("report.md")];
   if (digest === undefined || report === undefined) {
     return err(failure("not_found", "The crew kept no report of its findings."));
   }
   const { items, details } = await readFinding(digest);
   const kinds = listOf(details["kinds"]).map(objectOf);
-  const clean = kinds.filter((kind) => kind["items"] === 0).map((kind) => textOf(kind["looked_at"]));
+  const clean = kinds.filter((kind) => kind["items"] === 0).map((kind) => textWithin(kind["looked_at"]));
   const title = `What the crew found: ${counted(items.length, "finding")}, worst first`;
   screen.section("findings", { items, clean }, title);
   const top = topFindings(items, SHOWN, SHOWN_OF_A_KIND);
@@ -42,7 +41,7 @@ export async function showFindings({ screen, bosun, session }: Demo): Promise<Re
 export function topFindings(items: readonly Item[], most: number, ofAKind: number): Item[] {
   const top: Item[] = [];
   for (const item of items) {
-    const sameKind = top.filter(({ claim }) => textOf(claim["from"]) === textOf(item.claim["from"]));
+    const sameKind = top.filter(({ claim }) => textWithin(claim["from"]) === textWithin(item.claim["from"]));
     const sameFile = top.some(({ file }) => file === item.file);
     if (top.length < most && sameKind.length < ofAKind && !sameFile) top.push(item);
   }

@@ -1,11 +1,10 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listOf, objectOf } from "../../lib/json.ts";
+import { listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
-import { textOf } from "../turn.ts";
 import { askBosun } from "./bosun.ts";
 import { type Demo, ticketsDone } from "./session.ts";
 
@@ -25,7 +24,7 @@ export function lostOrDoubled(before: readonly LogRecord[], log: readonly LogRec
   const twice = done.find((ticket, index) => done.indexOf(ticket) !== index);
   if (twice !== undefined) return `the ticket ${twice} was done twice`;
   const plan = log.findLast(({ payload_type }) => payload_type === "plan")?.payload;
-  const planned = listOf(plan?.["tasks"]).map((task) => textOf(objectOf(task)["task_id"]));
+  const planned = listOf(plan?.["tasks"]).map((task) => textWithin(objectOf(task)["task_id"]));
   const lost = planned.find((ticket) => !done.includes(ticket));
   return lost === undefined ? undefined : `the ticket ${lost} was never done`;
 }
@@ -38,7 +37,7 @@ export async function prove({ screen, bosun, session }: Demo, log: string): Prom
     return { proof, complaint, problems: listOf(proof["problems"]).map(objectOf) };
   };
   const { proof, complaint, problems } = await verify(session.session_id);
-  if (proof["ok"] !== true) return broken(`The log does not verify: ${textOf(problems[0]?.["what"]) || complaint}`);
+  if (proof["ok"] !== true) return broken(`The log does not verify: ${textWithin(problems[0]?.["what"]) || complaint}`);
   const changed = changeOneByte(log, bosun.scratch.folder);
   if (changed === undefined) return broken("The log has no check result to change.");
   const { copy, file, sequence, from, to, lie } = changed;
@@ -55,7 +54,7 @@ export async function prove({ screen, bosun, session }: Demo, log: string): Prom
   screen.blank();
   screen.say(`Now we change one byte in a copy of the log, so that ${lie}:`);
   screen.say(`${file}  ${from} -> ${to}`, 6);
-  screen.kept(`The verification fails and names record ${sequence}: ${textOf(found[0]?.["what"])}`);
+  screen.kept(`The verification fails and names record ${sequence}: ${textWithin(found[0]?.["what"])}`);
   return ok(undefined);
 }
 

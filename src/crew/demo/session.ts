@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type JsonObject, listOf } from "../../lib/json.ts";
+import { type JsonObject, listOf, textWithin } from "../../lib/json.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
-import { textOf } from "../turn.ts";
 import { askBosun, type Bosun, type BosunProcess, startBosun } from "./bosun.ts";
 import type { Screen } from "./screen.ts";
 
@@ -72,7 +71,7 @@ export class DemoSession {
     const scheduler = startBosun(this.#bosun, [...words, "--json", "--no-input"]);
     this.#scheduler = scheduler;
     for await (const event of scheduler.events) {
-      if (event["type"] === "hello") this.#session_id = textOf(event["session_id"]);
+      if (event["type"] === "hello") this.#session_id = textWithin(event["session_id"]);
       if (event["type"] === "waiting" && event["kind"] === "question") questions.push(questionOf(event));
       if (event["type"] === "result") result = event;
       await onEvent(event);
@@ -124,11 +123,11 @@ export class DemoSession {
 /** Reads a question from an event or a payload. */
 export function questionOf(value: JsonObject): Question {
   return {
-    question_id: textOf(value["question_id"]),
-    text: textOf(value["text"]),
-    why: textOf(value["why"]),
-    options: listOf(value["options"]).map(textOf),
-    default: textOf(value["default"]),
+    question_id: textWithin(value["question_id"]),
+    text: textWithin(value["text"]),
+    why: textWithin(value["why"]),
+    options: listOf(value["options"]).map(textWithin),
+    default: textWithin(value["default"]),
   };
 }
 

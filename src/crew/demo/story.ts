@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { listOf, objectOf } from "../../lib/json.ts";
+import { listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
-import { textOf } from "../turn.ts";
 import { showFindings } from "./findings.ts";
 import { writePage } from "./page.ts";
 import { broken, lostOrDoubled, prove } from "./proof.ts";
@@ -106,7 +105,7 @@ async function runUntilKilled(demo: Demo, words: readonly string[]) {
   let done = 0;
   let printed = 0;
   const end = await session.run(words, async (event) => {
-    const turn = textOf(event["turn_id"]);
+    const turn = textWithin(event["turn_id"]);
     if (event["type"] === "turn_ended") agents.delete(turn);
     if (event["type"] === "record") {
       const record = event as unknown as UnsealedRecord;
@@ -115,8 +114,11 @@ async function runUntilKilled(demo: Demo, words: readonly string[]) {
       done += ticketsDone([record]).length;
     }
     if (event["type"] !== "turn_started") return;
-    const role = textOf(event["role_id"]);
-    agents.set(turn, { pid: Number(event["pid"]), name: `${role} on ${textOf(event["ticket_id"]) || "the session"}` });
+    const role = textWithin(event["role_id"]);
+    agents.set(turn, {
+      pid: Number(event["pid"]),
+      name: `${role} on ${textWithin(event["ticket_id"]) || "the session"}`,
+    });
     if (killed !== undefined || done === 0 || role !== "shell") return;
     await delay(KILL_AFTER_MS);
     const running = [...agents.values()].filter(isRunning);
@@ -164,10 +166,10 @@ function showRecord({ screen, ask }: Demo, record: UnsealedRecord): void {
     screen.section("plan", { tasks }, `The plan: ${counted(tasks.length, "task")}`);
     screen.rows(
       tasks.map((task) => {
-        const before = listOf(task["dependencies"]).map(textOf);
+        const before = listOf(task["dependencies"]).map(textWithin);
         const after = before.length === tasks.length - 1 ? "all others" : before.join(", ");
-        const description = textOf(task["description"]);
-        return [textOf(task["task_id"]), before.length === 0 ? description : `${description} After ${after}.`];
+        const description = textWithin(task["description"]);
+        return [textWithin(task["task_id"]), before.length === 0 ? description : `${description} After ${after}.`];
       }),
     );
     screen.section("work", {}, "The work, at most two workers at a time; a command checks every result");
@@ -233,5 +235,5 @@ async function resume(demo: Demo, crash: Crash): Promise<Result<Pick<Kept, "repo
   screen.blank();
   screen.kept(`Nothing was lost and nothing was done twice: ${counted(tickets, "ticket")}, each done once.`);
   if (timesSentBack(log) === 0) screen.say("No work was sent back this time: every check passed at once.");
-  return ok({ report: textOf(end.result["report"]), log: textOf(end.result["log"]) });
+  return ok({ report: textWithin(end.result["report"]), log: textWithin(end.result["log"]) });
 }

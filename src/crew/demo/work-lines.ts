@@ -1,6 +1,5 @@
-import { listOf, objectOf } from "../../lib/json.ts";
+import { listOf, objectOf, textWithin } from "../../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
-import { textOf } from "../turn.ts";
 import type { Style } from "./screen.ts";
 
 /** A line about a ticket. */
@@ -19,7 +18,7 @@ export function workLines({ source, payload_type, payload, record }: UnsealedRec
   const moves = effects.filter(({ from }) => from !== null);
   if (moves.length > 0) return moves.map((move) => ({ ticket: move.ticket_id, ...moveLine(move, source, payload) }));
   if (payload_type === "turn_failed") {
-    return [{ ticket, text: `${textOf(payload["code"])}: ${textOf(payload["message"])}`, style: "yellow" }];
+    return [{ ticket, text: `${textWithin(payload["code"])}: ${textWithin(payload["message"])}`, style: "yellow" }];
   }
   if (payload_type !== "check_result") return [];
   return resultsOf(payload).map(({ passed, criterion }) => ({
@@ -41,12 +40,14 @@ function moveLine(
     case "discussing in_progress":
       return { text: "work starts" };
     case "in_progress awaiting_review": {
-      const outputs = listOf(payload["outputs"]).map((output) => textOf(objectOf(output)["label"]) || textOf(output));
+      const outputs = listOf(payload["outputs"]).map(
+        (output) => textWithin(objectOf(output)["label"]) || textWithin(output),
+      );
       return { text: `${source} hands in ${outputs.join(", ")}` };
     }
     case "awaiting_review in_progress": {
       const failed = resultsOf(payload).find(({ passed }) => !passed);
-      const why = failed?.criterion ?? textOf(listOf(payload["requested_changes"])[0]);
+      const why = failed?.criterion ?? textWithin(listOf(payload["requested_changes"])[0]);
       const [evidence = ""] = (failed?.output ?? "").split("\n");
       return { text: `SENT BACK, this check failed: ${why}`, style: "yellow", evidence };
     }
@@ -60,6 +61,6 @@ function moveLine(
 function resultsOf(payload: UnsealedRecord["payload"]): { passed: boolean; criterion: string; output: string }[] {
   return listOf(payload["results"]).map((value) => {
     const { passed, criterion, output } = objectOf(value);
-    return { passed: passed === true, criterion: textOf(criterion), output: textOf(output) };
+    return { passed: passed === true, criterion: textWithin(criterion), output: textWithin(output) };
   });
 }

@@ -1,6 +1,6 @@
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import type { Reply, Turn } from "../turn.ts";
-import { errorReply, textOf } from "../turn.ts";
+import { errorReply } from "../turn.ts";
 import { afterError, afterReport, instruction, lastRevision, proposal } from "./instructions.ts";
 import type { PlanFile } from "./plan-file.ts";
 import type { Standing } from "./questions.ts";
@@ -14,7 +14,7 @@ export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
   if (refused !== undefined) {
     return errorReply(
       "validation_failed",
-      `the answer made from ${plan.path} was refused: ${textOf(refused["message"] ?? refused["code"])} (${textOf(refused["pointer"] ?? "")})`,
+      `the answer made from ${plan.path} was refused: ${textWithin(refused["message"] ?? refused["code"])} (${textWithin(refused["pointer"] ?? "")})`,
       `correct ${plan.path}; the same file gives the same answer`,
     );
   }
@@ -45,7 +45,7 @@ export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
     case "report":
       return afterReport(work, payload, given);
     case "review_request":
-      return review(payload, listOf(playbook["fatal_issues"]).map(textOf));
+      return review(payload, listOf(playbook["fatal_issues"]).map(textWithin));
     case "error":
       return afterError(work, payload);
     default:
@@ -63,7 +63,7 @@ function clarifyOrPlan(turn: Turn, plan: PlanFile, standing: Standing, program: 
   const made = objectOf(substitute(withoutPlaybook({ ...payload, tasks }), values));
   const isSentBack = turn.message.payload_type === "requirement" && listOf(turn.context["notes"]).length > 0;
   if (!isSentBack) return { payload_type: "plan", payload: made };
-  const summary = [textOf(made["summary"]), AS_IT_IS].filter((text) => text !== "").join("\n");
+  const summary = [textWithin(made["summary"]), AS_IT_IS].filter((text) => text !== "").join("\n");
   return { payload_type: "plan", payload: { ...made, summary } };
 }
 

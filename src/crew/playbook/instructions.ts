@@ -1,6 +1,6 @@
-import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import type { Reply, Turn } from "../turn.ts";
-import { errorReply, textOf } from "../turn.ts";
+import { errorReply } from "../turn.ts";
 import { answerTo } from "./questions.ts";
 
 /** A task of the plan file with its placeholders filled in. */
@@ -31,8 +31,8 @@ export function proposal({ task, playbook }: Work): Reply {
     payload: {
       summary: summaryOf(objectOf(task["instruction"]), task),
       open_questions: [],
-      risks: listOf(task["risks"]).map(textOf),
-      draft_steps: steps.map((step) => textOf(step) || commandOf(objectOf(step))),
+      risks: listOf(task["risks"]).map(textWithin),
+      draft_steps: steps.map((step) => textWithin(step) || commandOf(objectOf(step))),
     },
   };
 }
@@ -51,14 +51,18 @@ export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<s
   if (report["status"] !== "blocked") return numbered(work, revision);
   const questions = listOf(report["questions"]).map(objectOf);
   if (questions.length === 0) {
-    return numbered(work, revision, `The last report was blocked: ${textOf(report["summary"]) || "it gave no reason"}`);
+    return numbered(
+      work,
+      revision,
+      `The last report was blocked: ${textWithin(report["summary"]) || "it gave no reason"}`,
+    );
   }
   const answers = questions.map((question) => answerTo(question, given));
   if (answers.includes(undefined)) {
     const open = questions.filter((_, index) => answers[index] === undefined);
     return { payload_type: "clarification", payload: { questions: open, status: "open" } };
   }
-  const resources = questions.map((question, index) => `Asked: ${textOf(question)}\nAnswered: ${answers[index]}`);
+  const resources = questions.map((question, index) => `Asked: ${textWithin(question)}\nAnswered: ${answers[index]}`);
   return numbered(work, revision, undefined, resources);
 }
 
@@ -67,12 +71,12 @@ export function afterError({ task, playbook, revision }: Work, error: JsonObject
   const revisions = listOf(playbook["revisions"]).length;
   const next = Math.max(0, revision) + 1;
   const code = typeof error["code"] === "string" ? error["code"] : "agent_failed";
-  const message = textOf(error["message"]) || code;
+  const message = textWithin(error["message"]) || code;
   const last = Math.max(1, revisions);
   if (next > last || playbook["on_error"] === "give_up") {
     return errorReply(
       code,
-      reason(`${textOf(task["task_id"])}: given up after ${Math.max(1, revision + 1)} instruction(s): ${message}`),
+      reason(`${textWithin(task["task_id"])}: given up after ${Math.max(1, revision + 1)} instruction(s): ${message}`),
       "look at the ticket's log; add metadata.playbook.revisions to the task to try another way",
     );
   }
@@ -101,9 +105,9 @@ function numbered(work: Work, revision: number, note?: string, resources: readon
 }
 
 function summaryOf(instruction: JsonObject, task: JsonObject): string {
-  return textOf(instruction["summary"]) || textOf(task["description"]);
+  return textWithin(instruction["summary"]) || textWithin(task["description"]);
 }
 
 function commandOf(step: JsonObject): string {
-  return textOf(step["shell"]) || listOf(step["command"]).map(textOf).join(" ");
+  return textWithin(step["shell"]) || listOf(step["command"]).map(textWithin).join(" ");
 }

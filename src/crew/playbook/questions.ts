@@ -1,7 +1,6 @@
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { patternOf } from "../../protocol/playbook/plan-check.ts";
 import type { Turn } from "../turn.ts";
-import { textOf } from "../turn.ts";
 
 /** The scheduler's text in place of a missing answer. */
 const LEFT_OPEN = /^\(not answered\b/;
@@ -10,12 +9,12 @@ const LEFT_OPEN = /^\(not answered\b/;
 export function answersSoFar(turn: Turn): Map<string, string> {
   const given = new Map<string, string>();
   const remember = (key: Json | undefined, value: Json | undefined): void => {
-    const text = textOf(value);
+    const text = textWithin(value);
     if (typeof key === "string" && key !== "" && text !== "" && !LEFT_OPEN.test(text)) given.set(key, text);
   };
   for (const entry of listOf(turn.context["clarifications"]).map(objectOf)) {
     const question = entry["question"];
-    remember(textOf(question), entry["answer"]);
+    remember(textWithin(question), entry["answer"]);
     remember(entry["question_id"] ?? objectOf(question)["question_id"], entry["answer"]);
   }
   if (turn.message.payload_type === "clarification_response") {
@@ -27,9 +26,9 @@ export function answersSoFar(turn: Turn): Map<string, string> {
 
 /** The answer to a question, found by its id, with or without a prefix, or by its text. */
 export function answerTo(question: JsonObject, given: ReadonlyMap<string, string>): string | undefined {
-  const id = textOf(question["question_id"]);
+  const id = textWithin(question["question_id"]);
   const scoped = [...given.keys()].findLast((key) => key.endsWith(`.${id}`));
-  return given.get(id) ?? (scoped === undefined ? undefined : given.get(scoped)) ?? given.get(textOf(question));
+  return given.get(id) ?? (scoped === undefined ? undefined : given.get(scoped)) ?? given.get(textWithin(question));
 }
 
 /** The state of the plan file's questions. */
@@ -48,7 +47,7 @@ export function openQuestions(questions: readonly JsonObject[], given: ReadonlyM
   const unanswerable: string[] = [];
   const settled = new Map<string, string>();
   for (const question of questions) {
-    const id = textOf(question["question_id"]);
+    const id = textWithin(question["question_id"]);
     const found = answerTo(question, given)?.trim();
     const pattern = patternOf(question);
     const usable = found !== undefined && (pattern === undefined || new RegExp(`^(?:${pattern})$`, "u").test(found));
@@ -63,7 +62,7 @@ export function openQuestions(questions: readonly JsonObject[], given: ReadonlyM
 }
 
 function complaint(question: JsonObject, found: string): string {
-  const examples = [...listOf(question["options"]), question["default"]].map(textOf).filter((text) => text !== "");
+  const examples = [...listOf(question["options"]), question["default"]].map(textWithin).filter((text) => text !== "");
   const advice = examples.length === 0 ? "" : ` Possible answers: ${[...new Set(examples)].join(", ")}.`;
   return `${JSON.stringify(found.slice(0, 200))} is not an answer that this plan can use.${advice}`;
 }

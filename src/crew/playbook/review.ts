@@ -1,6 +1,5 @@
-import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import type { Reply } from "../turn.ts";
-import { textOf } from "../turn.ts";
 
 const TAIL_LINES = 20;
 const TAIL_CHARACTERS = 2000;
@@ -15,11 +14,12 @@ export function review(request: JsonObject, fatal: readonly string[]): Reply {
   const changes = [
     ...checks.filter((check) => check["passed"] !== true).map(failedCheck),
     ...listOf(report["issues"])
-      .map(textOf)
+      .map(textWithin)
       .filter((issue) => fatal.some((text) => issue.toLowerCase().includes(text.toLowerCase())))
       .map((issue) => `The report names an issue that the plan does not accept: ${issue}`),
   ];
-  if (report["status"] !== "completed") changes.push(`The report says "${textOf(report["status"])}", not "completed".`);
+  if (report["status"] !== "completed")
+    changes.push(`The report says "${textWithin(report["status"])}", not "completed".`);
   if (changes.length > 0) {
     return { payload_type: "review", payload: { decision: "changes_requested", requested_changes: changes } };
   }
@@ -30,8 +30,8 @@ export function review(request: JsonObject, fatal: readonly string[]): Reply {
 
 function failedCheck(check: JsonObject): string {
   const criterion = check["criterion"];
-  const command = listOf(objectOf(criterion)["command"]).map(textOf).join(" ");
-  const tail = textOf(check["output"])
+  const command = listOf(objectOf(criterion)["command"]).map(textWithin).join(" ");
+  const tail = textWithin(check["output"])
     .split("\n")
     .slice(-TAIL_LINES)
     .join("\n")
@@ -39,7 +39,7 @@ function failedCheck(check: JsonObject): string {
     .toWellFormed()
     .trim();
   return [
-    `Not met: ${textOf(criterion)}`,
+    `Not met: ${textWithin(criterion)}`,
     ...(command === "" ? [] : [`\`${command}\` ended with exit code ${JSON.stringify(check["exit_code"])}`]),
     ...(tail === "" ? [] : [`its output ended:\n${tail}`]),
   ].join("\n");

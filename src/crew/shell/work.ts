@@ -3,10 +3,10 @@ import { access } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { Reply, Turn } from "../turn.ts";
-import { cutTo, say, textOf } from "../turn.ts";
+import { cutTo, say } from "../turn.ts";
 import type { Snapshot } from "./artifacts.ts";
 import { changedArtifacts, snapshot } from "./artifacts.ts";
 import type { Running } from "./run.ts";
@@ -76,7 +76,7 @@ export class Work {
     const told = Math.ceil(steps.length / MAX_PROGRESS);
     for (const [index, step] of steps.entries()) {
       const { argv, line, as_evidence } = commandOf(step);
-      const title = cutTo(textOf(step) || line, Math.min(TITLE_LENGTH, share));
+      const title = cutTo(textWithin(step) || line, Math.min(TITLE_LENGTH, share));
       if (this.#stopped) return undefined;
       if (index % told === 0) this.#progress(`step ${index + 1} of ${steps.length}: ${title}`);
       if (argv.length === 0) {
@@ -126,7 +126,7 @@ export class Work {
 
   async #missingOutputs(directories: readonly string[]): Promise<string[]> {
     const ticket = objectOf(this.#turn.context["ticket"]);
-    const expected = listOf(objectOf(ticket["task"])["expected_outputs"] ?? ticket["expected_outputs"]).map(textOf);
+    const expected = listOf(objectOf(ticket["task"])["expected_outputs"] ?? ticket["expected_outputs"]).map(textWithin);
     const missing: string[] = [];
     for (const name of expected.filter((text) => FILE_NAME.test(text))) {
       const found = directories.map((directory) => access(join(directory, name)));

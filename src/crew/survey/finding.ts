@@ -1,8 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { isUnsafe, jsonEscaped, replaceEachUnsafe } from "../../lib/terminal-text.ts";
-import { textOf } from "../turn.ts";
 import type { Repository } from "./repository.ts";
 
 /** Worst first. */
@@ -74,10 +73,10 @@ export async function readFinding(file: string): Promise<Finding> {
   }
   return {
     kind: value["kind"],
-    title: textOf(value["title"]),
+    title: textWithin(value["title"]),
     revision: typeof value["revision"] === "string" ? value["revision"] : null,
-    looked_at: textOf(value["looked_at"]),
-    notes: listOf(value["notes"]).map(textOf),
+    looked_at: textWithin(value["looked_at"]),
+    notes: listOf(value["notes"]).map(textWithin),
     items: listOf(value["items"]).map((item) => itemOf(objectOf(item), file)),
     details: objectOf(value["details"]),
   };
@@ -89,9 +88,9 @@ function itemOf(item: JsonObject, file: string): Item {
   if (known === undefined) throw new Error(`${file} has an item of severity ${JSON.stringify(severity)}`);
   return {
     severity: known,
-    file: textOf(item["file"]),
+    file: textWithin(item["file"]),
     ...(typeof line === "number" ? { line } : {}),
-    text: textOf(item["text"]),
+    text: textWithin(item["text"]),
     claim: objectOf(item["claim"]),
   };
 }

@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
-import { textOf } from "../turn.ts";
+import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { counted, type Finding, type Found, type Item, shown, type Survey } from "./finding.ts";
 import { lineAt, readJson, type Repository } from "./repository.ts";
 
@@ -66,10 +65,10 @@ async function lockedPackages(repository: Repository, lock: JsonObject): Promise
     .filter(({ key, entry }) => key.includes("node_modules/") && entry["link"] !== true);
   const packages: Package[] = [];
   for (const { key, entry } of entries.slice(0, MAX_PACKAGES)) {
-    const name = textOf(entry["name"]) || key.slice(key.lastIndexOf("node_modules/") + "node_modules/".length);
+    const name = textWithin(entry["name"]) || key.slice(key.lastIndexOf("node_modules/") + "node_modules/".length);
     packages.push({
       key,
-      name: `${name}@${textOf(entry["version"])}`,
+      name: `${name}@${textWithin(entry["version"])}`,
       // If the lock file states none, the installed package may.
       licence: licenceIn(entry) || (await installedLicence(repository, key)),
       dev: entry["dev"] === true || entry["devOptional"] === true,
@@ -88,8 +87,8 @@ async function installedLicence({ root }: Repository, key: string): Promise<stri
 
 function licenceIn({ license, licenses }: JsonObject): string {
   if (typeof license === "string") return license;
-  const several = listOf(licenses).map((entry) => textOf(objectOf(entry)["type"]) || textOf(entry));
-  return textOf(objectOf(license)["type"]) || several.join(" OR ");
+  const several = listOf(licenses).map((entry) => textWithin(objectOf(entry)["type"]) || textWithin(entry));
+  return textWithin(objectOf(license)["type"]) || several.join(" OR ");
 }
 
 function judge({ key, name, licence }: Package): Omit<Item, "file"> | undefined {
@@ -150,7 +149,7 @@ async function verifyLicences({ items }: Finding, repository: Repository): Promi
   const lock = (await readJson(repository, LOCK))?.text ?? "";
   const wrong: string[] = [];
   for (const { claim } of items) {
-    const key = textOf(claim["key"]);
+    const key = textWithin(claim["key"]);
     const start = lock.indexOf(`${JSON.stringify(key)}:`);
     const next = lock.indexOf('"node_modules/', start + key.length + 3);
     const entry = lock.slice(start, next < 0 ? undefined : next);

@@ -1,5 +1,5 @@
+import { textWithin } from "../../lib/json.ts";
 import { posix } from "node:path";
-import { textOf } from "../turn.ts";
 import { counted, type Finding, type Found, type Item, shown, type Survey } from "./finding.ts";
 import { type MarkdownFile, readMarkdown } from "./markdown.ts";
 import { inParallel, type Repository, UNREAD } from "./repository.ts";
@@ -114,13 +114,13 @@ async function verifyLinks({ items }: Finding, repository: Repository): Promise<
     async ({ file, line, claim }) => {
       const where = `${shown(file)}:${line ?? 0}`;
       const written = ((await repository.read(file)) ?? "").split(/\r?\n/)[(line ?? 0) - 1] ?? "";
-      const destination = textOf(claim["destination"]);
+      const destination = textWithin(claim["destination"]);
       if (!written.replaceAll("\\", "").includes(destination.replaceAll("\\", "")))
         return [`${where} has no link to ${shown(destination)}`];
-      const target = textOf(claim["target"]);
+      const target = textWithin(claim["target"]);
       const listed = target === "." ? "." : await repository.git(["ls-files", "-z", "--", `:(top,literal)${target}`]);
       if (claim["fault"] !== "anchor") return listed === "" ? [] : [`${where}: git has ${shown(target)}`];
-      const wanted = textOf(claim["fragment"]).toLowerCase();
+      const wanted = textWithin(claim["fragment"]).toLowerCase();
       const lines = ((await repository.read(target)) ?? "").split(/\r?\n/);
       const heading = lines.findIndex((candidate) => /^ {0,3}#/.test(candidate) && roughAnchor(candidate) === wanted);
       return heading < 0 ? [] : [`${where}: ${shown(target)}:${heading + 1} is the heading it leads to`];

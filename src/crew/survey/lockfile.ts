@@ -1,6 +1,5 @@
 import { posix } from "node:path";
-import { type JsonObject, objectOf } from "../../lib/json.ts";
-import { textOf } from "../turn.ts";
+import { type JsonObject, objectOf, textWithin } from "../../lib/json.ts";
 import { counted, type Finding, type Found, type Item, shown, type Survey } from "./finding.ts";
 import { type JsonFile, lineAt, readJson, type Repository } from "./repository.ts";
 
@@ -81,8 +80,8 @@ function compare(manifest: JsonFile, lock: JsonFile, key: string, locked: JsonOb
       wanted === undefined
         ? `${shown(name)} is in the ${group} of the lock file, but no longer in ${shown(manifest.path)}`
         : was === undefined
-          ? `${shown(name)}@${shown(textOf(wanted))} is in ${group}, but not in the lock file`
-          : `${shown(name)} is declared as ${shown(textOf(wanted))}, but locked as ${shown(textOf(was))}`;
+          ? `${shown(name)}@${shown(textWithin(wanted))} is in ${group}, but not in the lock file`
+          : `${shown(name)} is declared as ${shown(textWithin(wanted))}, but locked as ${shown(textWithin(was))}`;
     const [file, start] = wanted === undefined ? [lock, `${JSON.stringify(key)}:`] : [manifest, `"${group}"`];
     const line = lineAt(file.text, `${JSON.stringify(name)}:`, Math.max(0, file.text.indexOf(start)));
     return [{ severity: "high", file: file.path, ...(line && { line }), text, claim: { ...claim, ...paths } }];
@@ -94,13 +93,13 @@ async function verifyDrift({ items }: Finding, repository: Repository): Promise<
   const textIn = async (path: string) => (await readJson(repository, path))?.text ?? "";
   const wrong: string[] = [];
   for (const { file, claim } of items) {
-    const [fault, name, lock] = [textOf(claim["fault"]), textOf(claim["name"]), textOf(claim["lock"])];
+    const [fault, name, lock] = [textWithin(claim["fault"]), textWithin(claim["name"]), textWithin(claim["lock"])];
     if (fault === "broken" && (await readJson(repository, file))?.broken === undefined)
       wrong.push(`${shown(file)} is JSON`);
     if (fault === "no_lock" && (await repository.exists(lock))) wrong.push(`${shown(lock)} exists`);
     if (fault !== "drift") continue;
-    const recorded = recordedUnder(await textIn(lock), textOf(claim["key"]));
-    const declared = await textIn(textOf(claim["manifest"]));
+    const recorded = recordedUnder(await textIn(lock), textWithin(claim["key"]));
+    const declared = await textIn(textWithin(claim["manifest"]));
     const holds = claim["declared"] !== claim["locked"] && says(declared, name, claim["declared"]);
     if (!holds || !says(recorded, name, claim["locked"]))
       wrong.push(`${shown(file)} and ${shown(lock)} agree on ${shown(name)}`);

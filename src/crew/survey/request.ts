@@ -1,7 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
-import { textOf } from "../turn.ts";
+import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { pathOf } from "../kept-file.ts";
 import { type Finding, readFinding } from "./finding.ts";
 
@@ -23,7 +22,7 @@ export async function wasDisproved(): Promise<boolean> {
     objectOf(objectOf(entry)["payload"]),
   );
   const checks = payloads.flatMap((payload) => [...listOf(payload["results"]), ...listOf(payload["checks"])]);
-  return checks.map(objectOf).some(({ passed, output }) => passed === false && textOf(output).includes(DISPROVED));
+  return checks.map(objectOf).some(({ passed, output }) => passed === false && textWithin(output).includes(DISPROVED));
 }
 
 /** The request of the turn in which this program runs. */
@@ -40,10 +39,10 @@ function contextOf(request: JsonObject): JsonObject {
 
 /** The files that the dependencies made. If a task made one several times, the last one wins. */
 function artifactsOf(request: JsonObject): string[] {
-  const home = textOf(request["home"]);
+  const home = textWithin(request["home"]);
   return listOf(contextOf(request)["dependencies"]).flatMap((dependency) => {
     const artifacts = listOf(objectOf(dependency)["artifacts"]).map(objectOf);
-    const latest = new Map(artifacts.map(({ label, uri }) => [textOf(label), textOf(uri)]));
+    const latest = new Map(artifacts.map(({ label, uri }) => [textWithin(label), textWithin(uri)]));
     const findings = [...latest].filter(([label]) => label.endsWith(".json"));
     return findings.flatMap(([, uri]) => pathOf(uri, home) ?? []);
   });

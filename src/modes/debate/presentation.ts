@@ -1,5 +1,5 @@
 import type { ResultPart, Presentation } from "../../kernel/presentation.ts";
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 
 /** A debate is shown as its debaters with their positions, and its verdict. */
 export const debatePresentation: Presentation = {
@@ -15,9 +15,9 @@ export const debatePresentation: Presentation = {
 function parts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): ResultPart[] {
   const { conclusion, winner, reasons, dissent, consensus } = objectOf(verdict);
   const { held, of } = objectOf(rounds);
-  const why = WHY_OVER[textOf(argued_by)] ?? "";
+  const why = WHY_OVER[textWithin(argued_by)] ?? "";
   const points = [
-    ...(winner === undefined ? [] : [`winner: ${textOf(winner)}`]),
+    ...(winner === undefined ? [] : [`winner: ${textWithin(winner)}`]),
     ...(typeof consensus === "boolean" ? [consensus ? "all agree" : "not all agree"] : []),
     ...textsOf(reasons),
     ...textsOf(dissent).map((text) => `against it: ${text}`),
@@ -26,7 +26,7 @@ function parts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): Res
   const concluded =
     conclusion === undefined
       ? { title: "No verdict", text: "The debate ended without one." }
-      : { title: `Verdict of ${textOf(judge)}`, text: textOf(conclusion) };
+      : { title: `Verdict of ${textWithin(judge)}`, text: textWithin(conclusion) };
   return [{ ...concluded, points }, ...listOf(debaters).map((debater) => debaterPart(objectOf(debater)))];
 }
 
@@ -38,18 +38,11 @@ const WHY_OVER: Readonly<Record<string, string>> = {
 /** A debater's last position, with its reasons. */
 function debaterPart({ role_id, status, reason, opinion }: JsonObject): ResultPart {
   const { position, reasons } = objectOf(opinion);
-  const left = status === "dropped" ? ` (dropped${reason === undefined ? "" : `: ${textOf(reason)}`})` : "";
-  const text = position === undefined ? "It gave no opinion." : textOf(position);
-  return { title: `${textOf(role_id)}${left}`, text, points: textsOf(reasons) };
+  const left = status === "dropped" ? ` (dropped${reason === undefined ? "" : `: ${textWithin(reason)}`})` : "";
+  const text = position === undefined ? "It gave no opinion." : textWithin(position);
+  return { title: `${textWithin(role_id)}${left}`, text, points: textsOf(reasons) };
 }
 
 function textsOf(value: Json | undefined): string[] {
-  return listOf(value).map(textOf);
-}
-
-/** The text of a string, or of an object with a `text`. */
-function textOf(value: Json | undefined): string {
-  if (typeof value === "string") return value;
-  const { text } = objectOf(value);
-  return typeof text === "string" ? text : "";
+  return listOf(value).map(textWithin);
 }

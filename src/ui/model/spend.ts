@@ -1,5 +1,5 @@
 import { hidesTokens } from "../../kernel/figures.ts";
-import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import { type JsonObject, listOf, numberOf, objectOf, textOf } from "../../lib/json.ts";
 import type { Usage } from "../../protocol/payload.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { noSpend, type SessionModel, type SpendModel } from "./model.ts";
@@ -58,8 +58,4 @@ function roleSpend({ roles }: SessionModel, role_id: string): SpendModel {
   const known = roles.get(role_id) ?? { role_id, type: "", backend: "", spend: noSpend() };
   roles.set(role_id, known);
   return known.spend;
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
 }

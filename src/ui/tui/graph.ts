@@ -1,3 +1,4 @@
+import { depthsOf } from "../../lib/cycle.ts";
 import { safeLine } from "../display.ts";
 import type { SessionModel, TicketModel } from "../model/model.ts";
 import { type Line, trusted, untrusted } from "./line.ts";
@@ -43,19 +44,11 @@ interface Node {
 
 /** Yields each ticket once, depth first. A forged plan may have a cycle or name unknown tickets. */
 function* treeOf({ tickets }: SessionModel): Generator<Node> {
-  const depths = new Map<string, number>();
+  const depths = depthsOf([...tickets.values()]);
+  const depthOf = (id: string) => depths.get(id) ?? 0;
   const parentOf = (ticket: TicketModel) => {
     const known = ticket.depends_on.filter((id) => tickets.has(id) && id !== ticket.id);
     return known.toSorted((a, b) => depthOf(b) - depthOf(a) || (a < b ? -1 : 1))[0];
-  };
-  const depthOf = (id: string): number => {
-    const known = depths.get(id);
-    if (known !== undefined) return known;
-    // Ends the recursion in a cycle.
-    depths.set(id, 0);
-    const depth = Math.max(0, ...(tickets.get(id)?.depends_on ?? []).map((other) => depthOf(other) + 1));
-    depths.set(id, depth);
-    return depth;
   };
   const children = new Map<string | undefined, TicketModel[]>();
   for (const ticket of [...tickets.values()].sort((a, b) => a.order - b.order)) {

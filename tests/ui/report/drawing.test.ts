@@ -1,57 +1,99 @@
 import { describe, expect, it } from "vitest";
-import { placeNodes, routeEdges } from "../../../src/ui/report/html/graph-layout.ts";
 import { drawGraph, MAX_NODES } from "../../../src/ui/report/html/graph.ts";
 import { drawTimeline, tickLabel, ticksOf } from "../../../src/ui/report/html/timeline.ts";
+import { computing } from "../../computing.ts";
 
-const node = (id: string, ...depends_on: string[]) => ({ id, depends_on });
-const drawn = (id: string, ...depends_on: string[]) =>
-  ({ ...node(id, ...depends_on), tone: "", status: "done", row: 0 }) as const;
+const drawn = (id: string, ...depends_on: string[]) => ({ id, depends_on, tone: "", status: "done", row: 0 }) as const;
 
-/** Number of crossing pairs of edges between neighbouring layers. */
-function crossings(nodes: readonly ReturnType<typeof node>[]): number {
-  const placed = placeNodes(nodes);
-  const edges = nodes.flatMap(({ id, depends_on }) =>
-    depends_on.map((before) => [placed.get(before)?.place ?? 0, placed.get(id)?.place ?? 0] as const),
-  );
-  return edges.flatMap(([a, b], index) => edges.slice(index + 1).filter(([c, d]) => (a - c) * (b - d) < 0)).length;
+interface Box {
+  readonly x: number;
+  readonly y: number;
 }
 
-describe("the layout of the dependency graph", () => {
-  it("places a ticket after all its dependencies, as early as possible", () => {
-    const placed = placeNodes([node("d", "b", "c"), node("a"), node("b", "a"), node("c"), node("e", "d", "a")]);
-    const layers = [...placed].map(([id, { layer }]) => `${id}${layer}`);
-    expect(layers.toSorted()).toEqual(["a0", "b1", "c0", "d2", "e3"]);
+/** The boxes of a drawing, by ticket id. */
+function boxesIn(svg: string): Map<string, Box> {
+  const boxes = svg.matchAll(/<title>([^:]*): done<\/title><rect x="([\d.]+)" y="([\d.]+)"/g);
+  return new Map(Array.from(boxes, ([, id = "", x, y]) => [id, { x: Number(x), y: Number(y) }]));
+}
+
+function boxIn(svg: string, id: string): Box {
+  const box = boxesIn(svg).get(id);
+  if (box === undefined) throw new Error(`There is no box for ${id}.`);
+  return box;
+}
+
+/** The edges of a drawing, each as the points that it passes. */
+function edgesIn(svg: string): Box[][] {
+  const [, path = ""] = /<path class="edge" d="([^"]*)"/.exec(svg) ?? [];
+  return path
+    .split("M")
+    .slice(1)
+    .map((edge) =>
+      edge.split("C").map((part) => {
+        const [y = 0, x = 0] = part.split(" ").map(Number).toReversed();
+        return { x, y };
+      }),
+    );
+}
+
+/** A plan in which every ticket depends on all before it. */
+const dense = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    drawn(`n${index}`, ...Array.from({ length: index }, (_, before) => `n${before}`)),
+  );
+
+const chain = (count: number) =>
+  Array.from({ length: count }, (_, index) => drawn(`n${index}`, ...(index > 0 ? [`n${index - 1}`] : [])));
+
+describe("the drawing of dependencies", () => {
+  it("places a ticket to the right of its dependencies", () => {
+    const nodes = [drawn("d", "b", "c"), drawn("a"), drawn("b", "a"), drawn("c"), drawn("e", "d", "a")];
+    const svg = drawGraph(nodes);
+    for (const { id, depends_on } of nodes)
+      for (const before of depends_on) expect(boxIn(svg, before).x).toBeLessThan(boxIn(svg, id).x);
   });
 
   it("lets edges cross only if they must", () => {
-    const nodes = [
-      ...["a", "b", "c", "d"].map((id) => node(id)),
-      ...["a", "b", "c", "d"].toReversed().map((id) => node(`${id}2`, id)),
-    ];
-    expect(crossings(nodes)).toBe(0);
+    const ids = ["a", "b", "c", "d"];
+    const svg = drawGraph([...ids.map((id) => drawn(id)), ...ids.toReversed().map((id) => drawn(`${id}2`, id))]);
+    for (const id of ids) expect(boxIn(svg, `${id}2`).y).toBe(boxIn(svg, id).y);
   });
 
-  it("leads an edge around the layers that it passes, and bundles the edges of one ticket", () => {
-    const { nodes, bends } = routeEdges([node("a"), node("b", "a"), node("c", "b", "a"), node("d", "c", "a")]);
-    expect(bends).toHaveLength(2);
-    const placed = placeNodes([...nodes, ...bends]);
-    const layers = ["a", "b", "c", "d"].map((id) => placed.get(id)?.layer);
-    expect(layers).toEqual([0, 1, 2, 3]);
-    const sameLayer = [...placed].filter(([, { layer }]) => layer === 1).map(([, { place }]) => place);
-    expect(new Set(sameLayer).size).toBe(2);
+  it("leads an edge from its box to the other, around the boxes between", () => {
+    const svg = drawGraph([drawn("a"), drawn("b", "a"), drawn("c", "b", "a")]);
+    const [a, b, c] = ["a", "b", "c"].map((id) => boxIn(svg, id));
+    const around = edgesIn(svg)[2];
+    expect(around?.at(0)).toEqual({ x: (a?.x ?? 0) + 150, y: (a?.y ?? 0) + 13 });
+    expect(around?.at(-1)).toEqual({ x: c?.x, y: (c?.y ?? 0) + 13 });
+    const beside = around?.find(({ x }) => x > (b?.x ?? 0) && x < (b?.x ?? 0) + 150);
+    expect(Math.abs((beside?.y ?? 0) - (b?.y ?? 0) - 13)).toBeGreaterThan(13);
   });
 
-  it("places cycles, unknown dependencies, and a chain of ten thousand tickets", () => {
-    const placed = placeNodes([node("a", "b"), node("b", "a"), node("c", "nowhere"), node("d", "d")]);
-    expect([...placed.keys()].toSorted()).toEqual(["a", "b", "c", "d"]);
-    const chain = Array.from({ length: 10_000 }, (_, index) =>
-      node(`n${index}`, ...(index > 0 ? [`n${index - 1}`] : [])),
-    );
-    expect(placeNodes(chain).get("n9999")?.layer).toBe(9_999);
+  it("draws cycles, unknown dependencies, and ids that name properties of objects", () => {
+    const ids = ["a", "b", "c", "d", "__proto__", "constructor"];
+    const svg = drawGraph([
+      drawn("a", "b"),
+      drawn("b", "a"),
+      drawn("c", "nowhere"),
+      drawn("d", "d"),
+      drawn("__proto__"),
+      drawn("constructor", "__proto__"),
+    ]);
+    expect([...boxesIn(svg).keys()]).toEqual(ids);
+    expect(edgesIn(svg)).toHaveLength(3);
   });
-});
 
-describe("the drawing of dependencies", () => {
+  it("draws the largest chain", () => {
+    const svg = drawGraph(chain(MAX_NODES));
+    expect(new Set(Array.from(boxesIn(svg).values(), ({ x }) => x)).size).toBe(MAX_NODES);
+  });
+
+  it("draws every dependency of a dense plan in seconds", () => {
+    let svg = "";
+    expect(computing(() => (svg = drawGraph(dense(150))))).toBeLessThan(5_000);
+    expect(edgesIn(svg)).toHaveLength((150 * 149) / 2);
+  });
+
   it("has a box for each ticket and escapes its id", () => {
     const svg = drawGraph([drawn('<a href="javascript:x">'), drawn("b", '<a href="javascript:x">')]);
     expect(svg.match(/<rect /g)).toHaveLength(2);
@@ -60,8 +102,7 @@ describe("the drawing of dependencies", () => {
 
   it("is left out without dependencies, and replaced by a note for too many tickets", () => {
     expect(drawGraph([drawn("a"), drawn("b")])).toBe("");
-    const many = Array.from({ length: MAX_NODES + 1 }, (_, index) => drawn(`n${index}`, ...(index > 0 ? ["n0"] : [])));
-    expect(drawGraph(many)).toContain(`${MAX_NODES + 1}, at most ${MAX_NODES}`);
+    expect(drawGraph(chain(MAX_NODES + 1))).toContain(`${MAX_NODES + 1}, at most ${MAX_NODES}`);
   });
 });
 
