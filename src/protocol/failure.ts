@@ -14,6 +14,8 @@ export const WIRE_CODES = [
   "rate_limited",
   "authentication",
   "trust",
+  "unavailable",
+  "environment",
   "budget_exhausted",
   "checks_failed",
   "conflict",
@@ -30,7 +32,6 @@ export type WireCode = (typeof WIRE_CODES)[number];
 export type ProductCode =
   | "usage"
   | "configuration"
-  | "environment"
   | "storage"
   | "storage_full"
   | "stale_lease"

@@ -24,6 +24,7 @@ export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   not_permitted: EXIT_USAGE,
   configuration: EXIT_ENVIRONMENT,
   environment: EXIT_ENVIRONMENT,
+  unavailable: EXIT_ENVIRONMENT,
   trust: EXIT_ENVIRONMENT,
   storage: EXIT_ENVIRONMENT,
   storage_full: EXIT_ENVIRONMENT,
