@@ -91,7 +91,7 @@ export function scenarioOf(seed: number): Scenario {
 function configurationOf(random: Random, comparable: boolean): ResolvedConfiguration {
   return {
     ...CONFIGURATION_DEFAULTS,
-    workspace: "/workspace",
+    workspace: "/",
     max_workers: random.between(1, 4),
     max_retries: random.between(0, 2),
     retry_backoff_ms: random.pick([0, 50, 1000]),
