@@ -15,6 +15,8 @@ export function isOutage({ turn, payload_type, payload }: Fact): boolean {
 
 const FIRST_MS = 5_000;
 const LONGEST_MS = 300_000;
+/** An outage is tried again after this time, whatever it says: a clock may be wrong, and a try costs nothing. */
+const LONGEST_TOLD_MS = 3_600_000;
 /** A pause is longer by up to this share, which the turn's sequence and run decide, so that sessions do not all try again at once. */
 const JITTER = 0.1;
 const GOLDEN_RATIO = 0.618;
@@ -40,7 +42,8 @@ export function outageAfter(
   const waits = !isStep && isLater(known.until ?? at, at);
   const share = (((Number.parseInt(turn_id.slice(1), 10) || 0) + run) * GOLDEN_RATIO) % 1;
   const pause = waits ? 0 : outagePause(tries - 1) * (1 + JITTER * share);
-  const ends = [later(at, pause), known?.until ?? at, retry_at ?? at];
+  const told = later(at, Math.min(milliseconds(retry_at ?? at) - milliseconds(at), LONGEST_TOLD_MS));
+  const ends = [later(at, pause), known?.until ?? at, told];
   const until = ends.reduce((last, end) => (isLater(end, last) ? end : last));
   return { reason: UNAVAILABLE, since: known?.since ?? at, until, tries };
 }

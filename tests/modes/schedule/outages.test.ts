@@ -83,10 +83,12 @@ describe("an outage", () => {
   });
 
   it("lasts until a later time that the failure names, and not until an earlier one", () => {
-    const session = working().fail("a", "unavailable", { details: { retry_at: "2026-01-01T02:00:00Z" } });
-    expect(holdOf(session).until).toBe("2026-01-01T02:00:00Z");
+    const session = working().fail("a", "unavailable", { details: { retry_at: "2026-01-01T00:30:00Z" } });
+    expect(holdOf(session).until).toBe("2026-01-01T00:30:00Z");
     const early = working().fail("a", "unavailable", { details: { retry_at: "2020-01-01T00:00:00Z" } });
     expect(pause(early)).toBeGreaterThanOrEqual(5);
+    const never = working().fail("a", "unavailable", { details: { retry_at: "2036-01-01T00:00:00Z" } });
+    expect(pause(never)).toBe(3_600);
   });
 
   it("may come from an agent's own error, and holds all roles of the account", () => {
