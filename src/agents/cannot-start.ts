@@ -15,7 +15,7 @@ export function unfit(spec: LaunchSpec): Failure | undefined {
 
 /** Errors that pass by themselves: the program is being replaced, its disk is away, or there are too many processes or files. */
 const PASSING: ReadonlySet<string> = new Set(
-  "ENOENT ENOTDIR ETXTBSY EIO ENODEV ENXIO ESTALE ENOTCONN EHOSTDOWN EAGAIN ENOMEM EMFILE ENFILE".split(" "),
+  "ENOENT ETXTBSY EIO ENODEV ESTALE ENOTCONN EAGAIN ENOMEM EMFILE ENFILE".split(" "),
 );
 
 /**

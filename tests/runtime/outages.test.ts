@@ -150,13 +150,20 @@ describe("a program that cannot be started", () => {
 });
 
 describe("a workspace that is away for a while", () => {
-  it("costs no attempt of the turn that ran meanwhile, nor of one that begins", async () => {
+  it.each([
+    ["exits with 1", "exit 1"],
+    ["reports an error", `say report '{"status":"error","summary":"I see no files."}'; exit 0`],
+    ["answers with an error", `say error '{"code":"agent_failed","message":"I see no files."}'; exit 0`],
+  ])("costs no attempt of the turn that ran meanwhile and %s, nor of one that begins", async (_, ends) => {
     const rig = newRig();
     const clock = new BentClock();
     const agentFor = crew([instructed("a")], {}, { hand: cli() });
     // Its first run sees the workspace vanish.
     const roles = withRole("hand", {
-      cli_command: shell(`test -e "$1.seen" || { : >"$1.seen"; mv "$1" "$1.away"; exit 1; }; ${REPORT}`, rig.workspace),
+      cli_command: shell(
+        `test -e "$1.seen" || { : >"$1.seen"; mv "$1" "$1.away"; ${ends}; }; ${REPORT}`,
+        rig.workspace,
+      ),
     });
     const session = await begin(rig, { agentFor, roles, clock, config: ATTEMPTS });
     once(session, recordOf("turn_failed"), () => {

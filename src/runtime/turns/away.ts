@@ -22,8 +22,8 @@ export function withCause(result: TurnResult, { role, stamp, payload }: TurnRequ
   const { answer, failure: told } = result;
   const isMissing = told?.code === UNAVAILABLE && told.details?.["errno"] === "ENOENT";
   if (told?.code === "cancelled" || (told && !isMissing && isHoldingCode("turn_failed", told.code))) return result;
-  const isAnswered = answer !== undefined && answer.payload_type !== "error";
-  const away = isAnswered ? undefined : workspaceAway(payload.workspace);
+  const wentWell = answer !== undefined && answer.payload_type !== "error" && answer.payload["status"] !== "error";
+  const away = wentWell ? undefined : workspaceAway(payload.workspace);
   if (away) return { ...result, failure: { ...away, details: { ...told?.details } } };
   const cannotStart = told?.code === "configuration" || (isMissing && !hasRun(ledger, role.role_id, stamp.turn_id));
   return told && cannotStart ? { ...result, failure: { ...told, code: ENVIRONMENT } } : result;
