@@ -107,13 +107,8 @@ export class Checks {
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const over = () => {
-        cancel();
-        signal.removeEventListener("abort", over);
-        resolve();
-      };
-      const cancel = this.#context.clock.after(ms, over);
-      signal.addEventListener("abort", over);
+      const cancel = this.#context.clock.after(ms, resolve);
+      signal.addEventListener("abort", () => resolve(cancel()));
     });
   }
 

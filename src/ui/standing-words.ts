@@ -1,7 +1,7 @@
 import { UNAVAILABLE } from "../kernel/outages.ts";
 import { dollars, short, totalWords } from "../log/usage-words.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
-import { heldWords, outageWords } from "./hold-words.ts";
+import { heldWords } from "./hold-words.ts";
 import { counted, runningWords } from "./words.ts";
 
 /** `(7/20)`. */
@@ -41,8 +41,9 @@ const OF_WORK: ReadonlySet<string> = new Set(
 
 /** A short summary, the most important parts first: `7/20 done · 6 at work · 1 needs you · $1.20`. */
 export function summaryWords({ state, counts, waiting, usage, running, checking, held }: Standing): string {
-  const outages = new Set(held.flatMap((hold) => outageWords(hold) ?? []));
-  const others = held.filter(({ reason }) => reason !== UNAVAILABLE);
+  const { outages = [], others = [] } = Object.groupBy(held, ({ reason }) =>
+    reason === UNAVAILABLE ? "outages" : "others",
+  );
   const all = allOf(counts);
   const isOfWork = all > 0 && Object.keys(counts).every((status) => OF_WORK.has(status));
   const { error = 0 } = counts;
@@ -55,7 +56,7 @@ export function summaryWords({ state, counts, waiting, usage, running, checking,
     ...(busy > 0 ? [`${busy} at work`] : []),
     ...(waiting > 0 ? [waiting === 1 ? "1 needs you" : `${waiting} need you`] : []),
     ...(error > 0 ? [`${error} in error`] : []),
-    ...outages,
+    ...heldWords(outages),
     ...(others.length > 0 ? [`${others.length} held`] : []),
     ...(cost > 0 ? [dollars(cost)] : tokens > 0 ? [`${short(tokens)} tokens`] : []),
   ].join(" · ");
