@@ -1,21 +1,32 @@
-import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Usage } from "../../protocol/payload.ts";
 
 type Counts = Omit<Usage, "cost_usd">;
 
 /**
- * The usage of one prompt, from its response. Some agents leave cached tokens out of `inputTokens`; their total is then the sum of all counts. Gemini
- * reports its counts only in `_meta.quota`, without cached tokens.
+ * The usage of one prompt, from its response. `_meta.quota` counts the requests of all models, of which claude-agent-acp leaves some out of `usage`;
+ * gemini reports nothing else.
  */
 export function countsOf({ usage, _meta }: JsonObject): Counts | undefined {
-  const { totalTokens, inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens } = objectOf(usage);
-  if (!isCount(inputTokens) || !isCount(outputTokens)) return quotaCounts(objectOf(objectOf(_meta).quota));
-  const cached = orZero(cachedReadTokens) + orZero(cachedWriteTokens);
-  const isLeftOut = isCount(totalTokens) && totalTokens >= inputTokens + outputTokens + cached;
+  const { model_usage, token_count } = objectOf(objectOf(_meta).quota);
+  const byModel = listOf(model_usage).map((model) => countsIn(objectOf(objectOf(model).token_count)));
+  const known = byModel.filter((counts) => counts !== undefined);
+  if (known.length > 0 && known.length === byModel.length) return known.reduce(addedCounts);
+  return countsIn(objectOf(usage)) ?? countsIn(objectOf(token_count));
+}
+
+/** Some agents leave cached tokens out of the input; their total is then the sum of all counts. */
+function countsIn(told: JsonObject): Counts | undefined {
+  const input = told.inputTokens ?? told.input_tokens;
+  const output = told.outputTokens ?? told.output_tokens;
+  const read = told.cachedReadTokens ?? told.cachedInputTokens;
+  if (!isCount(input) || !isCount(output)) return undefined;
+  const cached = orZero(read) + orZero(told.cachedWriteTokens);
+  const isLeftOut = isCount(told.totalTokens) && told.totalTokens >= input + output + cached;
   return {
-    input_tokens: inputTokens + (isLeftOut ? cached : 0),
-    output_tokens: outputTokens,
-    ...(isCount(cachedReadTokens) ? { cached_tokens: cachedReadTokens } : {}),
+    input_tokens: input + (isLeftOut ? cached : 0),
+    output_tokens: output,
+    ...(isCount(read) ? { cached_tokens: read } : {}),
   };
 }
 
@@ -30,11 +41,6 @@ export function addedCounts(one: Counts, other: Counts): Counts {
     output_tokens: orZero(one.output_tokens) + orZero(other.output_tokens),
     ...(cached_tokens === undefined ? {} : { cached_tokens }),
   };
-}
-
-function quotaCounts({ token_count }: JsonObject): Counts | undefined {
-  const { input_tokens, output_tokens } = objectOf(token_count);
-  return isCount(input_tokens) && isCount(output_tokens) ? { input_tokens, output_tokens } : undefined;
 }
 
 function orZero(value: Json | undefined): number {

@@ -2,10 +2,12 @@ import type { TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Failure, type FailureCode, failure } from "../../protocol/failure.ts";
 import type { Usage } from "../../protocol/payload.ts";
-import type { Refusal } from "../../protocol/refusal.ts";
+import { cut, type Refusal } from "../../protocol/refusal.ts";
 import type { Exit } from "../../protocol/record.ts";
 import type { Heard } from "./dialects/dialect.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
+
+const LAST_ERROR_CHARACTERS = 500;
 
 /** What was heard in a run, and the end of its stderr. */
 export interface RunOutput extends Heard {
@@ -69,7 +71,7 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
   const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
   switch (end.cause) {
     case "exited":
-      if (output.anyExit === true && output.answer !== undefined) return undefined;
+      if (output.answer !== undefined && output.exitCounts !== true) return undefined;
       return output.failure ?? exitFailure(request, end, output);
     case "answered":
       return output.answer === undefined ? (output.failure ?? unanswered(request, end, output)) : undefined;
@@ -84,14 +86,14 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
     case "timeout":
       return failure(
         "timeout",
-        `${who} did not finish within ${seconds(limits.timeout_ms)} and was ended.`,
+        `${who} did not finish within ${seconds(limits.timeout_ms)} and was ended.${lastError(output)}`,
         more("Raise timeout_s of the role, or give it smaller tasks."),
       );
     case "idle_timeout":
       return failure(
         "idle_timeout",
         end.spoke
-          ? `${who} printed nothing more for ${seconds(limits.idle_timeout_ms)} and was ended.`
+          ? `${who} printed nothing more for ${seconds(limits.idle_timeout_ms)} and was ended.${lastError(output)}`
           : `${who} printed nothing at all within ${seconds(limits.idle_timeout_ms)} and was ended.`,
         more("Have the program report progress, or raise idle_timeout_s of the role.", { spoke: end.spoke }),
       );
@@ -105,6 +107,10 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
         details: detailsOf(end, output, {}),
       });
   }
+}
+
+function lastError({ last_error }: RunOutput): string {
+  return last_error === undefined ? "" : ` The last error it told: ${cut(last_error, LAST_ERROR_CHARACTERS)}`;
 }
 
 function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Failure | undefined {

@@ -109,7 +109,7 @@ class TurnListener implements RunListener {
     if (stream === "stdout") {
       const kept = this.#settings.keepsLines ? this.#output.keep(bytes.toString("utf8")) : undefined;
       const kind = this.#reader.read(bytes, cut);
-      if (kind === "answer") this.#settings.answered();
+      if (kind === "answer" || kind === "over") this.#settings.answered();
       if (kind !== "console") return this.#throttle?.taken() ?? kept;
     }
     return this.#output.line(stream, bytes, cut);

@@ -200,6 +200,37 @@ describe("an agent by ACP", () => {
     expect(failure?.details).toEqual({ retry_at: expect.stringMatching(/^2026-11-24T17:01:/) });
   });
 
+  test("counts the requests that its usage leaves out", async () => {
+    const counts = (input: number, output: number) => ({ input_tokens: input, output_tokens: output });
+    const quota = { model_usage: [{ token_count: counts(100, 20) }, { token_count: counts(200, 40) }] };
+    const usage = { inputTokens: 200, outputTokens: 40 };
+    const answer = { stopReason: "end_turn", usage, _meta: { quota } };
+    const { result } = begin(written(says(JSON.stringify(REPORT)), ends(2, answer)));
+    expect((await result).usage).toEqual(counts(300, 60));
+  });
+
+  test("fails with its own text when it stops for an error, and is not held for what the text says", async () => {
+    const { result } = begin(written(says("API error 403: insufficient balance"), ends(2, { stopReason: "error" })));
+    expect((await result).failure).toMatchObject({
+      code: "agent_failed",
+      message: expect.stringContaining("insufficient balance"),
+    });
+  });
+
+  test("is held for a limit that only the data of its error tells", async () => {
+    const data = {
+      message: "You've hit your usage limit.",
+      codexErrorInfo: "usageLimitExceeded",
+      retryAfterMs: 60_000,
+    };
+    const error = { agent: { jsonrpc: "2.0", id: 2, error: { code: -32_603, message: "Internal error", data } } };
+    expect((await begin(written(error)).result).failure).toMatchObject({
+      code: "rate_limited",
+      message: expect.stringContaining("usage limit"),
+      details: { retry_at: expect.stringMatching(/^2026-11-24T17:01:/) },
+    });
+  });
+
   test("is asked once more in the same session for an answer that fits", async () => {
     const stream = written(
       says("All done."),

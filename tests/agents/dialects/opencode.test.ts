@@ -122,7 +122,7 @@ describe("opencode", () => {
   test.each([
     ["APIError", { message: "no", statusCode: 401 }, "authentication"],
     ["ProviderAuthError", { message: "no key" }, "authentication"],
-    ["APIError", { message: "down", statusCode: 500 }, "agent_failed"],
+    ["APIError", { message: "down", statusCode: 500 }, "unavailable"],
     ["ContentFilterError", { message: "no" }, "agent_failed"],
     ["Newer", {}, "agent_failed"],
   ])("tells %s %o as %s", (name, data, code) => {
@@ -132,7 +132,7 @@ describe("opencode", () => {
   test("waits as long as the model's server says", () => {
     const { failure } = hear(recorded("rate-limit"), 1);
     expect(failure?.code).toBe("rate_limited");
-    expect(failure?.details).toEqual({ retry_at: expect.stringMatching(/^2026-11-24T17:00:0[1-9]/) });
+    expect(failure?.details).toEqual({ status: 429, retry_at: expect.stringMatching(/^2026-11-24T17:00:0[1-9]/) });
   });
 
   test("tells an answer that was cut, and a cost of nothing as unknown", () => {

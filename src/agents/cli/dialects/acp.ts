@@ -6,22 +6,21 @@ import { parseLine } from "../../../protocol/limits.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation } from "../../../protocol/record.ts";
 import type { Refusal } from "../../../protocol/refusal.ts";
-import { later } from "../../../protocol/timestamp.ts";
+import { milliseconds } from "../../../protocol/timestamp.ts";
 import { Connection } from "../../acp/connection.ts";
 import { type AgentSession, chooseMode, chooseModel, introduce, openSession } from "../../acp/conversation.ts";
-import { type AgentError, failureOf, stopFailure } from "../../acp/failures.ts";
 import { decide, optionFor } from "../../acp/permission.ts";
 import { Updates } from "../../acp/updates.ts";
 import { addedCounts, countsOf } from "../../acp/usage.ts";
+import { complaintIn } from "../../causes/complaint.ts";
+import { causeOf, failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import { Messages } from "../messages.ts";
+import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import type { Dialect, DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
 
 const OPENING_BRACE = 0x7b;
-
-/** How long to wait for a limit that does not report its end, in ms. */
-const UNTOLD_LIMIT_MS = 60_000;
 
 /** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
 export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
@@ -92,16 +91,16 @@ class AcpReader implements Reader {
     return parsed.ok && this.#connection?.take(parsed.value) === true ? "message" : "console";
   }
 
-  end({ cause, exit }: RunEnd): Heard {
-    if (!this.#isOver && cause === "exited" && exit?.code === 0) this.#failure = this.#leftEarly();
+  end({ cause, exit }: RunEnd, stderr_tail: string): Heard {
+    if (!this.#isOver && cause === "exited") {
+      this.#failure = exit?.code === 0 ? this.#leftEarly() : failureOnStderr(stderr_tail, this.#program());
+    }
     this.#isOver = true;
     this.#connection?.close();
     const { answer, refused } = this.#messages;
     return {
       answer,
       refused,
-      // What the agent reports over the protocol counts; some agents exit with a code of their own when stdin ends.
-      anyExit: true,
       failure: this.#failure,
       gone: this.#gone,
       usage: this.#usage(),
@@ -153,10 +152,10 @@ class AcpReader implements Reader {
     // The library does not check responses.
     const response = objectOf(told as unknown as Json);
     this.#count(response);
-    const { role, payload } = this.#turn.request;
-    this.#failure = stopFailure(role.role_id, response.stopReason);
-    if (this.#failure !== undefined) return undefined;
+    const { payload } = this.#turn.request;
     const { structured, text: said } = this.#updates;
+    this.#failure = this.#stopFailure(response.stopReason, said);
+    if (this.#failure !== undefined) return undefined;
     const read = structured === undefined ? answerIn(said, payload.expects) : readAnswer(structured, payload.expects);
     if (!read.ok) this.#messages.refuse(Buffer.from(said), read.error);
     else if (this.#messages.take(read.value.payload_type, read.value.payload) === "answer") return undefined;
@@ -174,16 +173,31 @@ class AcpReader implements Reader {
   }
 
   #fail(error: unknown): void {
-    const { role, at, conversation } = this.#turn.request;
+    const { role, conversation } = this.#turn.request;
     if (!isAgentError(error)) {
       this.#failure = failure("internal", `The conversation with ${role.role_id} broke off: ${String(error)}.`);
       return;
     }
-    const retry_at = later(at, performance.now() - this.#began + UNTOLD_LIMIT_MS);
-    const failed = failureOf(error, { role_id: role.role_id, method: this.#asked, retry_at });
+    const program = this.#program();
+    const { code, message, data } = error;
+    const failed = failureOf(complaintIn({ code, message, data }, program.now), program);
     const isGone = conversation !== undefined && this.#asked === "session/load" && failed.code === "agent_failed";
     if (isGone) this.#gone = `The conversation ${conversation.id} cannot be continued: ${error.message}.`;
     this.#failure = failed;
+  }
+
+  /** Why a prompt with this stop reason has no answer. The agent's text is only shown: what it says of limits holds no role. */
+  #stopFailure(reason: Json | undefined, said: string): Failure | undefined {
+    const program = this.#program();
+    const cause = reason === "error" ? "unknown" : causeOf(complaintIn({ reason }, program.now));
+    const words = reason === "error" && said.trim() !== "" ? [said.trim()] : [];
+    return cause && failureFor(cause, { kinds: [], words, numbers: [] }, program);
+  }
+
+  /** The time is derived from the time of the request, because only the runtime has a clock. */
+  #program(): Program {
+    const { request } = this.#turn;
+    return { who: nameOf(request), now: milliseconds(request.at) + performance.now() - this.#began };
   }
 
   #leftEarly(): Failure {
@@ -229,6 +243,7 @@ function noChoiceOfModel(role_id: string, model: string): Failure {
   });
 }
 
-function isAgentError(error: unknown): error is AgentError & Error {
+/** An agent's error response to a request. */
+function isAgentError(error: unknown): error is Error & { readonly code: number; readonly data?: Json } {
   return error instanceof Error && "code" in error && typeof error.code === "number";
 }

@@ -1,16 +1,14 @@
 import { type JsonObject, objectOf } from "../../../lib/json.ts";
 import type { QuotaWindow } from "../../../protocol/record.ts";
-import { type Instant, instant, later, milliseconds } from "../../../protocol/timestamp.ts";
-
-/** How long a role is held when the server is busy but does not report until when, in ms. */
-const BUSY_MS = 60_000;
+import { type Instant, instant } from "../../../protocol/timestamp.ts";
 
 const WINDOWS: Readonly<Record<string, string>> = { five_hour: "5h", seven_day: "week" };
 
-/** The rate-limit windows of a subscription, and the last reported wait. */
+/** The rate-limit windows of a subscription, and the last wait that the server told. */
 export class ClaudeLimits {
   #info: JsonObject = {};
-  #wait_ms = 0;
+  /** How long the server told Claude Code to wait before its last try. */
+  #wait_ms: number | undefined;
 
   /** Takes the `rate_limit_info` of an event. */
   heard(info: JsonObject): void {
@@ -18,16 +16,18 @@ export class ClaudeLimits {
   }
 
   retried({ retry_delay_ms }: JsonObject): void {
-    this.#wait_ms = typeof retry_delay_ms === "number" ? retry_delay_ms : 0;
+    // A server says whole seconds; Claude Code's own back-off never is.
+    const isTold = typeof retry_delay_ms === "number" && retry_delay_ms % 1_000 === 0;
+    this.#wait_ms = isTold ? retry_delay_ms : undefined;
   }
 
-  /** When to retry after a limit: when the last exhausted window resets, or after a fixed time if that is unknown. */
-  retryAt(now: Instant): Instant {
+  /** When the last exhausted window resets, and how long the server told Claude Code to wait. */
+  told(): { readonly resets_at?: Instant; readonly wait_ms?: number | undefined } {
     const resets = this.#windows().flatMap(([, { status, resetsAt }]) =>
       status === "rejected" && typeof resetsAt === "number" ? [resetsAt * 1_000] : [],
     );
-    if (resets.length === 0) return later(now, Math.max(BUSY_MS, this.#wait_ms));
-    return instant(Math.max(milliseconds(now), ...resets));
+    if (resets.length === 0) return { wait_ms: this.#wait_ms };
+    return { resets_at: instant(Math.max(...resets)), wait_ms: this.#wait_ms };
   }
 
   quota(): readonly QuotaWindow[] | undefined {

@@ -2,11 +2,11 @@ import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import type { Permission } from "../../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
-import { type Instant, later } from "../../../protocol/timestamp.ts";
+import { milliseconds } from "../../../protocol/timestamp.ts";
 import { Messages } from "../messages.ts";
 import type { RunEnd } from "../process.ts";
 import { permissionFor } from "./claude-asks.ts";
-import { claudeFailure, lostConversation } from "./claude-failures.ts";
+import { claudeFailure, lostConversation, type Unanswered } from "./claude-failures.ts";
 import { ClaudeLimits } from "./claude-limits.ts";
 import { progressLine, retryLine } from "./claude-lines.ts";
 import { ClaudeUsage } from "./claude-usage.ts";
@@ -28,7 +28,10 @@ export class ClaudeReader implements Reader {
   #result: JsonObject | undefined;
   /** Claude Code's own name for the server's last failure. */
   #error: Json | undefined;
-  #asked = false;
+  /** The last retry that Claude Code told. */
+  #retry: string | undefined;
+  /** The text of the conversation's last message, which arrives in a block for each event. */
+  #last = { id: "", text: "" };
 
   constructor(turn: DialectTurn, converses: boolean) {
     this.#turn = turn;
@@ -44,7 +47,7 @@ export class ClaudeReader implements Reader {
     return firstByte === OPENING_BRACE;
   }
 
-  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+  read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
     if (line.length === 0 || !this.mayBeLong(line.readUInt8(0))) return "console";
     const parsed = cut ? undefined : parseLine(line);
     return parsed?.ok === true ? this.#take(parsed.value) : "message";
@@ -54,28 +57,25 @@ export class ClaudeReader implements Reader {
     const { answer, refused } = this.#messages;
     const { request, prompts } = this.#turn;
     const id = this.#conversation;
+    const before = this.#turn.repair?.conversation ?? request.conversation;
+    const total = this.#usage.total() ?? before?.total;
     const told = {
       refused,
-      usage: this.#usage.total(),
-      conversation: id === undefined ? undefined : { id, ...this.#usage.context() },
+      usage: this.#usage.used(before?.total),
+      conversation: id === undefined ? undefined : { id, ...this.#usage.context(), ...(total ? { total } : {}) },
       quota: this.#limits.quota(),
     };
-    if (answer !== undefined) return { ...told, answer, anyExit: this.#asked };
-    const result = this.#result;
-    const failure = claudeFailure({
-      request,
-      end,
-      result,
-      error: this.#error,
-      retry_at: this.#limits.retryAt(this.#now()),
-      stderr_tail,
-    });
+    if (answer !== undefined) return { ...told, answer };
+    const now = milliseconds(request.at) + performance.now() - this.#began;
+    const [result, error, limits] = [this.#result, this.#error, this.#limits];
+    const unanswered: Unanswered = { request, now, end, result, error, limits, stderr_tail };
+    const failure = claudeFailure(unanswered);
     const last = refused.at(-1);
     const repair = failure === undefined && last !== undefined ? prompts.repair(last) : undefined;
-    return { ...told, failure, repair, gone: lostConversation(result) };
+    return { ...told, failure, last_error: this.#retry, repair, gone: lostConversation(unanswered) };
   }
 
-  #take(event: JsonObject): "message" | "answer" {
+  #take(event: JsonObject): "message" | "answer" | "over" {
     switch (textOf(event.type)) {
       case "system":
         this.#system(event);
@@ -103,34 +103,47 @@ export class ClaudeReader implements Reader {
     }
     if (subtype === "api_retry") {
       this.#limits.retried(event);
-      this.#turn.show(retryLine(event));
+      this.#retry = retryLine(event);
+      this.#turn.show(this.#retry);
     }
   }
 
   #assistant(event: JsonObject): void {
     const message = objectOf(event.message);
+    const ofConversation = event.parent_tool_use_id == null;
     if (event.error !== undefined) {
-      this.#error = event.error;
+      // The failure of a subagent is not the reason why the turn ends.
+      if (ofConversation) this.#error = event.error;
       return;
     }
-    this.#usage.heard(message, event.parent_tool_use_id == null);
+    this.#usage.heard(message, ofConversation);
+    if (ofConversation) this.#hear(message);
     for (const block of listOf(message.content)) {
       const line = progressLine(objectOf(block), this.#turn.request.payload.workspace);
       if (line !== undefined) this.#turn.show(line);
     }
   }
 
-  #end(event: JsonObject): "message" | "answer" {
+  #hear({ id, content }: JsonObject): void {
+    const text = listOf(content)
+      .map((block) => textOf(objectOf(block).text))
+      .join("");
+    this.#last = { id: textOf(id), text: this.#last.id === id ? this.#last.text + text : text };
+  }
+
+  #end(event: JsonObject): "message" | "answer" | "over" {
     this.#result = event;
     this.#usage.ended(event);
     this.#close();
-    if (event.is_error === true || this.#messages.answer !== undefined) return "message";
+    if (this.#messages.answer !== undefined) return "message";
+    if (event.is_error === true) return "over";
     const { structured_output, result } = event;
     const { expects } = this.#turn.request.payload;
-    const read =
-      structured_output === undefined ? answerIn(textOf(result), expects) : readAnswer(structured_output, expects);
+    // The result is only the last block of the message, and sometimes empty.
+    const text = this.#last.text.includes(textOf(result)) ? this.#last.text : textOf(result);
+    const read = structured_output === undefined ? answerIn(text, expects) : readAnswer(structured_output, expects);
     if (read.ok) return this.#messages.take(read.value.payload_type, read.value.payload);
-    const said = structured_output === undefined ? textOf(result) : JSON.stringify(structured_output);
+    const said = structured_output === undefined ? text : JSON.stringify(structured_output);
     this.#messages.refuse(Buffer.from(said), read.error);
     return "message";
   }
@@ -160,7 +173,6 @@ export class ClaudeReader implements Reader {
       return "message";
     }
     const taken = this.#messages.take(asking.payload_type, asking.payload);
-    this.#asked = taken === "answer";
     reply({ behavior: "deny", message: "The answer comes with the next prompt.", interrupt: true });
     this.#close();
     return taken;
@@ -174,11 +186,6 @@ export class ClaudeReader implements Reader {
   #close(): void {
     this.#port?.close();
     this.#port = undefined;
-  }
-
-  /** Derived from the time of the request: only the runtime has a clock. */
-  #now(): Instant {
-    return later(this.#turn.request.at, performance.now() - this.#began);
   }
 }
 

@@ -7,13 +7,16 @@ interface Read {
   readonly cached_tokens: number;
 }
 
+const KEYS = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
+
 /**
- * The usage of one process. Each result counts the usage of all models since the previous one. Until the first result, the requests that a message
- * came from are counted, without their output, which is not yet known.
+ * The usage of one process. Until the first result, the requests that a message came from are counted, without their output, which is not yet known.
  */
 export class ClaudeUsage {
   readonly #requests = new Map<string, Read>();
   readonly #results: Usage[] = [];
+  #total: Usage | undefined;
+  #countsSince = true;
   /** The last request of the conversation itself, not of a subagent. */
   #last: (Read & { readonly output_tokens: number }) | undefined;
 
@@ -27,31 +30,27 @@ export class ClaudeUsage {
     if (ofConversation) this.#last = { input_tokens, cached_tokens, output_tokens: count(usage.output_tokens) };
   }
 
-  /** Takes the result of a turn. In a resumed conversation, `modelUsage` and `total_cost_usd` count all its turns. */
-  ended(result: JsonObject): void {
-    const models = Object.values(objectOf(result.model_usage_since_last_result ?? result.modelUsage)).map(objectOf);
-    const sum = (...keys: string[]) => models.flatMap((model) => keys.map((key) => count(model[key]))).reduce(add, 0);
-    const cached_tokens = sum("cacheReadInputTokens");
-    // For a model that is not in its price list, Claude Code uses the price of another.
-    const isPriced = models.every(({ costBasis }) => costBasis !== "unknown");
-    this.#results.push({
-      input_tokens: sum("inputTokens", "cacheCreationInputTokens") + cached_tokens,
-      output_tokens: sum("outputTokens"),
-      cached_tokens,
-      ...(isPriced ? { cost_usd: sum("costUSD") } : {}),
-    });
+  /** Takes the result of a turn. Newer versions count since the last result; `modelUsage` counts the whole session, or the process in older ones. */
+  ended({ model_usage_since_last_result, modelUsage }: JsonObject): void {
+    this.#total = sumOf(objectOf(modelUsage));
+    const since = model_usage_since_last_result;
+    if (since === undefined) this.#countsSince = false;
+    else this.#results.push(sumOf(objectOf(since)));
   }
 
+  /** `before` is the running total of the conversation that the process continues. */
+  used(before: Usage | undefined): Usage | undefined {
+    if (this.#total === undefined) return added([...this.#requests.values()]);
+    if (this.#countsSince) return added(this.#results);
+    const total = this.#total;
+    // Older versions begin to count anew.
+    const continues = before !== undefined && KEYS.every((key) => (total[key] ?? 0) >= (before[key] ?? 0));
+    return continues ? added([total, before], -1) : total;
+  }
+
+  /** The running total of the conversation, which the next process may continue to count. */
   total(): Usage | undefined {
-    const told: readonly Usage[] = this.#results.length > 0 ? this.#results : [...this.#requests.values()];
-    if (told.length === 0) return undefined;
-    const keys = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
-    return Object.fromEntries(
-      keys.flatMap((key) => {
-        const values = told.map((usage) => usage[key]);
-        return values.every((value) => value !== undefined) ? [[key, values.reduce(add, 0)]] : [];
-      }),
-    );
+    return this.#total;
   }
 
   /** Number of tokens in the conversation after its last request. */
@@ -60,8 +59,29 @@ export class ClaudeUsage {
   }
 }
 
-function add(one: number, other: number): number {
-  return one + other;
+function sumOf(usageByModel: JsonObject): Usage {
+  const models = Object.values(usageByModel).map(objectOf);
+  const sum = (...keys: string[]) =>
+    models.flatMap((model) => keys.map((key) => count(model[key]))).reduce((one, other) => one + other, 0);
+  const cached_tokens = sum("cacheReadInputTokens");
+  // For a model that is not in its price list, Claude Code uses the price of another.
+  const isPriced = models.every(({ costBasis }) => costBasis !== "unknown");
+  return {
+    input_tokens: sum("inputTokens", "cacheCreationInputTokens") + cached_tokens,
+    output_tokens: sum("outputTokens"),
+    cached_tokens,
+    ...(isPriced ? { cost_usd: sum("costUSD") } : {}),
+  };
+}
+
+/** The first plus `sign` times each of the others. What one of them does not know is unknown. */
+function added([first, ...others]: readonly Usage[], sign = 1): Usage | undefined {
+  if (first === undefined) return undefined;
+  const values = (key: (typeof KEYS)[number]) => [first[key], ...others.map((usage) => usage[key])];
+  const known = KEYS.filter((key) => values(key).every((value) => value !== undefined));
+  return Object.fromEntries(
+    known.map((key) => [key, others.reduce((sum, usage) => sum + sign * (usage[key] ?? 0), first[key] ?? 0)]),
+  );
 }
 
 function count(value: unknown): number {

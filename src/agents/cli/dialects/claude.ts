@@ -99,9 +99,15 @@ function conversationFlags(request: TurnRequest, repaired: string | undefined): 
 }
 
 /** The id of the conversation that a run starts: a UUID derived from the run, so that the two can be matched even after a crash. */
-export function conversationId({ session_id, stamp }: Pick<TurnRequest, "session_id" | "stamp">): string {
+export function conversationId({
+  session_id,
+  stamp,
+  conversation,
+}: Pick<TurnRequest, "session_id" | "stamp" | "conversation">): string {
+  // A fork that fails has used its id: the conversation that replaces it has another.
+  const forked = conversation === undefined ? [] : [conversation.id];
   const hash = createHash("sha256")
-    .update(JSON.stringify([session_id, stamp.turn_id, stamp.run]))
+    .update(JSON.stringify([session_id, stamp.turn_id, stamp.run, ...forked]))
     .digest();
   // RFC 9562: version 8 (free content), variant 10.
   hash[6] = (hash.readUInt8(6) & 0x0f) | 0x80;

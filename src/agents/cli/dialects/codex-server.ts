@@ -97,7 +97,7 @@ class ServerReader implements Reader {
     return firstByte === OPENING_BRACE;
   }
 
-  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+  read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
     if (cut) return "message";
     const parsed = parseLine(line);
     if (!parsed.ok) return "console";
@@ -116,8 +116,7 @@ class ServerReader implements Reader {
   }
 
   #answered(id: Json | undefined, result: JsonObject, error: Json | undefined): "message" {
-    const wrong = error === undefined ? undefined : textOf(objectOf(error)["message"]);
-    if (wrong !== undefined) this.#fail(wrong);
+    if (error !== undefined) this.#fail(error);
     else if (id === THREAD) this.#begin(textOf(objectOf(result["thread"])["id"]));
     else if (id === TURN) this.#turnId = textOf(objectOf(result["turn"])["id"]);
     return "message";
@@ -132,12 +131,12 @@ class ServerReader implements Reader {
     this.#say({ id: TURN, method: "turn/start", params: { threadId: thread, input, outputSchema } });
   }
 
-  #fail(words: string): void {
-    this.#heard.failed(words);
+  #fail(error: Json): void {
+    this.#heard.failed(error);
     this.#port?.close();
   }
 
-  #notified(method: string, params: JsonObject): "message" | "answer" {
+  #notified(method: string, params: JsonObject): "message" | "answer" | "over" {
     if (method === "account/rateLimits/updated") this.#heard.limits(objectOf(params["rateLimits"]));
     // The threads of codex's own helpers are reported, too.
     if (params["threadId"] !== this.#thread) return "message";
@@ -154,7 +153,9 @@ class ServerReader implements Reader {
         if (params["turnId"] === this.#turnId) this.#used(objectOf(params["tokenUsage"]));
         break;
       case "error":
-        this.#heard.retries(textOf(objectOf(params["error"])["message"]));
+        this.#heard.retries(objectOf(params["error"]));
+        // No end of the turn may follow.
+        if (params["willRetry"] === false) this.#fail(objectOf(params["error"]));
         break;
       case "turn/completed":
         return this.#completed(objectOf(params["turn"]));
@@ -168,9 +169,9 @@ class ServerReader implements Reader {
     this.#heard.used(usageIn(objectOf(total)), input_tokens + output_tokens);
   }
 
-  #completed({ status, error }: JsonObject): "message" | "answer" {
-    if (status === "failed") this.#heard.failed(textOf(objectOf(error)["message"]));
-    const kind = this.#heard.finished();
+  #completed({ status, error }: JsonObject): "answer" | "over" {
+    if (status === "failed") this.#heard.failed(error ?? "");
+    const kind = this.#heard.finished(status);
     this.#port?.close();
     return kind;
   }

@@ -2,20 +2,30 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer } from "../../../kernel/agent.ts";
 import { gitDirectories, repositoryRoot } from "../../../lib/git-directories.ts";
-import type { JsonObject } from "../../../lib/json.ts";
-import { type Failure, failure } from "../../../protocol/failure.ts";
+import type { Json, JsonObject } from "../../../lib/json.ts";
+import type { Failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { milliseconds } from "../../../protocol/timestamp.ts";
+import { type Complaint, complaintIn } from "../../causes/complaint.ts";
+import { causeOf, failureFor, failureOf, type Program } from "../../causes/failures.ts";
+import type { Row } from "../../causes/rows.ts";
 import { answerIn } from "../../prompts/answers.ts";
 import { Messages } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import { codexFailure, isLost } from "./codex-failures.ts";
 import { isCall, isCommand, itemLine } from "./codex-items.ts";
 import { windowsIn } from "./codex-limits.ts";
 import type { DialectTurn, Heard } from "./dialect.ts";
+
+/** What only codex says. */
+const ROWS: readonly Row[] = [
+  { cause: "trust", words: /not inside a trusted directory/i },
+  { cause: "flag", words: /^error: (?:unexpected argument|unrecognized subcommand|invalid value) /m },
+  { cause: "login", words: /^Missing environment variable: / },
+];
+const UNKNOWN_THREAD = /no rollout found for thread id|thread not found/i;
 
 const NOTHING: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
 
@@ -28,6 +38,8 @@ export class CodexTurn {
   /** The model's last message: its answer, once the turn is over. */
   #text = "";
   #failure: Failure | undefined;
+  /** The last error, from which codex may recover. */
+  #error: Json | undefined;
   #gone: string | undefined;
   #calls = 0;
   #total: Usage | undefined;
@@ -64,17 +76,20 @@ export class CodexTurn {
   }
 
   /** Takes an error that codex may recover from. Only the end of the turn shows whether it did. */
-  retries(words: string): void {
+  retries(error: Json): void {
+    this.#error = error;
+    const [words = ""] = this.#complaint(error).words;
     if (words.startsWith("Reconnecting")) this.#turn.show(words);
   }
 
-  failed(words: string): void {
+  /** Takes the error that ends the turn: a text, or an object with its codes. */
+  failed(error: Json): void {
     // An earlier answer stands.
     if (this.#messages.answer !== undefined) return;
-    const { request } = this.#turn;
-    const now = milliseconds(request.at) + performance.now() - this.#began;
-    this.#failure ??= codexFailure(request, words, now);
-    if (isLost(words)) this.#gone = this.#failure.message;
+    const complaint = this.#complaint(error);
+    this.#failure ??= failureOf(complaint, this.#program());
+    const isLost = complaint.words.some((text) => UNKNOWN_THREAD.test(text));
+    if (isLost || causeOf(complaint, ROWS) === "context") this.#gone = this.#failure.message;
   }
 
   /** Takes the total usage of the conversation, and the size of its context in tokens if it is reported. */
@@ -94,40 +109,57 @@ export class CodexTurn {
   }
 
   /** Call when the turn is over: its last message is the answer. */
-  finished(): "message" | "answer" {
+  finished(status: Json = "completed"): "answer" | "over" {
     const { expects } = this.#turn.request.payload;
-    if (this.#messages.answer !== undefined || this.#failure !== undefined) return "message";
-    if (this.#text.trim() === "") {
-      const who = nameOf(this.#turn.request);
-      this.#failure = failure("agent_failed", `${who} ended the turn without a message: its model refused it.`, {
-        hint: "Word the task differently, or name another model.",
-        details: { reason: "refusal" },
-      });
-      return "message";
+    if (this.#messages.answer !== undefined || this.#failure !== undefined) return "over";
+    if (status === "interrupted" || this.#text.trim() === "") {
+      const cause = status === "interrupted" ? "interrupted" : "refusal";
+      this.#failure = failureFor(cause, this.#complaint(this.#error), this.#program());
+      return "over";
     }
     const read = answerIn(this.#text, expects);
     if (read.ok && this.take(read.value) === "answer") return "answer";
     if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
     const refused = this.#messages.refused.at(-1);
     if (refused !== undefined) this.#repair = this.#turn.prompts.repair(refused);
-    return "message";
+    return "over";
   }
 
   heard({ exit }: RunEnd, stderr: string): Heard {
     const { answer, refused } = this.#messages;
+    const isFailed = typeof exit?.code === "number" && exit.code !== 0;
     // Before it starts working, codex reports errors on stderr: a bad flag, an unknown conversation, missing trust.
-    const words = stderrWords(stderr);
-    if (this.#id === undefined && words !== "" && typeof exit?.code === "number" && exit.code !== 0) this.failed(words);
+    const words = this.#id === undefined ? stderrWords(stderr) : "";
+    if (isFailed && words !== "") this.failed(words);
+    else if (isFailed && this.#error !== undefined) this.failed(this.#error);
     return {
       answer,
       refused,
       failure: this.#failure,
+      last_error: this.#error === undefined ? undefined : this.#complaint(this.#error).words[0],
       gone: this.#gone,
       repair: this.#repair,
       usage: this.#usage(),
       quota: this.#quota.size === 0 ? undefined : [...this.#quota.values()],
       conversation: this.#conversation(),
     };
+  }
+
+  /** A limit without an end of its own ends when the last full window does. */
+  #complaint(error: Json | undefined): Complaint {
+    const complaint = complaintIn(error, this.#now());
+    const full = [...this.#quota.values()].filter(({ used_percent }) => used_percent >= 100);
+    const reset = Math.max(...full.map(({ resets_at }) => milliseconds(resets_at)));
+    return { ...complaint, retry_at: complaint.retry_at ?? (full.length === 0 ? undefined : reset) };
+  }
+
+  #program(): Program {
+    return { who: nameOf(this.#turn.request), now: this.#now(), rows: ROWS };
+  }
+
+  /** In ms: derived from the time of the request, because only the runtime has a clock. */
+  #now(): number {
+    return milliseconds(this.#turn.request.at) + performance.now() - this.#began;
   }
 
   /** The recorded running total. Without one, the conversation began in an interrupted run, and all its usage is new. */

@@ -69,7 +69,7 @@ class ExecReader implements Reader {
     return firstByte === OPENING_BRACE;
   }
 
-  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+  read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
     if (cut) return "message";
     const parsed = parseLine(line);
     return parsed.ok ? this.#event(parsed.value) : "console";
@@ -79,7 +79,7 @@ class ExecReader implements Reader {
     return this.#heard.heard(end, stderr);
   }
 
-  #event(event: JsonObject): "message" | "answer" {
+  #event(event: JsonObject): "message" | "answer" | "over" {
     switch (textOf(event["type"])) {
       case "thread.started":
         this.#heard.began(textOf(event["thread_id"]));
@@ -95,8 +95,8 @@ class ExecReader implements Reader {
         this.#heard.retries(textOf(event["message"]));
         break;
       case "turn.failed":
-        this.#heard.failed(textOf(objectOf(event["error"])["message"]));
-        break;
+        this.#heard.failed(objectOf(event["error"]));
+        return "over";
       case "turn.completed":
         this.#heard.used(usageIn(objectOf(event["usage"])));
         return this.#heard.finished();

@@ -58,8 +58,11 @@ export interface Reader {
   connect?(port: Port): void;
   /** Whether a line of stdout that begins with this byte may be as long as a message. */
   mayBeLong(firstByte: number): boolean;
-  /** Takes a line of stdout and returns what it is: text for people, the answer, or another message. */
-  read(line: Buffer, cut: boolean): "console" | "message" | "answer";
+  /**
+   * Takes a line of stdout and returns what it is: text for people, the answer, another message, or a message after which no answer can come, so
+   * that the turn is over. After an answer or an end, the process has `answer_grace_ms` to exit.
+   */
+  read(line: Buffer, cut: boolean): "console" | "message" | "answer" | "over";
   /** Returns everything that was said. Called once the process is gone, however it ended. */
   end(end: RunEnd, stderr_tail: string): Heard;
 }
@@ -77,10 +80,12 @@ export interface Port {
 export interface Heard {
   readonly answer?: Answer | undefined;
   readonly refused: readonly Refusal[];
-  /** Why there is no valid answer. Only for a process that exited by itself: other ends have their own reasons. */
+  /** Why there is no valid answer. Only for a process that exited by itself, or said that its turn is over: other ends have their own reasons. */
   readonly failure?: Failure | undefined;
-  /** Whether the answer counts despite any exit code. */
-  readonly anyExit?: boolean;
+  /** The last error that the program told and may have recovered from. It explains a turn that then ran out of time. */
+  readonly last_error?: string | undefined;
+  /** Whether an exit code other than 0 fails the turn despite its answer, as SPEC.md says of programs that speak envelopes. */
+  readonly exitCounts?: boolean;
   /** The usage of this process alone. `input_tokens` includes `cached_tokens`; numbers that the program does not report are left out. */
   readonly usage?: Usage | undefined;
   readonly conversation?: Conversation | undefined;

@@ -68,6 +68,6 @@ export class EnvelopeReader implements Reader {
 
   end(): Heard {
     const { answer, refused } = this.#messages;
-    return { answer, refused };
+    return { answer, refused, exitCounts: true };
   }
 }

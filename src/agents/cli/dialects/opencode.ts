@@ -2,17 +2,26 @@ import { dirname, join } from "node:path";
 import type { TurnRequest } from "../../../kernel/agent.ts";
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
+import { milliseconds } from "../../../protocol/timestamp.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
+import { complaintIn } from "../../causes/complaint.ts";
+import { failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import { answerIn } from "../../prompts/answers.ts";
 import { Messages } from "../messages.ts";
+import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import type { Dialect, DialectTurn, Heard, Reader } from "./dialect.ts";
-import { opencodeFailure } from "./opencode-failures.ts";
 
 const OPENING_BRACE = 0x7b;
 const SHOWN_CHARACTERS = 200;
+
+const HINTS: NonNullable<Program["hints"]> = {
+  login: "Run opencode auth login, or name the variable of the key in pass_env of the role. Then release the role.",
+  length: "Give it smaller tasks, or raise limit.output of the model in opencode's configuration.",
+  unknown: "Try opencode run in a terminal with the same model; its log is below ~/.local/share/opencode/log.",
+};
 
 /** opencode, one process for each turn: `opencode run --format json` with the prompt on stdin. */
 export const opencode: Dialect = (turn) => {
@@ -69,7 +78,7 @@ class OpencodeReader implements Reader {
   #conversation: string | undefined;
   /** The latest text: the answer, if nothing follows. */
   #text = "";
-  /** Why the last step ended; `stop` means the end of the run. */
+  /** Why the last step ended; `stop` means the end of the run, with its answer. */
   #reason: Json | undefined;
   /** A tool call that opencode refused because nobody could be asked. */
   #rejected: string | undefined;
@@ -86,7 +95,7 @@ class OpencodeReader implements Reader {
     return firstByte === OPENING_BRACE;
   }
 
-  read(line: Buffer, cut: boolean): "console" | "message" {
+  read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
     if (cut || line[0] !== OPENING_BRACE) return "console";
     const parsed = parseLine(line);
     if (!parsed.ok || !isJsonObject(parsed.value)) return "console";
@@ -95,49 +104,56 @@ class OpencodeReader implements Reader {
       this.#conversation = sessionID;
       this.#turn.emit({ kind: "conversation", id: sessionID });
     }
-    this.#take(type, objectOf(part), objectOf(error));
-    return "message";
+    return this.#take(type, objectOf(part), objectOf(error));
   }
 
-  end({ cause, exit }: RunEnd, stderr_tail: string): Heard {
+  end(end: RunEnd, stderr_tail: string): Heard {
     const { request } = this.#turn;
-    const now = performance.now() - this.#began;
     const lost = request.conversation !== undefined && /session not found/i.test(stderr_tail);
-    const heard = {
+    const failed = this.#failure(end, stderr_tail);
+    // Older versions end without saying so.
+    if (failed === undefined && this.#reason !== "stop" && end.exit?.code === 0) this.#finish();
+    const { answer, refused } = this.#messages;
+    const last = refused.at(-1);
+    return {
+      answer,
+      refused,
+      failure: failed,
+      repair: answer === undefined && last !== undefined ? this.#turn.prompts.repair(last) : undefined,
       gone: lost ? `opencode has no session ${request.conversation.id} any more.` : undefined,
       usage: this.#told(),
       conversation: this.#conversation === undefined ? undefined : { id: this.#conversation },
     };
-    const failed = cause === "exited" ? this.#failure(now) : undefined;
-    if (failed !== undefined || cause !== "exited" || exit?.code !== 0)
-      return { ...heard, refused: [], failure: failed };
-    const read = answerIn(this.#text, request.payload.expects);
-    if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
-    else this.#messages.take(read.value.payload_type, read.value.payload);
-    const { answer, refused } = this.#messages;
-    const last = refused.at(-1);
-    const repair = answer === undefined && last !== undefined ? this.#turn.prompts.repair(last) : undefined;
-    return { ...heard, answer, refused, repair };
   }
 
-  #take(type: Json | undefined, part: JsonObject, error: JsonObject): void {
+  #take(type: Json | undefined, part: JsonObject, error: JsonObject): "message" | "answer" | "over" {
     switch (type) {
       case "text":
         this.#showText();
         this.#text = typeof part.text === "string" ? part.text : "";
-        return;
+        return "message";
       case "tool_use":
         this.#showText();
         this.#tool(part);
-        return;
+        return "message";
       case "step_finish":
         this.#step(part);
-        return;
+        return this.#reason === "stop" ? this.#finish() : "message";
       case "error":
-        this.#error = error;
-        return;
+        this.#error ??= error;
+        return "over";
       default:
+        return "message";
     }
+  }
+
+  /** Takes the last text as the answer. opencode may stay alive after it, or fail at something else. */
+  #finish(): "answer" | "over" {
+    if (this.#messages.answer !== undefined) return "over";
+    const read = answerIn(this.#text, this.#turn.request.payload.expects);
+    if (read.ok && this.#messages.take(read.value.payload_type, read.value.payload) === "answer") return "answer";
+    if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
+    return "over";
   }
 
   /** Text that something follows is not the answer, but shows what opencode does. */
@@ -178,26 +194,27 @@ class OpencodeReader implements Reader {
     return cost_usd > 0 ? { ...counts, cost_usd } : counts;
   }
 
-  #failure(elapsed_ms: number): Failure | undefined {
+  #failure({ exit }: RunEnd, stderr_tail: string): Failure | undefined {
+    if (this.#reason === "stop") return undefined;
     const { role, at } = this.#turn.request;
-    const { role_id } = role;
-    if (this.#error !== undefined && this.#reason !== "stop")
-      return opencodeFailure(this.#error, role_id, { at, elapsed_ms });
-    if (this.#rejected !== undefined && this.#reason !== "stop") {
+    const now = milliseconds(at) + performance.now() - this.#began;
+    const program: Program = { who: nameOf(this.#turn.request), now, hints: HINTS };
+    if (this.#error !== undefined) {
+      const { name, ...said } = this.#error;
+      // A name for any failure of a server.
+      return failureOf(complaintIn(name === "APIError" ? said : this.#error, now), program);
+    }
+    if (this.#rejected !== undefined) {
       return failure(
         "agent_failed",
-        `opencode of ${role_id} ended because it may not do this without asking: ${this.#rejected}`,
+        `opencode of ${role.role_id} ended because it may not do this without asking: ${this.#rejected}`,
         {
           hint: "An agent of its own configuration asks. Set that permission to allow or deny there, or name another agent.",
         },
       );
     }
-    if (this.#reason === "length") {
-      return failure("agent_failed", `The model of ${role_id} reached its limit of tokens before it had answered.`, {
-        hint: "Give it smaller tasks, or raise limit.output of the model in opencode's configuration.",
-      });
-    }
-    return undefined;
+    if (this.#reason === "length") return failureFor("length", complaintIn(undefined, now), program);
+    return exit?.code === 0 ? undefined : failureOnStderr(stderr_tail, program);
   }
 }
 
