@@ -25,9 +25,9 @@ function checkOutage(
 ): void {
   const turns = lost.get(world) ?? new Map<string, unknown>();
   lost.set(world, turns);
-  const turn = `${session_id} ${String(record["turn_id"])}`;
+  const turn = JSON.stringify([session_id, record["turn_id"]]);
   if (payload_type === "turn_request" && turns.has(turn)) {
-    const seen = `${turn}: attempt ${String(record["attempt"])} after ${String(turns.get(turn))}`;
+    const seen = JSON.stringify([turn, record["attempt"], turns.get(turn)]);
     if (record["attempt"] !== turns.get(turn)) world.violated("an outage spends no attempt", seen);
     turns.delete(turn);
   }
