@@ -1,3 +1,4 @@
+import { mayEnter } from "../lib/directory.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
 import { directoryObstacle, notExecutable, type Obstacle, programFile, programObstacle } from "./program-file.ts";
@@ -12,7 +13,15 @@ export function unfit(spec: LaunchSpec): Failure | undefined {
   });
 }
 
-/** The system's error as an `environment` failure that names the program or the directory, and the remedy. */
+/** Errors that pass by themselves: the program is being replaced, its disk is away, or there are too many processes or files. */
+const PASSING: ReadonlySet<string> = new Set(
+  "ENOENT ETXTBSY EIO ENODEV ESTALE ENOTCONN EAGAIN ENOMEM EMFILE ENFILE".split(" "),
+);
+
+/**
+ * The system's error as a failure that names the program or the directory, and the remedy: `unavailable` for what is away or short for now, else
+ * `environment`.
+ */
 export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): Failure {
   const { directory } = spec;
   const [program = ""] = spec.command;
@@ -21,7 +30,7 @@ export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): F
   const outside = directoryObstacle(directory);
   if (outside) {
     return failure(
-      "environment",
+      mayEnter(directory) === "gone" ? "unavailable" : "environment",
       `Cannot start ${quoted(program)}: its directory ${quoted(directory)} ${outside.why}.`,
       {
         hint: `${outside.remedy}, or name another workspace.`,
@@ -30,7 +39,8 @@ export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): F
     );
   }
   const { why, remedy } = explain(spec, code, error.message);
-  return failure("environment", `Cannot start ${quoted(program)}: ${why}.`, { hint: `${remedy}.`, details });
+  const kind = PASSING.has(code) ? "unavailable" : "environment";
+  return failure(kind, `Cannot start ${quoted(program)}: ${why}.`, { hint: `${remedy}.`, details });
 }
 
 function nulByte({ command, directory, environment }: LaunchSpec): string | undefined {

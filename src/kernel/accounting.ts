@@ -2,7 +2,7 @@ import { askForChild, isLateOfChild, onChild } from "./children.ts";
 import { chosenBy, keepConversation, withConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
 import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnknown } from "./figures.ts";
-import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
+import { endOutage, hold, isHold, isHoldTimer, lift, liftUnending, takesTurn, termsOf } from "./holds.ts";
 import { watchQuota } from "./quota.ts";
 import { countsTime, goOnWithTime, limitRoles, stopTime } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, type LedgerTurn, put } from "./ledger.ts";
@@ -73,6 +73,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   else if (isCutOff(fact) && fact.turn) markTold(ledger, fact, fact.turn, changes);
   else if (endsTurn(fact) && fact.turn) {
     keepConversation(ledger, fact, changes);
+    endOutage(ledger, fact.turn.turn_id, changes);
     changes.push({ drop: "turn", id: fact.turn.turn_id });
   }
   if (fact.payload_type === "timer_fired") changes.push({ drop: "timer", id: fact.payload.timer_id });
@@ -90,7 +91,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
       const turn = ledger.turns.get(turn_id);
       if (turn) changes.push(put("turn", turn_id, { ...turn, status: "asked" }));
     }
-    liftUnending(ledger, changes);
+    liftUnending(ledger, fact.received_at, changes);
   }
   if (fact.payload_type === "time_shifted") onSleep(ledger, fact, changes);
   if (fact.payload_type === "session_opened") changes.push(put("terms", "terms", termsOf(fact)));
@@ -228,6 +229,5 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
     ...chosenBy(fact),
   };
   changes.push(put("turn", turn.turn_id, opened));
-  // A role that is given a turn is no longer held.
-  if (ledger.holds.has(role_id)) lift(ledger, role_id, changes);
+  takesTurn(ledger, role_id, fact.received_at, changes);
 }

@@ -4,6 +4,7 @@ import { childId } from "./children.ts";
 import { isHold } from "./holds.ts";
 import { type Ledger, type LedgerFigures, runsEnded, type StopKept } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
+import { isOutage } from "./outages.ts";
 import { failedOfSleep } from "./sleep.ts";
 
 /** The role and the subject of a run or child session. A child has no role. */
@@ -61,11 +62,12 @@ function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
   // A person decided about an in-doubt turn. Its run was counted when it was cut short.
   if (turn?.status === "asked") return figures;
   const { usage } = fact;
-  const after = withUnknown(
+  const counted = withUnknown(
     withUsage(figures, usage),
     usage?.cost_usd === undefined ? 1 : 0,
     hidesTokens(usage) ? 1 : 0,
   );
+  const after = isOutage(fact) ? { ...counted, lost_turns: (counted.lost_turns ?? 0) + 1 } : counted;
   // An agent that was held, or cut off by sleep or a crash, could not report its usage, so it is not listed as `untold`.
   if (isCutOff(fact)) return after;
   if (!usage && (isHold(fact) || failedOfSleep(ledger, fact) || isGivenUp(fact))) return after;

@@ -1,13 +1,21 @@
+import { cut } from "../protocol/refusal.ts";
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
 import { withConversation } from "./conversations.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, put } from "./ledger.ts";
+import { outageAfter, UNAVAILABLE, whileTrying } from "./outages.ts";
 import { QUOTA_HOLD, reservesOf } from "./quota.ts";
 import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, FactOf } from "./mode.ts";
 import { backoff } from "./step.ts";
 
 /** Failures of a role or its account, not of the turn in which they happened. */
-export const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
+const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust", UNAVAILABLE]);
+
+/** The failure of a role whose program cannot be started here. Only the scheduler reports it. */
+export const ENVIRONMENT = "environment";
+
+/** Maximum number of characters that a hold keeps of what cannot be started, and why. */
+const MAX_SAID = 500;
 
 /** The prefix of the engine's own timers. The mode does not see them. */
 const HOLD_TIMER = "hold:";
@@ -17,6 +25,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   rate_limited: "wait until its limit allows work again",
   authentication: "log in with its program",
   trust: "let its program trust the workspace",
+  unavailable: "wait until it is there again",
+  environment: "make its program start here",
   quota_reserved: "wait for the reset, or release it to use the reserve of its account",
   budget_exhausted: "release it to give it its budget once more",
 };
@@ -27,6 +37,7 @@ export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
   return {
     ...(max_hold_s === undefined ? {} : { max_hold_s }),
     ...(retry_backoff_ms === undefined ? {} : { retry_backoff_ms }),
+    ...(fact.payload.parent === undefined ? {} : { child: true }),
     accounts: fact.payload.roles.flatMap(({ role_id, account }) =>
       account === undefined ? [] : [[role_id, account] as const],
     ),
@@ -36,47 +47,53 @@ export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
 }
 
 /**
- * Whether a fact reports a rate limit, a failed login, or a program that does not trust its workspace. The role is then held, the turn stays offered
- * without spending an attempt, and the mode does not see the fact.
+ * Whether a fact reports a failure of its role: a limit, the login, trust, an outage, or a program that cannot be started. The role is then held, the
+ * turn stays offered without spending an attempt, and the mode does not see the fact.
  */
 export function isHold(fact: Fact): boolean {
   if (!fact.turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return false;
-  return HOLDING_CODES.has(fact.payload.code);
+  return isHoldingCode(fact.payload_type, fact.payload.code);
 }
 
-/** Holds the role of the failed turn and all roles of its account. A hold can only be extended. */
+export function isHoldingCode(payload_type: "turn_failed" | "error", code: string): boolean {
+  return HOLDING_CODES.has(code) || (payload_type === "turn_failed" && code === ENVIRONMENT);
+}
+
+/** Holds the role of the failed turn and, unless its program cannot be started, all roles of its account. A hold can only be extended. */
 export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
   if (!turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return;
+  const { code, message, details, resolution_hint = "" } = fact.payload;
+  const at = fact.received_at;
   const heldBefore = turn.held ?? 0;
   const again: LedgerTurn = {
     ...withConversation(turn, fact),
     status: "offered",
     run: turn.run + 1,
     interrupted: true,
-    held: heldBefore + 1,
+    ...(code === UNAVAILABLE ? {} : { held: heldBefore + 1 }),
   };
   changes.push(put("turn", turn.turn_id, again));
   const role_id = turn.role_id ?? "";
-  const account = accountOf(ledger, role_id);
   const before = ledger.holds.get(role_id);
-  const standing = before && isHeldAt(before, fact.received_at) ? before : undefined;
-  const until = notBefore(shortestEnd(ledger, heldBefore, fact), endTold(fact.payload.details?.retry_at));
-  const longer = standing && endsAt(standing.until) >= endsAt(until) ? standing : { reason: fact.payload.code, until };
-  const since = standing?.since ?? fact.received_at;
-  for (const one of sharing(ledger, role_id)) {
-    const held: LedgerHold = {
-      role_id: one,
-      reason: longer.reason,
-      since,
-      ...(longer.until === undefined ? {} : { until: longer.until }),
-      ...(account === undefined ? {} : { account }),
-    };
-    changes.push(put("hold", one, held));
-  }
+  const standing = before && isHeldAt(before, at) ? before : undefined;
+  const retry_at = endTold(details?.retry_at);
+  const until = notBefore(shortestEnd(ledger, heldBefore, fact), retry_at);
+  // `max_hold_s` does not count the time of an outage.
+  const since = (standing?.reason === UNAVAILABLE ? undefined : standing?.since) ?? at;
+  const said = code === ENVIRONMENT ? { said: cut(`${message} ${resolution_hint}`.trim(), MAX_SAID) } : {};
+  const next: Omit<LedgerHold, "role_id"> =
+    code === UNAVAILABLE
+      ? outageAfter(before, turn, at, retry_at)
+      : { reason: code, since, ...(until === undefined ? {} : { until }), ...said };
+  const [ended, ends] = [endsAt(standing?.until), endsAt(next.until)];
+  const longer = standing && (ended > ends || (ended === ends && code !== UNAVAILABLE)) ? standing : next;
+  const account = code === ENVIRONMENT ? undefined : accountOf(ledger, role_id);
+  for (const one of account === undefined ? [role_id] : sharing(ledger, role_id))
+    changes.push(put("hold", one, { ...longer, role_id: one, ...(account === undefined ? {} : { account }) }));
   const { max_hold_s } = ledger.terms;
-  if (standing || max_hold_s === undefined) return;
-  changes.push(put("timer", holdTimerOf(ledger, role_id), { due_at: later(since, max_hold_s * 1000), passive: true }));
+  if (longer !== next || code === UNAVAILABLE || since !== at || max_hold_s === undefined) return;
+  changes.push(put("timer", holdTimerOf(ledger, role_id), { due_at: later(at, max_hold_s * 1000), passive: true }));
 }
 
 /** Ends the hold of a role and of all roles that share its account. */
@@ -86,14 +103,32 @@ export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
   if (ledger.timers.has(timer_id)) changes.push({ drop: "timer", id: timer_id });
 }
 
+/** Follows a turn that is given to a role: the role is no longer held, unless the turn only tries whether an outage is over. */
+export function takesTurn(ledger: Ledger, role_id: string, at: Instant, changes: Change[]): void {
+  const held = ledger.holds.get(role_id);
+  if (held?.reason !== UNAVAILABLE) return held && lift(ledger, role_id, changes);
+  for (const one of sharing(ledger, role_id)) {
+    const its = ledger.holds.get(one);
+    if (its?.reason === UNAVAILABLE) changes.push(put("hold", one, whileTrying(its, at)));
+  }
+}
+
+/** Ends the outage of a role, one of whose turns has come through, whether or not it went well. */
+export function endOutage(ledger: Ledger, turn_id: string, changes: Change[]): void {
+  const { role_id = "" } = ledger.turns.get(turn_id) ?? {};
+  if (ledger.holds.get(role_id)?.reason === UNAVAILABLE) lift(ledger, role_id, changes);
+}
+
 /**
- * Ends the holds that have no end of their own: resuming a session means that their cause is gone. A spent budget stays held: it must be released by
- * role.
+ * Ends the holds that have no end of their own: resuming a session means that their cause is gone. In an outage a resume tries at once. A spent budget
+ * stays held: it must be released by role.
  */
-export function liftUnending(ledger: Ledger, changes: Change[]): void {
-  for (const { role_id, until, limit } of ledger.holds.values()) {
-    if (limit === undefined && until === undefined && sharing(ledger, role_id)[0] === role_id)
-      lift(ledger, role_id, changes);
+export function liftUnending(ledger: Ledger, now: Instant, changes: Change[]): void {
+  for (const held of ledger.holds.values()) {
+    const { role_id, account, until, limit, reason } = held;
+    const isFirst = account === undefined || sharing(ledger, role_id)[0] === role_id;
+    if (reason === UNAVAILABLE) changes.push(put("hold", role_id, { ...held, until: now }));
+    else if (limit === undefined && until === undefined && isFirst) lift(ledger, role_id, changes);
   }
 }
 
@@ -108,7 +143,7 @@ export function isHoldTimer(timer_id: string): boolean {
  */
 export function stopFor(
   ledger: Ledger,
-  { role_id, reason, until, since, account, limit }: LedgerHold,
+  { role_id, reason, until, since, account, limit, said }: LedgerHold,
   now: Instant,
 ): Omit<Extract<Command, { do: "stop_session" }>, "do"> {
   if (limit !== undefined) {
@@ -117,8 +152,8 @@ export function stopFor(
     return { reason: "limit", message, limit };
   }
   // Rows may load in another order, so always name the same one of the roles that are held together.
-  const who = heldRole({ role_id: sharing(ledger, role_id)[0], account });
-  const remedy = remedyFor(reason);
+  const who = heldRole({ role_id: account === undefined ? role_id : sharing(ledger, role_id)[0], account });
+  const remedy = remedyFor({ reason, ...(said === undefined ? {} : { said }) });
   const { max_hold_s } = ledger.terms;
   if (until === undefined || max_hold_s === undefined) {
     return { reason: "waiting", message: `${who} is held (${reason}): ${remedy}, then resume the session` };
@@ -143,8 +178,8 @@ export function heldRole({
 }
 
 /** What a person can do about the failure that led to a hold. */
-export function remedyFor(reason: string): string {
-  return REMEDIES[reason] ?? "see to its failure";
+export function remedyFor({ reason, said }: Pick<LedgerHold, "reason" | "said">): string {
+  return said?.replace(/\.$/, "") ?? REMEDIES[reason] ?? "see to its failure";
 }
 
 /** Whether any hold keeps the role from taking turns at that time. */
@@ -160,9 +195,10 @@ export function isHeldAt({ until }: LedgerHold, at: Instant): boolean {
   return endsAt(until) > milliseconds(at);
 }
 
-/** Whether a hold ends by itself before `max_hold_s` would stop the session. */
-export function endsInTime({ terms }: Ledger, { until, since }: LedgerHold): boolean {
+/** Whether a hold ends by itself before `max_hold_s` would stop the session. An outage may last. */
+export function endsInTime({ terms }: Ledger, { until, since, reason }: LedgerHold): boolean {
   if (until === undefined) return false;
+  if (reason === UNAVAILABLE) return true;
   if (since === undefined || terms.max_hold_s === undefined) return true;
   return milliseconds(until) <= milliseconds(since) + terms.max_hold_s * 1000;
 }

@@ -112,6 +112,12 @@ export interface LedgerHold {
   readonly window?: string;
   /** The role's own limit, if the hold comes from one rather than from a failure. */
   readonly limit?: LimitUsed;
+  /** Number of tries of an outage that have failed. The hold stays, with its end past, until a turn of the role has come through. */
+  readonly tries?: number;
+  /** Set while a turn tries whether the outage is over. */
+  readonly trying?: boolean;
+  /** What cannot be started here, and the remedy. */
+  readonly said?: string;
 }
 
 /** The budget that the registry gives a role. A person who releases the role grants it again. */
@@ -133,6 +139,8 @@ export interface LedgerTerms {
   readonly max_hold_s?: number;
   /** Minimum length of a turn's first hold, in ms. It doubles with each further hold. */
   readonly retry_backoff_ms?: number;
+  /** Set in a child session. */
+  readonly child?: boolean;
   /** The account of each role that has one. */
   readonly accounts: readonly (readonly [role_id: string, account: string])[];
   /** The percentage of its quota windows that an account keeps in reserve. */
@@ -158,6 +166,8 @@ export interface LedgerSpend {
   readonly output_tokens: number;
   readonly cached_tokens: number;
   readonly cost_usd: number;
+  /** Number of turns whose program was not there, or could not be started. */
+  readonly unstarted_turns?: number;
   /** Number of turns that did not report all their tokens. */
   readonly untold_turns: number;
   /** Number of turns that did not report their cost. */
@@ -170,6 +180,8 @@ export interface LedgerSpend {
 export interface LedgerFigures {
   /** Turns given to an agent, counting each run. */
   readonly turns: number;
+  /** Those of them that an outage ended. They do not count towards a budget. */
+  readonly lost_turns?: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cached_tokens: number;

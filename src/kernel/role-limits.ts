@@ -9,6 +9,7 @@ import {
   runsEnded,
 } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
+import { isOutage } from "./outages.ts";
 
 /** Prefixes for the ids of holds from a role's own limits. Role ids have no colon. A role may have one of each, and one from a failure. */
 export const BUDGET_HOLD = "budget:";
@@ -82,6 +83,7 @@ function spend(
 ): void {
   const given = fact.payload_type === "turn_request" && fact.turn ? fact.payload.role_id : undefined;
   const took = timeTaken(ledger, fact, changes);
+  const lost = isOutage(fact) ? ledger.turns.get(fact.turn?.turn_id ?? "")?.role_id : undefined;
   const released = fact.payload_type === "user_command" && fact.payload.command === "release" && fact.payload.role_id;
   for (const [role_id, budget] of budgets) {
     const id = BUDGET_HOLD + role_id;
@@ -91,11 +93,15 @@ function spend(
     }
     const before = ledger.uses.get(role_id) ?? { turns: 0, wall_ms: 0 };
     const wall_ms = took.get(role_id) ?? 0;
-    const after: RoleUse = { turns: before.turns + (role_id === given ? 1 : 0), wall_ms: before.wall_ms + wall_ms };
-    const isUsed = after.turns > before.turns || wall_ms > 0;
+    const turns = before.turns + (role_id === given ? 1 : 0) - (role_id === lost ? 1 : 0);
+    const after: RoleUse = { turns, wall_ms: before.wall_ms + wall_ms };
+    const isUsed = turns !== before.turns || wall_ms > 0;
     if (isUsed) changes.push(put("role_use", role_id, after));
+    // A turn that an outage ended may have been the last.
+    if (role_id === lost && ledger.holds.has(id)) changes.push({ drop: "hold", id });
     // Closing a session ends its holds. When it is reopened, roles whose budget was spent are held again.
-    if (closed || ledger.holds.has(id) || !(isUsed || fact.payload_type === "session_reopened")) continue;
+    if (closed || (ledger.holds.has(id) && role_id !== lost) || !(isUsed || fact.payload_type === "session_reopened"))
+      continue;
     const limit = limitReached(budget, after);
     if (!limit) continue;
     changes.push(put("hold", id, { role_id, reason: "budget_exhausted", since: fact.received_at, limit }));

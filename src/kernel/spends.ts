@@ -1,7 +1,8 @@
 import type { PayloadByType, SpentByARole, Usage } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
 import { hidesTokens, type Whose, withUnknown, withUsage } from "./figures.ts";
-import { applyToLedger, type Ledger, type LedgerSpend, put, roleOf } from "./ledger.ts";
+import { isHold } from "./holds.ts";
+import { applyToLedger, type Ledger, type LedgerSpend, type LedgerTurn, put, roleOf } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
 
 const NOTHING: LedgerSpend = {
@@ -29,6 +30,16 @@ export function spendOf({ spends }: Ledger, subject: string): LedgerSpend | unde
   return spends.get(OF_SUBJECT + subject);
 }
 
+/**
+ * Whether a program of this role has run in this session, as far as its other turns tell. The programs of a child session were there when its parent
+ * began.
+ */
+export function hasRun({ terms, turns, spends }: Ledger, role_id: string, turn_id: string): boolean {
+  const { turns: ended = 0, unstarted_turns = 0 } = spends.get(OF_ROLE + role_id) ?? {};
+  const isOther = (turn: LedgerTurn) => turn.turn_id !== turn_id && turn.status === "open" && turn.role_id === role_id;
+  return terms.child === true || ended > unstarted_turns || [...turns.values()].some(isOther);
+}
+
 /** The spends of one step, by role and by subject. */
 export class StepSpends {
   readonly #ledger: Ledger;
@@ -40,7 +51,10 @@ export class StepSpends {
 
   /** Counts a run that this fact ends. */
   ended(fact: Fact): void {
-    this.#add(whoseIs(this.#ledger, fact), (spend) => withRun(spend, fact.usage));
+    this.#add(whoseIs(this.#ledger, fact), (spend) => {
+      const after = withRun(spend, fact.usage);
+      return isUnstarted(fact) ? { ...after, unstarted_turns: (after.unstarted_turns ?? 0) + 1 } : after;
+    });
   }
 
   /** Adds the usage that a late fact reports for a run that is already counted. */
@@ -91,6 +105,11 @@ export function withCutRuns(ledger: Ledger): Ledger {
   spends.write(changes);
   for (const change of changes) applyToLedger(after, change);
   return after;
+}
+
+/** Whether a fact reports that its program was not there, or could not be started. */
+function isUnstarted(fact: Fact): boolean {
+  return isHold(fact) && fact.payload_type === "turn_failed" && fact.payload.details?.program !== undefined;
 }
 
 function whoseIs(ledger: Ledger, fact: Fact): Whose {

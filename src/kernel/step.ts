@@ -27,12 +27,12 @@ export function turnId({ sequence }: Fact, n: number): TurnId {
   return n === 1 ? `t${sequence}` : `t${sequence}.${n}`;
 }
 
-/** Maximum back-off; it doubles up to this. */
+/** The longest back-off of turns; it doubles up to this. */
 const MAX_BACKOFF_MS = 60_000;
 
 /** The back-off after a failure, in ms. `before` is the number of failures before it. */
-export function backoff(first_ms: number, before: number): number {
-  return Math.min(first_ms * 2 ** before, MAX_BACKOFF_MS);
+export function backoff(first_ms: number, before: number, most_ms = MAX_BACKOFF_MS): number {
+  return Math.min(first_ms * 2 ** before, most_ms);
 }
 
 /** New values for some fields; `undefined` removes a field. */

@@ -1,4 +1,5 @@
 import type { LedgerChecks } from "../kernel/ledger.ts";
+import { outagePause, UNAVAILABLE } from "../kernel/outages.ts";
 import { resolve } from "../kernel/references.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { CriterionObject } from "../protocol/payload.ts";
@@ -6,6 +7,7 @@ import { gated } from "./check-gate.ts";
 import { OutputEnd, outputsOfResult } from "./check-output.ts";
 import type { SessionContext } from "./context.ts";
 import { runProgram } from "./program.ts";
+import { workspaceAway } from "./turns/away.ts";
 
 interface Running {
   readonly subject: string | undefined;
@@ -88,20 +90,36 @@ export class Checks {
       const key = JSON.stringify([criterion.command, criterion.expect_exit]);
       if (seen.has(key)) continue;
       seen.add(key);
-      const { output, ...result } = await this.#check(check_id, criterion, subject, signal);
+      let checked = await this.#check(check_id, criterion, subject, signal);
+      // Without a workspace, or a process, a check says nothing about the work.
+      for (let tries = 0; checked === undefined && !signal.aborted; tries += 1) {
+        const text = `The checks of ${subject ?? "the session"} wait: the workspace is away, or no program can be started.`;
+        if (tries === 0) this.#context.bus.emit({ kind: "warning", text });
+        await this.#pause(outagePause(tries), signal);
+        if (!signal.aborted) checked = await this.#check(check_id, criterion, subject, signal);
+      }
+      if (checked === undefined || signal.aborted) return undefined;
+      const { output, ...result } = checked;
       results.push({ ...result, output: kept(output) });
-      if (signal.aborted) return undefined;
     }
     return results;
   }
 
+  #pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#context.clock.after(ms, resolve);
+      signal.addEventListener("abort", () => resolve(cancel()));
+    });
+  }
+
+  /** Undefined if nothing could be started, or the workspace is away. */
   async #check(
     check_id: string,
     criterion: CriterionObject,
     subject: string | undefined,
     signal: AbortSignal,
-  ): Promise<JsonObject & { readonly output: string }> {
-    const { clock, config } = this.#context;
+  ): Promise<(JsonObject & { readonly output: string }) | undefined> {
+    const { clock, config, workspace } = this.#context;
     const began = clock.monotonic();
     const { command = [], expect_exit = 0 } = criterion;
     const gate = gated(command, expect_exit);
@@ -116,15 +134,18 @@ export class Checks {
     const ran = await runProgram(this.#context, program, output, signal);
     const base = { criterion: criterion as unknown as JsonObject };
     if (!ran.ok) {
+      if (ran.error.code === UNAVAILABLE) return undefined;
       const { message, hint = "" } = ran.error;
       return { ...base, exit_code: null, passed: false, output: `${message} ${hint}`.trim(), duration_ms: 0 };
     }
     const { cause, exit } = ran.value;
     const { code, signal: killed } = exit ? gate.endedAs(exit) : { code: null, signal: null };
+    const passed = cause === "exited" && code === expect_exit;
+    if (!passed && workspaceAway(workspace)) return undefined;
     return {
       ...base,
       exit_code: code,
-      passed: cause === "exited" && code === expect_exit,
+      passed,
       output: output.text(),
       duration_ms: Math.round(clock.monotonic() - began),
       ...(killed ? { signal: killed } : {}),

@@ -2,6 +2,7 @@ import type { TurnAbout } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { EVENTS_VERSION, eventLine, type JsonEvent } from "./events.ts";
 import type { Output } from "./terminal.ts";
+import { shortHold } from "./hold-words.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { localize } from "./words.ts";
 import type { Ending, Reporter } from "./reporter.ts";
@@ -43,7 +44,7 @@ function turnOf({ turn_id, run, role_id, subject }: TurnAbout): object {
 /** The start time of each turn is in its `turn_request`. */
 function standing({ state, counts, turns, usage, waiting, running, checking, held }: Standing): object {
   const under_way = running.map(({ turn_id, role_id, subject }) => ({ turn_id, role_id, ticket_id: subject }));
-  return { state, counts, turns, usage, waiting, running: under_way, checking, held };
+  return { state, counts, turns, usage, waiting, running: under_way, checking, held: held.map(shortHold) };
 }
 
 function result(out: Output, ending: Ending): JsonEvent {

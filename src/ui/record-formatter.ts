@@ -1,21 +1,24 @@
-import { HOLDING_CODES, remedyFor } from "../kernel/holds.ts";
-import type { LedgerTerms } from "../kernel/ledger.ts";
+import { endOutage, hold, isHeldAt, isHold, lift, remedyFor, takesTurn } from "../kernel/holds.ts";
+import { applyToLedger, emptyLedger, type LedgerHold, type LedgerTerms, type LedgerTurn } from "../kernel/ledger.ts";
+import type { Change, Fact } from "../kernel/mode.ts";
+import { UNAVAILABLE } from "../kernel/outages.ts";
+import { endsTurn } from "../kernel/figures.ts";
 import { roleTermsOf, windowOf } from "../kernel/role-limits.ts";
-import type { JsonObject } from "../lib/json.ts";
-import type { PayloadType } from "../protocol/payload.ts";
+import { AGENT_PAYLOAD_TYPES, type PayloadType } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
-import { milliseconds, parseInstant } from "../protocol/timestamp.ts";
+import { milliseconds } from "../protocol/timestamp.ts";
 import { type FormatOptions, type RecordLine, recordLines } from "./record-lines.ts";
+import { outageWords } from "./hold-words.ts";
 import { localMoment } from "./timeline.ts";
-import { counted, wordsOf } from "./words.ts";
+import { counted } from "./words.ts";
 
 /** A formatter needs these records, and the opening, even if they are not shown, because later lines depend on them. */
 export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
   "turn_request",
   "turn_failed",
-  "error",
   "user_command",
+  ...AGENT_PAYLOAD_TYPES,
 ]);
 
 /** Maximum number of turns whose role is remembered. */
@@ -26,6 +29,11 @@ export class RecordFormatter {
   /** The role of a turn, and when the turn was given, in ms since 1970. */
   readonly #turns = new Map<string, { readonly role_id: string; readonly since: number }>();
   readonly #holds = new Holds();
+
+  /** The roles that wait for the end of an outage. */
+  get outages(): LedgerHold[] {
+    return this.#holds.outages;
+  }
 
   /** When a turn was given, in ms since 1970, if it is one of the latest. */
   since(turn_id: string): number | undefined {
@@ -54,60 +62,70 @@ export class RecordFormatter {
 /** Minimum wait for a role's rate that is shown, in ms. */
 const NOTICEABLE_MS = 5_000;
 
-/** Shows when a role becomes held and when it works again. Holds have no records of their own: they follow from others. */
+/** Shows when a role becomes held and when it works again. Holds have no records of their own: they follow from others, by the kernel's rules. */
 class Holds {
-  #accounts: ReadonlyMap<string, string> = new Map();
+  readonly #ledger = emptyLedger();
   #rates: NonNullable<LedgerTerms["rates"]> = [];
-  /** When each shown hold ends, in ms since 1970: by account, or by role if it has no account. */
-  readonly #held = new Map<string, number>();
   /** When the latest turns were given, in ms since 1970, by the first role that shares a rate; undefined once its wait was shown. */
   readonly #given = new Map<string, number[] | undefined>();
 
+  get outages(): LedgerHold[] {
+    return [...this.#ledger.holds.values()].filter(({ reason }) => reason === UNAVAILABLE);
+  }
+
   /** The lines of a record in a turn of `role_id`. */
   format(record: UnsealedRecord, role_id: string | undefined): RecordLine[] {
-    const { payload_type, payload } = record;
-    switch (payload_type) {
-      case "session_opened":
-        this.#learn((payload.roles ?? []) as unknown as Role[]);
-        return [];
-      case "turn_request":
-        return role_id === undefined ? [] : [...this.#ended(record, role_id), ...this.#paced(record, role_id)];
-      case "turn_failed":
-      case "error":
-        return role_id !== undefined && HOLDING_CODES.has(wordsOf(payload.code)) ? this.#begun(record, role_id) : [];
-      case "user_command":
-        if (payload.command === "release") this.#held.delete(this.#key(wordsOf(payload.role_id)));
-        return [];
-      default:
-        return [];
-    }
+    if (record.payload_type === "session_opened") this.#learn((record.payload.roles ?? []) as unknown as Role[]);
+    const { turn_id = "", run = 1, ticket_id: ticket, received_at: at } = record.record;
+    const turn = { turn_id, run, attempt: 1 };
+    const fact = { ...record, received_at: at, turn } as unknown as Fact;
+    if (role_id !== undefined) this.#ledger.turns.set(turn_id, { ...turn, role_id } as LedgerTurn);
+    const before = this.#ledger.holds.get(role_id ?? "");
+    for (const change of this.#changes(fact, role_id)) applyToLedger(this.#ledger, change);
+    this.#ledger.turns.clear();
+    if (role_id === undefined) return [];
+    const paced = record.payload_type === "turn_request" ? this.#paced(record, role_id) : [];
+    const after = this.#ledger.holds.get(role_id);
+    if (before && !after) return [{ ticket, text: `NO LONGER HELD: ${this.#name(role_id)}` }, ...paced];
+    if (!after || !isHold(fact) || (after.until === before?.until && before)) return paced;
+    return [{ ticket, ...this.#begun(record.session_id, after, Date.parse(at)), style: "yellow" }];
+  }
+
+  /** What a record changes about holds. */
+  #changes(fact: Fact, role_id: string | undefined): Change[] {
+    const ledger = this.#ledger;
+    const { payload_type, received_at: at, turn: { turn_id = "" } = {} } = fact;
+    const changes: Change[] = [];
+    if (payload_type === "user_command" && fact.payload.command === "release")
+      lift(ledger, fact.payload.role_id ?? "", changes);
+    else if (role_id === undefined) return [];
+    else if (payload_type === "turn_request") takesTurn(ledger, role_id, at, changes);
+    else if (isHold(fact)) hold(ledger, fact, changes);
+    else if (endsTurn(fact)) endOutage(ledger, turn_id, changes);
+    // A hold that is over already is not shown.
+    return changes.filter(
+      (change) => !("put" in change && change.put === "hold" && !isHeldAt(change.value as unknown as LedgerHold, at)),
+    );
   }
 
   #learn(roles: readonly Role[]): void {
-    this.#accounts = new Map(
-      roles.flatMap(({ role_id, account }) => (account === undefined ? [] : [[role_id, account] as const])),
+    const accounts = roles.flatMap(({ role_id, account }) =>
+      account === undefined ? [] : [[role_id, account] as const],
     );
+    this.#ledger.terms = { accounts };
     this.#rates = roleTermsOf(roles).rates ?? [];
   }
 
-  #begun({ session_id, payload, record }: UnsealedRecord, role_id: string): RecordLine[] {
-    const retry_at = parseInstant(wordsOf((payload.details as JsonObject | undefined)?.retry_at));
-    const until = retry_at.ok ? milliseconds(retry_at.value) : Number.POSITIVE_INFINITY;
-    const at = Date.parse(record.received_at);
-    // A hold can only become longer.
-    if (until <= Math.max(at, this.#held.get(this.#key(role_id)) ?? 0)) return [];
-    this.#held.set(this.#key(role_id), until);
-    const code = wordsOf(payload.code);
+  #begun(session_id: string, held: LedgerHold, now: number): Pick<RecordLine, "text" | "command"> {
+    const { role_id, reason, until } = held;
     const command = `bosun resume ${session_id} --release ${role_id}`;
-    const text = retry_at.ok
-      ? `until ${localMoment(new Date(until), new Date(at))} (${code}); to release it now:`
-      : `(${code}): ${remedyFor(code)}, then:`;
-    return [{ ticket: record.ticket_id, text: `HELD ${this.#name(role_id)} ${text}`, command, style: "yellow" }];
-  }
-
-  #ended({ record }: UnsealedRecord, role_id: string): RecordLine[] {
-    if (!this.#held.delete(this.#key(role_id))) return [];
-    return [{ ticket: record.ticket_id, text: `NO LONGER HELD: ${this.#name(role_id)}` }];
+    const outage = outageWords(held);
+    if (outage !== undefined) return { text: `HELD: ${outage}; to try now:`, command };
+    const text =
+      until === undefined
+        ? `(${reason}): ${remedyFor(held)}, then:`
+        : `until ${localMoment(new Date(milliseconds(until)), new Date(now))} (${reason}); to release it now:`;
+    return { text: `HELD ${this.#name(role_id)} ${text}`, command };
   }
 
   /** A rate holds a role again and again, so this is shown only once. */
@@ -129,13 +147,8 @@ class Holds {
     return [{ ticket: record.ticket_id, text: `HELD ${this.#name(role_id)} until ${end}: ${pace}`, style: "dim" }];
   }
 
-  #key(role_id: string): string {
-    const account = this.#accounts.get(role_id);
-    return account === undefined ? role_id : `account:${account}`;
-  }
-
   #name(role_id: string): string {
-    const account = this.#accounts.get(role_id);
+    const account = this.#ledger.terms.accounts.find(([one]) => one === role_id)?.[1];
     return account === undefined ? role_id : `${role_id} and all of account ${account}`;
   }
 }

@@ -1,5 +1,7 @@
+import { UNAVAILABLE } from "../kernel/outages.ts";
 import { briefWords, totalWords } from "../log/usage-words.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
+import { heldWords } from "./hold-words.ts";
 import { counted, runningWords } from "./words.ts";
 
 /** `(7/20)`. */
@@ -24,7 +26,7 @@ export function standingWords(
   return [
     `${state}: ${runningWords(running, now) || "no agent"}`,
     ...(checking.length > 0 ? [`checking ${checking.join(", ")}`] : []),
-    ...(held.length > 0 ? [`held: ${held.join(", ")}`] : []),
+    ...(held.length > 0 ? [`held: ${heldWords(held).join(", ")}`] : []),
     ...(states.length > 0 ? [states.join(", ")] : []),
     counted(turns, "turn"),
     ...totalWords(usage),
@@ -39,6 +41,9 @@ const OF_WORK: ReadonlySet<string> = new Set(
 
 /** A short summary, the most important parts first: `7/20 done · 6 at work · 1 needs you · $1.20`. */
 export function summaryWords({ state, counts, waiting, usage, running, checking, held }: Standing): string {
+  const { outages = [], others = [] } = Object.groupBy(held, ({ reason }) =>
+    reason === UNAVAILABLE ? "outages" : "others",
+  );
   const all = allOf(counts);
   const isOfWork = all > 0 && Object.keys(counts).every((status) => OF_WORK.has(status));
   const { error = 0 } = counts;
@@ -49,7 +54,8 @@ export function summaryWords({ state, counts, waiting, usage, running, checking,
     ...(busy > 0 ? [`${busy} at work`] : []),
     ...(waiting > 0 ? [waiting === 1 ? "1 needs you" : `${waiting} need you`] : []),
     ...(error > 0 ? [`${error} in error`] : []),
-    ...(held.length > 0 ? [`${held.length} held`] : []),
+    ...heldWords(outages),
+    ...(others.length > 0 ? [`${others.length} held`] : []),
     ...briefWords(usage),
   ].join(" · ");
 }

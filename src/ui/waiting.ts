@@ -3,6 +3,7 @@ import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { widthOf } from "../lib/text-layout.ts";
 import { clipped, hanging, safeLine, safeText, wrappedLines } from "./display.ts";
+import { outageWords } from "./hold-words.ts";
 import { type OpenPermission, permissionDetails, permissionSentence, wholeLines } from "./permission-lines.ts";
 import type { Output } from "./terminal.ts";
 import { localize, quoted } from "./words.ts";
@@ -142,8 +143,10 @@ function failedWords(failed: readonly string[] | undefined): string {
 /** A held role and its remedy, as a sentence. */
 export function holdSentence(hold: LedgerHold): string {
   const { reason, until } = hold;
+  const outage = outageWords(hold);
+  if (outage !== undefined) return `${outage}.`;
   return until === undefined
-    ? `${heldRole(hold)} is held (${reason}): ${remedyFor(reason)}.`
+    ? `${heldRole(hold)} is held (${reason}): ${safeLine(remedyFor(hold))}.`
     : `${heldRole(hold)} is held until ${until} (${reason}).`;
 }
 

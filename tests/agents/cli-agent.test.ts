@@ -127,9 +127,9 @@ describe("a turn of a command-line agent", () => {
     expect(result.failure?.code).toBe("cancelled");
   });
 
-  test("gives an environment failure for a program that cannot start", async () => {
+  test("gives an unavailable failure for a program that is not there", async () => {
     const result = await simply(withCommand("no-such-agent"));
-    expect(result.failure).toMatchObject({ code: "environment", details: { errno: "ENOENT" } });
+    expect(result.failure).toMatchObject({ code: "unavailable", details: { errno: "ENOENT" } });
     expect(result.failure?.hint).toBeDefined();
   });
 

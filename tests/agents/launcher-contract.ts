@@ -114,7 +114,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
     test("names a missing program in the failure", async () => {
       const missing = await failureOf(["no-such-program-here"]);
       expect(missing).toMatchObject({
-        code: "environment",
+        code: "unavailable",
         details: { program: "no-such-program-here", errno: "ENOENT" },
       });
       expect(missing.message).toContain("PATH");
@@ -133,7 +133,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
       await writeFile(script, "#!/no/such/interpreter\n");
       await chmod(script, 0o755);
       const refused = await failureOf(["tool"], directory, { PATH: `${directory}:${PATH}` });
-      expect(refused).toMatchObject({ code: "environment", details: { program: "tool", errno: "ENOENT" } });
+      expect(refused).toMatchObject({ code: "unavailable", details: { program: "tool", errno: "ENOENT" } });
       expect(refused.message).toContain(script);
     });
 
@@ -154,7 +154,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
     test("names a missing working directory, not the program", async () => {
       const nowhere = join(directory, "nowhere");
       const refused = await failureOf(["true"], nowhere);
-      expect(refused.message).toContain(nowhere);
+      expect([refused.code, refused.message]).toEqual(["unavailable", expect.stringContaining(nowhere)]);
     });
 
     test("fails for arguments larger than the system allows", async () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { anthropic } from "./anthropic.ts";
 import { parsedObject } from "./bodies.ts";
@@ -70,6 +71,14 @@ export class ModelServer {
   conversations(): Conversation[] {
     const known = this.exchanges.flatMap(({ side, conversation }) => (side ? [] : (conversation ?? [])));
     return [...new Map(known.map((conversation) => [conversation.id, conversation])).values()];
+  }
+
+  /** Refuses connections for a while, then listens at the same port again. */
+  async refuse(ms: number): Promise<void> {
+    const { port } = this.#server.address() as AddressInfo;
+    await this.close();
+    await delay(ms);
+    await new Promise<void>((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
   }
 
   close(): Promise<void> {

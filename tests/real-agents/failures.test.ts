@@ -78,6 +78,15 @@ describe("a worker whose model", () => {
     expect(await endOf(here, running)).toEqual(doneAfter(1));
   });
 
+  it.each(WORKERS)("breaks down is held, and goes on by itself: %s", async (program) => {
+    const failing = failingWorker({ status: 500 });
+    const here = await placeWith(failing.model);
+    const running = started(here, program);
+    await recorded(here, failedWith("unavailable"));
+    failing.mend();
+    expect(await endOf(here, running)).toEqual(doneAfter(1));
+  });
+
   it.each(WORKERS)("does not take the key is held until a person acts: %s", async (program) => {
     const failing = failingWorker({ status: 401 });
     const here = await placeWith(failing.model);
@@ -90,7 +99,6 @@ describe("a worker whose model", () => {
   });
 
   it.each([
-    ["breaks down", { status: 500 }],
     ["is cut off in its answer", { drop: "I will write the note now, and then I will" }],
     ["refuses", { refuse: "I do not write notes." }],
   ] as const)("%s fails its attempt, and the next one succeeds", async (_what, step) => {

@@ -5,7 +5,7 @@ import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { World } from "./world.ts";
 
 /** Failures after which a turn is repeated. Without usage, they hide nothing; nor does a run that was cut short by a crash. */
-const HELD = new Set(["rate_limited", "authentication", "trust"]);
+const HELD = new Set(["rate_limited", "authentication", "trust", "unavailable"]);
 const DROPPED = new Set(["timeout", "idle_timeout", "agent_failed", "no_answer"]);
 /** What a session may use. */
 type Allowed = { readonly [K in (typeof KINDS)[number]]?: number };
@@ -153,7 +153,10 @@ export class BudgetRules {
       if (usage?.input_tokens === undefined || usage.output_tokens === undefined) this.#untold.tokens = true;
       if (usage?.cost_usd === undefined) this.#untold.usd = true;
     }
-    const { turns, wall_ms } = this.#roles.get(run.role_id) ?? { turns: 0, wall_ms: 0 };
+    const { turns: before, wall_ms } = this.#roles.get(run.role_id) ?? { turns: 0, wall_ms: 0 };
+    // A run that an outage ended spends no budget of turns.
+    const turns = before - (code === "unavailable" ? 1 : 0);
+    if (code === "unavailable") this.#used.turns -= 1;
     this.#roles.set(run.role_id, { turns, wall_ms: wall_ms + (run.waits ?? milliseconds(received_at)) - run.at });
   }
 

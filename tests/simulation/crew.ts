@@ -57,6 +57,7 @@ export class Crew {
     this.#turns.set(asked, turns);
     const time = turns.indexOf(turn_id);
     const random = randomOf(scenario.seed, "conduct", asked, time);
+    if (this.#world.isAway(request.role.role_id)) return this.#lost(random);
     const patience = message === "instruction" ? attempt : time;
     const isGood = isCalm || patience >= FOLLY || random.chance(scenario.skill);
     const said = this.#answer(request, random, isGood, time);
@@ -72,6 +73,14 @@ export class Crew {
       ...this.#wish(message, asked, time),
     };
     return isGood ? usual : this.#misconduct(request, random, usual);
+  }
+
+  /** An outage. Some providers say when it will be over, and are wrong. */
+  #lost(random: Random): Conduct {
+    const retry_at = later(this.#world.time.now(), random.between(-5_000, 20_000));
+    const details = random.chance(0.2) ? { details: { retry_at } } : {};
+    const result = { failure: failure("unavailable", "503", details), refused: [] };
+    return { takes_ms: random.between(5, 500), says: [], result, lingers_ms: 0, stubborn: false };
   }
 
   /** What a worker asks a permission for: one of two actions, so that earlier decisions cover some requests. */

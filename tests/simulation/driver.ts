@@ -238,7 +238,7 @@ export class Driver {
       input: planGiven ? { ...input, plan_given: true } : input,
       config,
       roles,
-      workspace: "/workspace",
+      workspace: "/",
       started_by: { user: "ada", host: "here", via: "run" },
       facts: mode === "debate" ? [] : planGiven ? [requirement, plan] : [requirement],
     };

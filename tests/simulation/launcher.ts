@@ -58,6 +58,7 @@ async function launch(
     world.findings.found(subject, probed, false);
     return err(failure("environment", "Cannot start the probe."));
   }
+  if (world.isAway(undefined)) return err(failure("unavailable", "Cannot start another process."));
   const process = world.processes.spawn({
     session_id: environment["BOSUN_SESSION_ID"] ?? "",
     kind: "check",

@@ -16,6 +16,13 @@ export interface Misfortunes {
   readonly killedAgents: number;
 }
 
+/** A time in which a role's provider is away, or all of them and the machine starts no process for a check. Times are in virtual ms. */
+export interface Outage {
+  readonly role_id: string | undefined;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Everything that a seed decides beforehand. */
 export interface Scenario {
   readonly seed: number;
@@ -28,6 +35,7 @@ export interface Scenario {
   readonly input: JsonObject;
   readonly planGiven: boolean;
   readonly misfortunes: Misfortunes;
+  readonly outages: readonly Outage[];
   /** The share of schedulers that wait for people. */
   readonly patience: number;
   /** The share of commits that take time. */
@@ -80,6 +88,7 @@ export function scenarioOf(seed: number): Scenario {
       clockJumps: comparable ? 0 : random.chance(0.3) ? 2 : 0,
       killedAgents: comparable ? 0 : random.chance(0.3) ? 2 : 0,
     },
+    outages: outagesOf(randomOf(seed, "outages"), roles),
     patience: random.pick([0, 0.5, 1]),
     slowCommits: random.pick([0, 0, 0.3]),
     silence: comparable ? 0 : random.pick([0, 0, 0.3]),
@@ -88,10 +97,19 @@ export function scenarioOf(seed: number): Scenario {
   });
 }
 
+/** Most outages are short; some last longer than any hold may. */
+function outagesOf(random: Random, roles: readonly Role[]): Outage[] {
+  return Array.from({ length: random.pick([0, 0, 0, 1, 1, 2]) }, () => {
+    const from = random.between(0, 30_000);
+    const to = from + random.pick([500, 3_000, 20_000, 300_000, 3_000_000]);
+    return { role_id: random.chance(0.3) ? undefined : random.pick(roles).role_id, from, to };
+  });
+}
+
 function configurationOf(random: Random, comparable: boolean): ResolvedConfiguration {
   return {
     ...CONFIGURATION_DEFAULTS,
-    workspace: "/workspace",
+    workspace: "/",
     max_workers: random.between(1, 4),
     max_retries: random.between(0, 2),
     retry_backoff_ms: random.pick([0, 50, 1000]),

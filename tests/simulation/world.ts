@@ -3,7 +3,7 @@ import { Findings } from "./findings.ts";
 import { MemoryDatabase } from "./memory-store.ts";
 import { Processes } from "./processes.ts";
 import { type Random, randomOf } from "./random.ts";
-import { type Scenario, scenarioOf } from "./scenario.ts";
+import { type Outage, type Scenario, scenarioOf } from "./scenario.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 /** A broken promise: its name, and what was seen instead. */
@@ -46,6 +46,13 @@ export class World {
   /** The sessions that have a record. */
   get sessions(): readonly SessionRow[] {
     return this.database.rows.filter(({ last_sequence }) => last_sequence > 0);
+  }
+
+  /** Whether the provider of this role is away; without a role, whether no check can be started. */
+  isAway(role_id: string | undefined): boolean {
+    const isNow = ({ from, to }: Outage) => from <= this.time.at && this.time.at < to;
+    const isIts = (outage: Outage) => outage.role_id === undefined || outage.role_id === role_id;
+    return !this.isCalm && this.scenario.outages.some((outage) => isNow(outage) && isIts(outage));
   }
 
   /** Adds a child session that has begun. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import { heldWords } from "../../src/ui/hold-words.ts";
 import { jsonReporter } from "../../src/ui/json.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import { BRIEF, type RecordLine } from "../../src/ui/record-lines.ts";
@@ -88,6 +89,61 @@ describe("a hold", () => {
   });
 });
 
+describe("an outage", () => {
+  /** Of account acme, which both roles have. */
+  const AWAY = /acme is unavailable since \S+; next try (\S+)/;
+  const at = (time: string) => `2026-01-02T03:0${time}Z`;
+  const lost = (turn_id: string, time: string, run = 1) =>
+    record(
+      "turn_failed",
+      { turn_id, code: "unavailable", message: "503", details: {} },
+      { turn_id, run, received_at: at(time) },
+      "scheduler",
+    );
+  const OPENED = [opened, given("t1", "a", "x", at("4:00")), given("t2", "b", "y", at("4:00"))];
+  const STORY = [
+    ...OPENED,
+    lost("t1", "4:10"),
+    lost("t2", "4:10"),
+    given("t2", "b", "y", at("4:16")),
+    lost("t2", "4:17", 2),
+    given("t1", "a", "x", at("4:40")),
+    record("report", { status: "progress", summary: "Begun." }, { turn_id: "t1" }, "a"),
+    record("report", { status: "completed", summary: "Done." }, { turn_id: "t1" }, "a"),
+  ];
+
+  it("is shown once for each try, with its beginning, and ends with a turn that comes through", () => {
+    const lines = holds(STORY);
+    expect(lines).toEqual([
+      expect.stringMatching(AWAY),
+      expect.stringMatching(AWAY),
+      expect.stringMatching(/^NO LONGER HELD: a .*acme$/),
+    ]);
+    const [first, second] = lines.map((line) => AWAY.exec(line) ?? []);
+    expect(first?.[0].split(";")[0]).toBe(second?.[0].split(";")[0]);
+    expect([first?.[1], second?.[1]]).toEqual([expect.stringContaining("04:15"), expect.stringContaining("04:2")]);
+    expect(lines[0]).toContain("bosun resume s-1 --release a");
+  });
+
+  it("is what the dashboard shows until then", () => {
+    const formatter = new RecordFormatter();
+    const shown = STORY.map((one) => {
+      formatter.format(one, BRIEF);
+      return heldWords(formatter.outages).join();
+    });
+    expect(shown).toEqual([
+      ...["", "", ""],
+      expect.stringMatching(AWAY),
+      shown[3],
+      expect.stringMatching(/^acme is unavailable since \S+; trying again$/),
+      expect.stringMatching(AWAY),
+      expect.stringContaining("trying again"),
+      shown[7],
+      "",
+    ]);
+  });
+});
+
 const NOW: Standing = {
   state: "running",
   counts: { pending: 3, in_progress: 2, done: 0 },
@@ -100,7 +156,7 @@ const NOW: Standing = {
     { turn_id: "t3", role_id: "manager" },
   ],
   checking: ["page"],
-  held: ["other (rate_limited)"],
+  held: [{ role_id: "other", reason: "rate_limited" }],
 };
 
 describe("a session without events for half a minute", () => {
@@ -157,6 +213,7 @@ describe("a session without events for half a minute", () => {
     vi.advanceTimersByTime(1);
     expect(JSON.parse(events.at(-1) ?? "")).toEqual({
       ...NOW,
+      held: ["other (rate_limited)"],
       type: "heartbeat",
       session_id: "s-1",
       running: [

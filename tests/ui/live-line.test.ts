@@ -7,6 +7,7 @@ import { LiveLine } from "../../src/ui/live-line.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import type { Opening } from "../../src/ui/reporter.ts";
 import { summaryWords } from "../../src/ui/standing-words.ts";
+import { localTime } from "../../src/ui/timeline.ts";
 import { outputOn } from "../../src/ui/terminal.ts";
 
 const STANDING: Standing = {
@@ -23,7 +24,27 @@ const STANDING: Standing = {
 describe("the live line", () => {
   it.each<[Partial<Standing>, string]>([
     [{}, "7/20 done · 6 at work · 1 needs you · 1 in error · $1.20"],
-    [{ counts: { done: 2 }, running: [], waiting: 2, held: ["a"] }, "2/2 done · 2 need you · 1 held · $1.20"],
+    [
+      { counts: { done: 2 }, running: [], waiting: 2, held: [{ role_id: "a", reason: "trust" }] },
+      "2/2 done · 2 need you · 1 held · $1.20",
+    ],
+    [
+      {
+        counts: { done: 2 },
+        running: [],
+        waiting: 0,
+        held: ["a", "b"].map((role_id) => ({
+          role_id,
+          reason: "unavailable",
+          account: "acme",
+          since: "2026-01-02T03:04:05Z",
+          until: "2026-01-02T03:04:10Z",
+          trying: true,
+        })),
+        usage: undefined,
+      },
+      `2/2 done · acme is unavailable since ${localTime(new Date("2026-01-02T03:04:05Z")).slice(0, 8)}; trying again`,
+    ],
     [{ state: "paused", counts: {}, waiting: 0, usage: undefined, checking: ["a"] }, "paused · 7 at work"],
     [{ counts: { asked: 2, answered: 1 }, waiting: 0, running: [], usage: undefined }, "2 asked · 1 answered"],
     [

@@ -35,7 +35,8 @@ export interface CliSettings {
 /**
  * Runs command-line programs, each in its role's dialect. Each turn is one process: started, recorded, and only then given its request; its whole
  * group is gone when the turn ends. If an answer cannot be read, a second process continues the conversation and asks once more. A turn whose
- * conversation no longer exists starts once more in a new one. A program that cannot be started gives an `environment` failure.
+ * conversation no longer exists starts once more in a new one. A program that is not there gives an `unavailable` failure, another that cannot be
+ * started an `environment` failure.
  */
 export function cliAgent({ launcher, settings }: { launcher: Launcher; settings: CliSettings }): Agent {
   return { turn: (request, context) => takeTurn(launcher, settings, request, context) };

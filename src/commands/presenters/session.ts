@@ -9,6 +9,7 @@ import { sessionTime } from "../../runtime/time/session-time.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
+import { outageWords } from "../../ui/hold-words.ts";
 import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
 import { firstLines, type Part, type PartShown, partOf, wholeScreen } from "../../ui/parts.ts";
 import { localMoment } from "../../ui/timeline.ts";
@@ -155,14 +156,14 @@ function say(out: Output, text: string, style?: Style): void {
 }
 
 /** A hold, and whether it ends by itself; undefined for a rate limit that has ended. */
-function describeHold(
-  { role_id, reason, until, limit, account, window }: LedgerHold,
-  now: number,
-): { text: string; byItself: boolean } | undefined {
+function describeHold(hold: LedgerHold, now: number): { text: string; byItself: boolean } | undefined {
+  const { role_id, reason, until, limit, account, window, said } = hold;
+  const outage = outageWords(hold);
+  if (outage !== undefined) return { text: outage, byItself: false };
   const role = safeLine(role_id);
   switch (limit?.limit) {
     case undefined: {
-      const end = until === undefined ? "" : `, until ${here(until, now)}`;
+      const end = until !== undefined ? `, until ${here(until, now)}` : said === undefined ? "" : `, ${safeLine(said)}`;
       return { text: `Role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
     }
     case "turns_per_minute": {

@@ -76,10 +76,10 @@ export function grantOf(ledger: Ledger, config: ResolvedConfiguration, awake_ms:
 
 /** What the session has used, plus what it reserves for its children. */
 function usedOf(ledger: Ledger): { readonly turns: number; readonly tokens: number; readonly usd: number } {
-  const { turns, input_tokens, output_tokens, cost_usd } = ledger.figures;
+  const { turns, lost_turns = 0, input_tokens, output_tokens, cost_usd } = ledger.figures;
   const reserved = reservedOf(ledger);
   return {
-    turns: turns + reserved.turns,
+    turns: turns - lost_turns + reserved.turns,
     tokens: input_tokens + output_tokens + reserved.tokens,
     usd: cost_usd + reserved.usd,
   };

@@ -19,8 +19,8 @@ export interface Standing {
   readonly running: readonly RunningTurn[];
   /** The subjects whose checks run. */
   readonly checking: readonly string[];
-  /** The roles held by more than their rate limit, each with the reason. */
-  readonly held: readonly string[];
+  /** The roles held by more than their rate limit. */
+  readonly held: readonly LedgerHold[];
 }
 
 /** A turn that a role holds now. */
@@ -44,10 +44,7 @@ export function workload(
   return {
     running: runningTurns(turns),
     checking: [...checks].flatMap(({ subject }) => subject ?? []),
-    held: [...holds].flatMap(({ role_id, reason, limit, until }) => {
-      if (limit?.limit === "turns_per_minute") return [];
-      return limit?.limit === "quota" ? [`${role_id} (${reason} until ${until})`] : [`${role_id} (${reason})`];
-    }),
+    held: [...holds].filter(({ limit }) => limit?.limit !== "turns_per_minute"),
   };
 }
 

@@ -13,6 +13,7 @@ import type { TurnAbout } from "../bus.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionContext } from "../context.ts";
 import { aboutOf } from "../facts.ts";
+import { withCause } from "./away.ts";
 import { Permissions } from "./permissions.ts";
 import { TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
@@ -137,7 +138,9 @@ export class Turns {
     const isLess = run.missed && this.#context.ledger.turns.has(stamp.turn_id);
     if (!hasProcess) this.#emitStarted(request);
     const isCutOff = result.answer ? isLess : signal.aborted;
-    const fact = isCutOff ? factOfCutOff(result, request) : factOf(result, request, this.#context.mode);
+    const fact = isCutOff
+      ? factOfCutOff(result, request)
+      : factOf(withCause(result, request, this.#context.ledger), request, this.#context.mode);
     if (fact) this.#context.submit(fact);
     if (!isCutOff && run.conversing) void this.#context.keep({ drop: "conversing", id: stamp.turn_id });
     this.#ended(request, hasProcess);

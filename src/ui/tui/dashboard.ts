@@ -1,6 +1,7 @@
 import type { Presentation } from "../../kernel/presentation.ts";
 import { wrappedLines } from "../display.ts";
 import { endingLines } from "../ending.ts";
+import { heldWords } from "../hold-words.ts";
 import { applyRecord } from "../model/apply.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
@@ -210,6 +211,7 @@ export class Dashboard implements Reporter {
       story: (ticket_id) => this.#stories.of(ticket_id),
       answer: localize(terminal.out, `bosun answer ${session_id}`),
       steers: steering !== undefined,
+      outages: heldWords(this.#formatter.outages),
       ctrl_c: elsewhere?.ctrl_c ?? "stops",
       detaches: detach !== undefined,
       notice: hasNotice ? this.#notice?.text : undefined,

@@ -20,7 +20,7 @@ const PART_OF_LIST = 0.6;
  */
 export function dashboardFrame(scene: Scene, view: View, columns: number, rows: number): Line[] {
   if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
-  const head = [...headLines(scene, columns), needLine(scene), rule(columns)];
+  const head = [...headLines(scene, columns), needLine(scene), ...outageLines(scene), rule(columns)];
   const space = rows - head.length - 1;
   const body = view.page === "help" ? padded(helpLines(scene), space) : bodyLines(scene, view, columns, space);
   const lines = [...head, ...body, footLine(scene, view, columns)];
@@ -115,6 +115,11 @@ function needLine(scene: Scene): Line {
     return troubleLine(model.counts.get("error") ?? 0, retries(scene) && model.closed === undefined);
   const how = steers ? "[a] answer" : (answer ?? "");
   return [trusted(" ? ", "yellow"), untrusted(how, "bold"), trusted("  "), untrusted(asked, "yellow")];
+}
+
+/** What is away. A session waits for it by itself. */
+function outageLines({ outages }: Scene): Line[] {
+  return outages.length === 0 ? [] : [[trusted(" ! ", "yellow"), untrusted(outages.join(" · "), "yellow")]];
 }
 
 /** The oldest open ask, and the number of the others; undefined if there is none. */

@@ -22,6 +22,8 @@ export interface Scene extends Shown {
   readonly answer: string | undefined;
   /** Whether this screen can answer asks and send commands. */
   readonly steers: boolean;
+  /** What is away, and when it is tried again. */
+  readonly outages: readonly string[];
   /** What Ctrl-C does here. */
   readonly ctrl_c: "stops" | "detaches";
   /** Whether `q` detaches from a session that runs in a process of its own. */

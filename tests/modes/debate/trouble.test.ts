@@ -85,8 +85,8 @@ describe("a debater that fails", () => {
     expect(session.ended?.report["result"]).not.toHaveProperty("verdict");
   });
 
-  it("is held, and spends no attempt, when it is rate limited", () => {
-    const session = new DebateSession({}, { max_retries: 0 }).fail("go", "rate_limited");
+  it.each(["rate_limited", "unavailable", "environment"])("is held, and spends no attempt, when it is %s", (code) => {
+    const session = new DebateSession({}, { max_retries: 0 }).fail("go", code);
     expect(session.debater("go").status).toBe("answering");
     expect(session.turn("go")).toMatchObject({ status: "offered", attempt: 1, run: 2 });
   });

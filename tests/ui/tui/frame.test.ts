@@ -27,6 +27,15 @@ describe("the dashboard", () => {
     expect(textOf(dashboardFrame(sceneOf(SESSION), view, 80, 24))).toMatchSnapshot();
   });
 
+  it("has a row more while something is away, and the same number of rows", () => {
+    const outages = ["claude is unavailable since 21:04:10; next try 21:09:12"];
+    const lines = textOf(dashboardFrame(sceneOf(SESSION, { outages }), INITIAL_VIEW, 80, 24)).split("\n");
+    expect([lines.length, lines.filter((line) => line.includes("claude is unavailable since"))]).toEqual([
+      24,
+      [expect.stringContaining("next try")],
+    ]);
+  });
+
   it("counts the debaters that have answered, and offers no retry in a debate", () => {
     const answered = record("opinion", { position: "Yes." }, { effects: [effect("ada", "answering", "answered")] });
     const joined = record(
