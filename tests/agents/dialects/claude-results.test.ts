@@ -37,6 +37,26 @@ describe("the answer of claude without a structured output", () => {
   });
 });
 
+describe("a rate limit of claude", () => {
+  const failed = { type: "result", is_error: true, result: "API Error: 429", api_error_status: 429 };
+  const retry = (attempt: number, retry_delay_ms: number) => ({
+    type: "system",
+    subtype: "api_retry",
+    attempt,
+    retry_delay_ms,
+  });
+
+  test("is held for as long as the server told Claude Code to wait", () => {
+    const { failure } = hear([retry(1, 2_069), retry(2, 1_020), failed], 1);
+    expect(failure?.details?.["retry_at"]).toMatch(/^2026-11-24T17:00:02/);
+  });
+
+  test("is held for a minute when Claude Code waited by its own back-off", () => {
+    const { failure } = hear([retry(1, 597), retry(2, 1_240), failed], 1);
+    expect(failure?.details?.["retry_at"]).toMatch(/^2026-11-24T17:01:/);
+  });
+});
+
 describe("the usage of claude", () => {
   const counted = (tokens: number, cost_usd: number, more: JsonObject = {}) => ({
     type: "result",

@@ -322,7 +322,7 @@ describe("what claude says went wrong", () => {
     ["unauthorized", "authentication", { status: 401 }],
     ["no-key", "authentication", undefined],
     ["overloaded", "unavailable", { status: 529 }],
-    ["rate-limit", "rate_limited", { status: 429, retry_at: expect.stringMatching(/^2026-11-24T17:01:/) }],
+    ["rate-limit", "rate_limited", { status: 429, retry_at: expect.stringMatching(/^2026-11-24T17:00:01/) }],
     ["usage-limit", "rate_limited", { status: 429, retry_at: "2026-11-30T00:53:20Z" }],
     ["credit", "rate_limited", { status: 400 }],
     ["server-error", "unavailable", { status: 500 }],

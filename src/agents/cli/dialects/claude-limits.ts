@@ -2,6 +2,9 @@ import { type JsonObject, objectOf } from "../../../lib/json.ts";
 import type { QuotaWindow } from "../../../protocol/record.ts";
 import { type Instant, instant } from "../../../protocol/timestamp.ts";
 
+/** How long Claude Code waits at most before its first retry, in ms, if the server does not say. The wait doubles with each retry. */
+const LONGEST_OWN_WAIT_MS = 625;
+
 const WINDOWS: Readonly<Record<string, string>> = { five_hour: "5h", seven_day: "week" };
 
 /** The rate-limit windows of a subscription, and the last wait that the server told. */
@@ -15,10 +18,9 @@ export class ClaudeLimits {
     this.#info = info;
   }
 
-  retried({ retry_delay_ms }: JsonObject): void {
-    // A server says whole seconds; Claude Code's own back-off never is.
-    const isTold = typeof retry_delay_ms === "number" && retry_delay_ms % 1_000 === 0;
-    this.#wait_ms = isTold ? retry_delay_ms : undefined;
+  retried({ attempt, retry_delay_ms }: JsonObject): void {
+    const own = LONGEST_OWN_WAIT_MS * 2 ** (Number(attempt) - 1);
+    if (typeof retry_delay_ms === "number" && retry_delay_ms > own) this.#wait_ms = retry_delay_ms;
   }
 
   /** When the last exhausted window resets, and how long the server told Claude Code to wait. */
