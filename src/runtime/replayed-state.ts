@@ -68,29 +68,20 @@ export function checkedState<S>(
   const { session_id, last_sequence } = stored.session;
   const replayed = replayState(mode, store.records(session_id, 1, last_sequence));
   if (replayed === undefined) return stateIn(stored, mode);
-  const fault = stateFault(replayed, stored.rows());
-  if (fault) throw new StorageError(verificationFailed(store.location, session_id, fault.what, fault.sequence));
-  return replayed.engine;
-}
-
-/** The first stored row that is not the one that the log leads to, in words; undefined if all are. What the runtime keeps for itself is not compared. */
-export function stateFault(
-  { rows }: Pick<ReplayedState<unknown>, "rows">,
-  stored: Iterable<StateRow>,
-): { readonly sequence: number | null; readonly what: string } | undefined {
-  const left = new Map(rows);
-  for (const { collection, id, value } of stored) {
+  const differs = (collection: string, id: string, sequence: number | null) => {
+    const what = `the state of ${collection} ${id} is not what ${sequence === null ? "any record" : `record ${sequence}`} left`;
+    return new StorageError(verificationFailed(store.location, session_id, what, sequence));
+  };
+  const left = new Map(replayed.rows);
+  for (const { collection, id, value } of stored.rows()) {
+    // What the runtime keeps for itself follows from no record.
     if (RUNTIME_COLLECTIONS.has(collection)) continue;
-    const replayed = left.get(keyOf(collection, id));
+    const row = left.get(keyOf(collection, id));
+    if (row === undefined || !same(value, row.value)) throw differs(collection, id, row?.sequence ?? null);
     left.delete(keyOf(collection, id));
-    if (replayed === undefined || !same(value, replayed.value))
-      return {
-        sequence: replayed?.sequence ?? null,
-        what: `the state of ${collection} ${id} is not what record ${replayed?.sequence ?? 0} left`,
-      };
   }
-  const [lost] = left.values();
-  return lost && { sequence: lost.sequence, what: `the state of ${lost.collection} ${lost.id} is lost` };
+  for (const { collection, id, sequence } of left.values()) throw differs(collection, id, sequence);
+  return replayed.engine;
 }
 
 /** Records have their members in canonical order, which values that were taken from an agent's message need not have. */
