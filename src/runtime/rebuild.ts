@@ -15,9 +15,10 @@ import { isDatabaseDamaged, replaceDatabase, replaceSession } from "../store/reb
 import { openReader } from "../store/sqlite-store.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { ArtifactRow, Commit, NewSession } from "../store/store.ts";
+import { checkRecords } from "./checked-records.ts";
 import { sessionPaths } from "./paths.ts";
 import { verifySession } from "./proof.ts";
-import { checkSession, replayState } from "./replayed-state.ts";
+import { checkedState, replayState } from "./replayed-state.ts";
 
 type Modes = ReadonlyMap<string, Mode<unknown>>;
 
@@ -138,7 +139,10 @@ async function holds(home: string, { mode, session: { session_id }, commit: { re
   const checked = await catchStorage(async () => {
     const row = reader.session(session_id);
     if (!row.ok) return row;
-    await checkSession(reader, row.value, mode);
+    checkRecords(reader, row.value, sessionPaths(home, session_id).log);
+    const stored = await reader.load(session_id);
+    if (!stored.ok) return stored;
+    checkedState(reader, stored.value, mode);
     return ok(reader.record(session_id, records.length) === records.at(-1)?.line);
   });
   reader.close();

@@ -5,19 +5,24 @@ import { databasePath, openForReading, openForWriting, write } from "./database.
 import { bundledMigrations, migrate } from "./migrate.ts";
 import { queriesOn } from "./queries.ts";
 import { apply, openStore } from "./sqlite-store.ts";
-import { guarded } from "./storage-failure.ts";
+import { foreignRows, guarded } from "./storage-failure.ts";
 import type { Commit, NewSession } from "./store.ts";
 
 /** Whether a home's database, which is made if it is missing, is damaged. Fails for one that cannot be used for another reason. */
 export function isDatabaseDamaged(home: string): Result<boolean, Failure> {
-  const store = openStore(home);
-  if (!store.ok) return store.error.details?.damaged === true ? ok(true) : store;
-  store.value.close();
-  const opened = openForReading(home);
-  if (!opened.ok) return opened;
-  const checked = guarded(databasePath(home), () => ok(opened.value.pragma("quick_check", { simple: true }) !== "ok"));
-  opened.value.close();
-  return checked.ok || checked.error.details?.damaged !== true ? checked : ok(true);
+  const path = databasePath(home);
+  try {
+    const store = openStore(home);
+    if (store.ok) store.value.close();
+    const opened = store.ok ? openForReading(home) : store;
+    if (!opened.ok) return opened.error.details?.damaged === true ? ok(true) : opened;
+    const checked = guarded(path, () => ok(opened.value.pragma("quick_check", { simple: true }) !== "ok"));
+    opened.value.close();
+    return checked.ok || checked.error.details?.damaged !== true ? checked : ok(true);
+  } catch (error) {
+    if (foreignRows(error, path) === undefined) throw error;
+    return ok(true);
+  }
 }
 
 /**

@@ -64,15 +64,18 @@ function storageFailure(error: unknown, path: string): Failure {
       return damaged(path, code);
     case "SQLITE_CONSTRAINT":
     case "SQLITE_ERROR":
-    case "SQLITE_MISMATCH":
-      // Our statements are fixed, so these are rows or tables that somebody else wrote.
-      return damaged(path, (error as Error).message);
     case "SQLITE_MISUSE":
     case "SQLITE_RANGE":
+    case "SQLITE_MISMATCH":
       throw error;
     default:
       return unusable(message);
   }
+}
+
+/** The failure behind an error of a statement: statements are fixed, so the database has tables or rows that Bosun did not write. */
+export function foreignRows(error: unknown, path: string): Failure | undefined {
+  return error instanceof SqliteDatabase.SqliteError ? damaged(path, error.message) : undefined;
 }
 
 /** SQLite's extended codes (SQLITE_IOERR_WRITE) begin with the plain code. */

@@ -205,7 +205,9 @@ describe("a damaged database", () => {
         ["resume", copy.session_id, "--foreground", "--no-input"],
       ]) {
         const done = await copy.command(args);
-        faults.push(...faultsOfEnd(done, [0, 2, 3, 6]).map((what) => `byte ${at}, ${args[0]}: ${what}\n${done.stderr}`));
+        faults.push(
+          ...faultsOfEnd(done, [0, 2, 3, 6]).map((what) => `byte ${at}, ${args[0]}: ${what}\n${done.stderr}`),
+        );
         if (done.code === 3)
           faults.push(...faultsOfMessage(copy, done).map((what) => `byte ${at}, ${args[0]}: ${what}`));
       }
