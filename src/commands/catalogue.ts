@@ -202,6 +202,14 @@ export const CATALOGUE: readonly CommandEntry[] = [
   },
   {
     group: CREW,
+    name: "rebuild",
+    summary: "make the database anew from the log folders",
+    hidden: true,
+    examples: ["bosun rebuild", "bosun rebuild s-k3m9pa"],
+    load: () => import("./rebuild.ts"),
+  },
+  {
+    group: CREW,
     name: "config",
     summary: "the settings of a run, and where each comes from",
     examples: ["bosun config", "bosun config --crew claude --max-workers 8 --json"],

@@ -14,6 +14,7 @@ import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { cancelFor, keptCommands, keptFor, type KeptMessage } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
+import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
 import { lookInto } from "./lookup/homes.ts";
 
 interface InboxOptions extends PagerOption {
@@ -67,7 +68,10 @@ interface LookedAt {
 
 /** All homes of this user, that of the current directory first. Fails if that one exists but cannot be read. */
 async function allHomes(context: CommandContext, here: string): Promise<Result<LookedAt[], Failure>> {
-  const first = await lookInto(context, here, (store) => waitsIn(here, store));
+  const first = await lookInto(context, here, (store) => {
+    tellUnknownLogs(context, here, store);
+    return waitsIn(here, store);
+  });
   const isMissing = !first.ok && isUnused(context, here, first.error);
   if (!first.ok && !isMissing) return first;
   const looked: LookedAt[] = first.ok ? [{ waits: first.value }] : [];

@@ -32,8 +32,13 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   const run: Run = async (work) => {
     const { home } = program.opts<{ home?: string }>();
     if (home !== undefined) setProgram(terminal, invocationName({ ...around, home }));
+    const context = { ...around, home };
     const lost = lostBytes(argv, around);
-    const done = lost ? err(lost) : await catchStorage(() => work({ ...around, home }));
+    const done = lost
+      ? err(lost)
+      : await catchStorage(() => work(context)).catch(async (error: unknown) =>
+          (await import("./lookup/damage.ts")).damageBehind(context, error),
+        );
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
     if (done.ok) return;
     tellFailure(terminal, done.error);

@@ -21,6 +21,7 @@ import { endHolder } from "./driver/take-over.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { OPEN_SESSION, resolveSession, RESUME } from "./lookup/resolve.ts";
+import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
 import { killGraceOf, openedWith, valuesOf } from "./lookup/state.ts";
 
 interface ResumeOptions extends RunFlags, LimitOptions {
@@ -57,6 +58,7 @@ async function resume(
   return withHome(await openHomeOf(context, named), async (home) => {
     const { store } = home;
     const chosen = resolveSession(store, named, RESUME);
+    if (!chosen.ok) tellUnknownLogs(context, home.home, store);
     if (!chosen.ok) return chosen;
     const { release = [] } = options;
     const isClosed = chosen.value.state === "closed";

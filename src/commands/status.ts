@@ -18,6 +18,7 @@ import { watchStatus } from "./driver/watch-status.ts";
 import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
 import { markInterrupted } from "./lookup/tickets.ts";
 import { readSession } from "./lookup/view.ts";
 import { type SeenSession, sessionParts, showSession } from "./presenters/session.ts";
@@ -52,6 +53,7 @@ async function status(
     return ok(showEmpty(context, missing.value, options));
   }
   return withHome(opened, async ({ home, store }) => {
+    tellUnknownLogs(context, home, store);
     const row = rowToShow(store, named, options);
     if (!row.ok) return row;
     if (options.watch === true) return watch(context, { home, store }, row.value, options);

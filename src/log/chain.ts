@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../lib/canonical.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
-import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
+import type { LogRecord, SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 
 // Separates these hashes from hashes of the same text for another purpose.
 const DOMAIN = "bosun-log-v1\0";
@@ -32,6 +32,14 @@ export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   if (line.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(line) > MAX_RECORD_BYTES)
     throw new RangeError(`Record ${sequence}, ${payload_type}, is larger than ${MAX_RECORD_BYTES} bytes`);
   const subject = record.record.ticket_id;
+  return { sequence, payload_type, ...(subject === undefined ? {} : { subject }), line, hash: digest };
+}
+
+/** A record as it was sealed, from its line. */
+export function sealedIn(line: string): SealedRecord {
+  const { integrity, payload_type, record } = JSON.parse(line) as LogRecord;
+  const { sequence, hash: digest } = integrity;
+  const subject = record.ticket_id;
   return { sequence, payload_type, ...(subject === undefined ? {} : { subject }), line, hash: digest };
 }
 

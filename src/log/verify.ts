@@ -1,9 +1,12 @@
 import { canonicalJson } from "../lib/canonical.ts";
+import { objectOf } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
+import { recordFault } from "../protocol/record-check.ts";
 import { GENESIS } from "../protocol/record.ts";
 import { expectedHash } from "./chain.ts";
-import { listFolder, parseRecord, readFolder, recordName, type RecordFile } from "./reader.ts";
+import { listFolder, parseRecord, readFolder, recordIn, recordName, type RecordFile } from "./reader.ts";
 
 /** Maximum number of problems listed; an additional entry counts the rest. */
 export const MAX_PROBLEMS = 100;
@@ -41,20 +44,22 @@ export interface Problem {
 
 /**
  * The kind of a problem: a record is missing or changed, a file is foreign, the log is ahead of the database, a decision does not
- * follow from its facts (`decided`), a kept file or the report differs from the record.
+ * follow from its facts (`decided`), a kept file or the report differs from the record, or the database does (`database`).
  */
-export type Fault = "missing" | "changed" | "foreign" | "ahead" | "decided" | "kept" | "report";
+export type Fault = "missing" | "changed" | "foreign" | "ahead" | "decided" | "kept" | "report" | "database";
 
 /**
- * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain. `expected` is a head known from elsewhere; with it, a
+ * Checks a log folder: canonical bytes, schemas, names, gaps, foreign files and the hash chain. `expected` is a head known from elsewhere; with it, a
  * missing folder counts as missing records. `last` returns the sequence of the last possible record. It is called after the folder is listed,
- * since a running session commits a record before publishing it. Reads one record at a time. `events.log` and agents' raw output prove nothing
+ * since a running session commits a record before publishing it. With `stored`, which returns a record's line in the database, the two are
+ * compared. Reads one record at a time. `events.log` and agents' raw output prove nothing
  * and are not checked. Fails only if the folder cannot be read: `not_found`, `storage`.
  */
 export function verifyFolder(
   directory: string,
   expected?: Head,
   last?: () => number | undefined,
+  stored?: (sequence: number) => string | undefined,
 ): Result<Verification, Failure> {
   const listed = listFolder(directory);
   const isMissing = !listed.ok && listed.error.code === "not_found" && expected !== undefined;
@@ -69,12 +74,14 @@ export function verifyFolder(
   }));
   const report = (sequence: number, fault: Fault, what: string) => problems.push({ sequence, what, fault });
 
+  const [opening] = readFolder(directory, { files: files.slice(0, 1), foreign: [] });
+  const isOurs = objectOf(recordIn(opening?.bytes ?? null)?.payload.schemas).digest === SCHEMAS_DIGEST;
   let next = 1;
   let previous: string | null = GENESIS;
   let end: RecordFile | null = null;
   for (const file of readFolder(directory, listing)) {
     const { sequence } = file;
-    const found = checkRecord(file, file.bytes);
+    const found = checkRecord(file, file.bytes, isOurs);
     for (const what of found.faults) report(sequence, "changed", what);
     if (sequence < next) {
       report(sequence, "foreign", `Record ${sequence} is there more than once: ${file.name} is another.`);
@@ -88,6 +95,8 @@ export function verifyFolder(
       report(sequence, "changed", `Its hash is ${found.hash}, but it is known to be ${expected.hash}.`);
     }
     if (sequence > most) report(sequence, "ahead", `The database does not have it: its last record is ${most}.`);
+    else if (stored && found.faults.length === 0 && file.bytes?.equals(Buffer.from(stored(sequence) ?? "")) === false)
+      report(sequence, "database", "The database has another record, or has lost it.");
     if (sequence === 1 && file.payload_type !== "session_opened") {
       report(sequence, "changed", `The first record is ${file.payload_type}, and not session_opened.`);
     }
@@ -117,7 +126,8 @@ interface CheckedRecord {
   readonly previous: string | null;
 }
 
-function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
+/** With `isOurs`, the session was begun with the schemas of this version. */
+function checkRecord(file: RecordFile, bytes: Buffer | null, isOurs: boolean): CheckedRecord {
   const unreadable = (fault: string): CheckedRecord => ({ faults: [fault], hash: null, previous: null });
   if (bytes === null) return unreadable("The file cannot be read, or is larger than any record.");
   const line = bytes.toString("utf8");
@@ -128,6 +138,9 @@ function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
   const { sequence, previous, hash } = record.integrity;
   if (!isCanonical(record, bytes)) faults.push("Its bytes are not the canonical form of a record.");
   else if (expectedHash(line) !== hash) faults.push("Its content does not have the hash it carries.");
+  const { integrity: _, ...unsealed } = record;
+  const fault = isOurs ? recordFault(unsealed) : undefined;
+  if (fault !== undefined) faults.push(`It does not fit schemas/record.schema.json at ${fault}.`);
   if (recordName(sequence, record.payload_type) !== file.name) {
     faults.push(`The file is named ${file.name}, but holds record ${sequence}, ${record.payload_type}.`);
   }

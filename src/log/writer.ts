@@ -12,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -230,7 +230,7 @@ function ahead(directory: string, sequence: number): Failure {
     "conflict",
     `The database is older than the log: ${directory} has record ${sequence}, which the database does not have.`,
     {
-      hint: "Put the newer database back. To go on with the older one, move the folder away: it is written again from the database.",
+      hint: `To add what it lacks from the log: bosun rebuild ${basename(directory)}`,
     },
   );
 }

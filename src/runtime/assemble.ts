@@ -1,22 +1,24 @@
+import { lstatSync } from "node:fs";
 import os from "node:os";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { attempt } from "../log/attempt.ts";
 import type { Head } from "../log/verify.ts";
 import { LogFolder } from "../log/writer.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
-import { measuredRecord } from "../store/kept-record.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { TakeChild } from "./children/child.ts";
 import type { Clock } from "./time/clock.ts";
 import { sessionPaths } from "./paths.ts";
+import type { RecordHashes } from "./checked-records.ts";
 import { SessionRecords } from "./records.ts";
 import type { SessionLease } from "./context.ts";
 import type { NotificationHook, SentNotification } from "./notifications.ts";
@@ -51,10 +53,16 @@ export type TakeChildOf = (around: Surroundings, parent: Parent) => TakeChild;
 
 /** Runs `work` with the session's lease, and releases it if `work` fails. */
 export async function withLease<T>(
-  { store, clock, parent }: Surroundings,
+  { home, store, clock, parent }: Surroundings,
   session_id: string,
   work: (lease: SessionLease) => Promise<Result<T, Failure>>,
 ): Promise<Result<T, Failure>> {
+  const { log, folder } = sessionPaths(home, session_id);
+  const own = attempt(log, () => {
+    const link = [log, folder].find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink());
+    return link === undefined ? ok(undefined) : err(linked(link));
+  });
+  if (!own.ok) return own;
   // Read before the lease is taken: messages put meanwhile are for this scheduler.
   const put_before = await catchStorage(async () => ok(store.inbox.pending(session_id).at(-1)?.id ?? 0));
   if (!put_before.ok) return put_before;
@@ -68,12 +76,20 @@ export async function withLease<T>(
   return done;
 }
 
+function linked(path: string): Failure {
+  return failure("environment", `${path} is a symbolic link, and nothing is written through it.`, {
+    hint: "Put the directory itself there. To keep sessions elsewhere, choose another home with --home.",
+  });
+}
+
 /** A session to assemble: new, or as its last scheduler left it. */
 export interface Assembled<S> {
   readonly session_id: string;
   readonly state: S;
   readonly ledger: Ledger;
   readonly head: Head;
+  /** Of the records up to the head. */
+  readonly hashes: RecordHashes;
   /** The last record that has its file. */
   readonly published: number;
   readonly config: ResolvedConfiguration;
@@ -111,7 +127,8 @@ export function assemble<S>(
       head: made.head,
       store,
       lease,
-      records: new SessionRecords((sequence) => measuredRecord(store, session_id, sequence), paths.folder),
+      hashes: made.hashes,
+      records: new SessionRecords((sequence) => made.hashes.read(store, session_id, sequence), paths.folder),
       log: log?.value,
       clock: new SteadyClock(around.clock, made.last_at),
       launcher,

@@ -11,6 +11,7 @@ import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Bus, StopReason } from "./bus.ts";
+import type { RecordHashes } from "./checked-records.ts";
 import type { FactInput } from "./facts.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { Note } from "./recordings.ts";
@@ -34,6 +35,7 @@ export interface SessionEnvironment {
   readonly roles: readonly Role[];
   readonly paths: SessionPaths;
   readonly records: SessionRecords;
+  readonly hashes: RecordHashes;
   readonly store: Store;
   readonly lease: SessionLease;
   /** Absent in measurements without files. */

@@ -14,6 +14,7 @@ import { taken } from "../store/failures.ts";
 import type { Store } from "../store/store.ts";
 import type { SessionLease } from "./context.ts";
 import { type FactInput, fromPerson } from "./facts.ts";
+import { RecordHashes } from "./checked-records.ts";
 import { withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
@@ -85,6 +86,7 @@ function begin<S>(
     state: mode.empty(),
     ledger: emptyLedger(),
     head: { sequence: 0, hash: GENESIS },
+    hashes: new RecordHashes(),
     published: 0,
     config: input.config,
     roles: input.roles,

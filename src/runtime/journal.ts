@@ -59,6 +59,7 @@ export class Journal {
     }
     const sealed = seal(record, { sequence, previous: this.#head.hash });
     this.#head = { sequence, hash: sealed.hash };
+    this.#context.hashes.accept(sequence, sealed.hash);
     this.#context.records.add(sequence, record, sealed.line);
     this.#group.records.push({ ...sealed, record });
   }

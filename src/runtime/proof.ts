@@ -15,15 +15,16 @@ export interface Proof extends Omit<Verification, "ok"> {
 
 /**
  * Verifies a session from its folder: the hash chain, then every decision, replayed by the mode's rules. A log made under other rules, or of
- * an unknown mode, is `not_comparable`, which is not a failure. `head` and `last` are as in `verifyFolder`.
+ * an unknown mode, is `not_comparable`, which is not a failure. `head`, `last` and `stored` are as in `verifyFolder`.
  */
 export function verifySession(
   folder: string,
   modes: ReadonlyMap<string, Mode<unknown>>,
   head?: Head,
   last?: () => number | undefined,
+  stored?: (sequence: number) => string | undefined,
 ): Result<Proof, Failure> {
-  const verified = verifyFolder(folder, head, last);
+  const verified = verifyFolder(folder, head, last, stored);
   if (!verified.ok) return verified;
   const chain = verified.value;
   if (chain.integrity === "failed" || chain.records === 0) return ok({ ...chain, decisions: "not_comparable" });

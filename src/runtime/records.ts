@@ -16,7 +16,7 @@ const GENERATION = 4096;
 const GENERATION_BYTES = 32 * 1024 * 1024;
 
 /** A record, and the size of its line in bytes. */
-interface Kept {
+export interface Kept {
   readonly record: Recorded;
   readonly bytes: number;
 }

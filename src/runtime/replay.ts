@@ -110,17 +110,15 @@ class Replay {
   }
 
   #decide(sequence: number, record: LogRecord): string | undefined {
-    const { disposition, effects, usage, quota } = record.record;
-    // A late end of a turn changes nothing, but the usage that it reports counts.
-    if (isNote(record) && !(disposition === "late" && (usage || quota)))
-      return moves(record) ? "a message that moves nothing is recorded as moving something" : undefined;
+    const { disposition, effects } = record.record;
+    const fact = factIn(sequence, record);
+    if (!fact) return moves(record) ? "a message that moves nothing is recorded as moving something" : undefined;
     if (this.awaited > 0) {
       const missing = this.#awaited[0]?.payload_type ?? "final_report";
       this.#awaited = [];
       this.#closing = undefined;
       return `a decided "${missing}" is missing before this record`;
     }
-    const fact = factOf(sequence, record);
     const asked = fact.payload_type === "turn_request" ? this.#compareRequest(fact, record) : undefined;
     const done = advance(this.engine, fact);
     for (const envelope of done.envelopes) {
@@ -170,9 +168,12 @@ class Replay {
   }
 }
 
-/** The fact of a record. */
-function factOf(sequence: number, record: LogRecord): Fact {
-  const { received_at, turn_id, ticket_id, attempt, run, usage, conversation, quota } = record.record;
+/** The fact in a record; undefined for a decided record, and for a message that moves nothing. */
+export function factIn(sequence: number, record: LogRecord): Fact | undefined {
+  const { kind, disposition, received_at, turn_id, ticket_id, attempt, run, usage, conversation, quota } =
+    record.record;
+  // A late end of a turn changes nothing, but the usage that it reports counts.
+  if (kind === "decided" || (isNote(record) && !(disposition === "late" && (usage || quota)))) return undefined;
   const { source, payload } = record;
   const payload_type = record.payload_type as PayloadType;
   const subject = ticket_id === undefined ? {} : { subject: ticket_id };

@@ -12,15 +12,16 @@ import { keptRecord, lastReport } from "../store/kept-record.ts";
 import type { Conversation } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { SessionRow } from "../store/store.ts";
 import { removePartialCopies } from "./turns/artifacts.ts";
+import { checkRecords, type RecordHashes } from "./checked-records.ts";
 import type { SessionLease } from "./context.ts";
 import { sessionPaths } from "./paths.ts";
 import { recover } from "./recovery.ts";
 import { withSecrets } from "./secrets.ts";
 import { NOTIFIED, type SentNotification } from "./notifications.ts";
 import type { Session } from "./session.ts";
-import { stateIn } from "./stored-state.ts";
+import { checkedState } from "./replayed-state.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
 /** The changes that a resume makes to the session. */
@@ -61,7 +62,7 @@ async function takeUp<S>(
   lease: SessionLease,
 ): Promise<Result<Session<S>, Failure>> {
   const { store } = around;
-  const read = await readLeft(store, mode, session_id);
+  const read = await readLeft(around, mode, session_id);
   if (!read.ok) return read;
   const left = read.value;
   const roles = rolesOf(left, change);
@@ -81,7 +82,8 @@ async function takeUp<S>(
       state: left.state,
       ledger,
       head: { sequence: row.last_sequence, hash: row.head },
-      published: row.published,
+      hashes: left.hashes,
+      published: Math.min(row.published, row.last_sequence),
       config: opened.config,
       roles: roles.value,
       workspace: opened.workspace,
@@ -104,6 +106,7 @@ async function takeUp<S>(
 /** A session as its last scheduler left it. */
 interface Left<S> {
   readonly row: SessionRow;
+  readonly hashes: RecordHashes;
   readonly opened: PayloadByType["session_opened"];
   readonly opened_at: Instant;
   readonly state: S;
@@ -115,15 +118,21 @@ interface Left<S> {
   readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
-async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Promise<Result<Left<S>, Failure>> {
+async function readLeft<S>(
+  { home, store }: Surroundings,
+  mode: Mode<S>,
+  session_id: string,
+): Promise<Result<Left<S>, Failure>> {
   const loaded = await store.load(session_id);
   if (!loaded.ok) return loaded;
   const { session: row } = loaded.value;
-  const { state, ledger } = stateIn(loaded.value, mode);
   if (row.last_sequence === 0) return err(neverBegun(row));
+  const hashes = checkRecords(store, row, sessionPaths(home, session_id).log);
+  const { state, ledger } = checkedState(store, loaded.value, mode);
   const first = keptRecord(store, session_id, 1);
   return ok({
     row,
+    hashes,
     opened: first.payload as unknown as PayloadByType["session_opened"],
     opened_at: first.timestamp,
     state,

@@ -14,6 +14,7 @@ import { StorageError } from "../store/storage-error.ts";
 import { admitAll } from "./admit.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import type { TakeChild } from "./children/child.ts";
+import { checkAgain } from "./checked-records.ts";
 import { recordClose } from "./closing.ts";
 import type { SessionContext, SessionEnvironment } from "./context.ts";
 import { type FactInput, fromPerson, isPause, stopAsked } from "./facts.ts";
@@ -149,6 +150,8 @@ export class Session<S> {
   submitFromPerson(input: FactInput): Advance | undefined {
     // The next scheduler, if it reopens the session, refuses what is left in the inbox.
     if (this.#isClosed) return undefined;
+    // A person may have seen what somebody else wrote.
+    if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#setup));
     const message = fromPerson(input, this.#setup.engine.mode.rights);
     if (message.ok) return this.submit({ ...message.value, subject: subjectIn(message.value.payload) });
     const { error: payload } = message;

@@ -5,11 +5,11 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { guarded } from "./storage-failure.ts";
 
 /**
- * Copies the database at `path`, whose schema has this number, to `<path>.<number>.bak`, replacing an earlier copy. The caller must hold the
- * write lock, so that the copy has everything that was committed. Fails with `storage` or `storage_full`.
+ * Copies the database at `path` to `<path>.<label>.bak`, replacing an earlier copy, and returns that path. The caller must hold a lock, so that the
+ * copy has everything that was committed. Fails with `storage` or `storage_full`.
  */
-export function backUp(path: string, number: number): Result<void, Failure> {
-  const copy = `${path}.${number}.bak`;
+export function backUp(path: string, label: number | string): Result<string, Failure> {
+  const copy = `${path}.${label}.bak`;
   const unfinished = `${copy}.tmp`;
   const copied = guarded(unfinished, () => {
     rmSync(unfinished, { force: true, recursive: true });
@@ -21,19 +21,15 @@ export function backUp(path: string, number: number): Result<void, Failure> {
     }
     synchronize(unfinished);
     renameSync(unfinished, copy);
-    return ok(undefined);
+    return ok(copy);
   });
   if (copied.ok) return copied;
   rmSync(unfinished, { force: true, recursive: true });
   const megabytes = Math.ceil(statSync(path).size / 1e6);
   return err(
-    failure(
-      copied.error.code,
-      `The database is of an older version, and cannot be backed up before it is migrated. ${copied.error.message}`,
-      {
-        hint: `Nothing was changed. Make sure that ${megabytes} MB can be written beside the database, then try again.`,
-      },
-    ),
+    failure(copied.error.code, `The database cannot be backed up before it is changed. ${copied.error.message}`, {
+      hint: `Nothing was changed. Make sure that ${megabytes} MB can be written beside the database, then try again.`,
+    }),
   );
 }
 

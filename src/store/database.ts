@@ -83,11 +83,12 @@ export function openForReading(home: string, untouched = false): Result<Database
 
 /** The failure for a home without a database. */
 export function noDatabase(home: string): Failure {
-  return failure("not_found", `There is no Bosun home at ${home}: it has no bosun.db.`, {
-    hint: hasLogs(home)
-      ? `Its logs are there: ${verifyCommand(home)} To continue a session, put the database back.`
-      : "Start with `bosun run`, or name the home with --home.",
-  });
+  const message = `There is no Bosun home at ${home}: it has no bosun.db.`;
+  return hasLogs(home)
+    ? failure("storage", message, {
+        hint: `Its logs are there: ${verifyCommand(home)} To make the database anew from them: bosun rebuild`,
+      })
+    : failure("not_found", message, { hint: "Start with `bosun run`, or name the home with --home." });
 }
 
 function hasLogs(home: string): boolean {

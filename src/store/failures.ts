@@ -52,27 +52,25 @@ export function taken(session_id: string): Failure {
   });
 }
 
-/** The database has other tables than the migrations create: `storage`. */
-export function otherTables(file: string, why: string): Failure {
+/** The database is not a database, or not one that the migrations made: `storage`. */
+export function damaged(file: string, why: string): Failure {
   return failure("storage", `The database is damaged, or is not a Bosun database: ${file} (${why}).`, {
-    hint: damagedHint(file),
+    hint: `Every record is also a file in the logs: ${verifyCommand(dirname(file))} To make the database anew from them, and keep this one beside it: bosun rebuild`,
+    details: { damaged: true },
   });
 }
 
-/** The session's last record is missing or has another hash than the session's head: `storage`. */
-export function lastRecordDamaged(file: string, { session_id, last_sequence }: SessionRow): Failure {
-  return failure(
-    "storage",
-    `The database ${file} is damaged: record ${last_sequence} of ${session_id} is missing or was changed.`,
-    { hint: damagedHint(file) },
-  );
+/** A row of a session is not what was committed: `verification_failed`. */
+export function verificationFailed(file: string, session_id: string, what: string, sequence: number | null): Failure {
+  return failure("verification_failed", `The database ${file} is damaged or was changed: ${what}.`, {
+    hint: `\`bosun replay ${session_id} --verify\` names what differs; \`bosun rebuild ${session_id}\` makes its rows again from its log folder, and keeps a copy of the database.`,
+    details: { session_id, sequence },
+  });
 }
 
-/** A committed record is missing: `storage`. */
+/** A committed record is missing or unreadable: `verification_failed`. */
 export function recordLost(file: string, session_id: string, sequence: number): Failure {
-  return failure("storage", `The database ${file} is damaged: record ${sequence} of ${session_id} is lost.`, {
-    hint: damagedHint(file),
-  });
+  return verificationFailed(file, session_id, `record ${sequence} of ${session_id} is lost`, sequence);
 }
 
 /** Another process took the session over: `stale_lease`. */
@@ -80,11 +78,6 @@ export function stale(session_id: string): Failure {
   return failure("stale_lease", `This process no longer holds the session ${session_id}.`, {
     hint: `Another process took it over; \`bosun status ${session_id}\` shows which.`,
   });
-}
-
-/** The hint for a damaged database. */
-export function damagedHint(path: string): string {
-  return `Keep the file as it is. Every record is also a file in the logs: ${verifyCommand(dirname(path))} To go on, start a new home with --home.`;
 }
 
 /** A sentence on how to verify sessions without the database. */

@@ -53,7 +53,8 @@ export function migrate(database: Database, migrations: readonly Migration[]): R
     const applied = appliedCount(database, migrations, database.name);
     if (!applied.ok) return applied;
     const { value: number } = applied;
-    const saved = number === 0 || number === migrations.length ? ok(undefined) : backUp(database.name, number);
+    const saved: Result<unknown, Failure> =
+      number === 0 || number === migrations.length ? ok(undefined) : backUp(database.name, number);
     if (!saved.ok) return saved;
     database.exec(LEDGER);
     for (const migration of migrations.slice(number)) apply(database, migration);

@@ -1,6 +1,6 @@
 import { err, ok } from "../lib/result.ts";
 import { type Database, databasePath } from "./database.ts";
-import { lastRecordDamaged, recordLost } from "./failures.ts";
+import { recordLost } from "./failures.ts";
 import { isLocked, lockPath, ownerBehind } from "./lock.ts";
 import type { Queries } from "./queries.ts";
 import { unknownSession } from "./sessions.ts";
@@ -61,7 +61,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
         const { last_sequence, head } = session;
         // A file that was truncated, or copied during a write, most likely lacks the last writes.
         if (last_sequence > 0 && records.sealed(key, last_sequence)?.hash !== head)
-          return err(lastRecordDamaged(file, session));
+          return err(recordLost(file, session_id, last_sequence));
         return ok({ session, rows: (collection) => readingEach(file, state.rows(key, collection)) });
       });
     },

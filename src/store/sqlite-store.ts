@@ -13,7 +13,7 @@ import {
   watchFiles,
   write,
 } from "./database.ts";
-import { busy, otherTables, sharedHome, stale, taken } from "./failures.ts";
+import { busy, damaged, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
 import { appliedCount, bundledMigrations, migrate } from "./migrate.ts";
@@ -106,7 +106,7 @@ function guardedOpening<T>(path: string, open: () => Result<T, Failure>): Result
       return open();
     } catch (error) {
       if (!(error instanceof SqliteDatabase.SqliteError) || !OTHER_TABLES.test(error.message)) throw error;
-      return err(otherTables(path, error.message));
+      return err(damaged(path, error.message));
     }
   });
 }
@@ -224,7 +224,11 @@ export function storeOn(home: string, database: Database): Store {
   };
 }
 
-function apply(queries: Queries, { lease, key }: Held, commit: Commit): Result<void, Failure> {
+export function apply(
+  queries: Queries,
+  { lease, key }: Pick<Held, "lease" | "key">,
+  commit: Commit,
+): Result<void, Failure> {
   const { expected, records, changes, session = {}, artifacts = [], taken = [] } = commit;
   const last_sequence = lastSequence(commit);
   const head = records.at(-1)?.hash ?? null;

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { err, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
-import { damagedHint } from "./failures.ts";
+import { damaged } from "./failures.ts";
 import { unwritable } from "./file-system.ts";
 import { StorageError } from "./storage-error.ts";
 
@@ -36,8 +36,7 @@ export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterat
 /** Converts an error of the disk or the database to a failure. Rethrows any other error, since it is a bug. */
 function storageFailure(error: unknown, path: string): Failure {
   // Columns that are parsed as JSON were written as JSON.
-  if (error instanceof SyntaxError)
-    return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: damagedHint(path) });
+  if (error instanceof SyntaxError) return damaged(path, error.message);
   const code = (error as { code?: unknown }).code;
   const isFromStorage =
     error instanceof SqliteDatabase.SqliteError || (error as NodeJS.ErrnoException).syscall !== undefined;
@@ -62,9 +61,7 @@ function storageFailure(error: unknown, path: string): Failure {
       });
     case "SQLITE_CORRUPT":
     case "SQLITE_NOTADB":
-      return failure("storage", message("The database is damaged, or is not a Bosun database"), {
-        hint: damagedHint(path),
-      });
+      return damaged(path, code);
     case "SQLITE_CONSTRAINT":
     case "SQLITE_ERROR":
     case "SQLITE_MISUSE":
@@ -74,6 +71,11 @@ function storageFailure(error: unknown, path: string): Failure {
     default:
       return unusable(message);
   }
+}
+
+/** The failure behind an error of a statement: statements are fixed, so the database has tables or rows that Bosun did not write. */
+export function foreignRows(error: unknown, path: string): Failure | undefined {
+  return error instanceof SqliteDatabase.SqliteError ? damaged(path, error.message) : undefined;
 }
 
 /** SQLite's extended codes (SQLITE_IOERR_WRITE) begin with the plain code. */

@@ -351,7 +351,7 @@ describe("bosun replay", () => {
     renameSync(here.home, home);
     const log = join(home, "logs");
     const lost = await typed(here, ["--home", home, "status", session_id]);
-    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining(`replay '${log}'/SESSION --verify`)]);
+    expect([lost.code, lost.stderr]).toEqual([3, expect.stringContaining(`replay '${log}'/SESSION --verify`)]);
     expect((await typed(here, ["replay", join(log, session_id), "--verify"])).code).toBe(0);
   });
 

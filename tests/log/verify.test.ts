@@ -17,6 +17,7 @@ import { seal } from "../../src/log/chain.ts";
 import { listFolder, readFolder } from "../../src/log/reader.ts";
 import { MAX_PROBLEMS, verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
+import { SCHEMAS_DIGEST } from "../../src/protocol/generated/digest.ts";
 import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
@@ -59,7 +60,10 @@ function edit(sequence: number, change: (line: string) => string): void {
 
 /** Replaces a record by another that is valid in itself. */
 function forge(sequence: number, previous: string): SealedRecord {
-  const forged = seal(unsealed(sequence, { payload: { summary: "Forged." } }), { sequence, previous });
+  const forged = seal(unsealed(sequence, { payload: { status: "completed", summary: "Forged." } }), {
+    sequence,
+    previous,
+  });
   writeFileSync(path(sequence), forged.line);
   return forged;
 }
@@ -282,6 +286,20 @@ describe("a record is refused without a field that every record has:", () => {
   });
 });
 
+test("a record that does not fit its schema is found if the session was begun with the schemas of this version", () => {
+  const opened = unsealed(1).payload;
+  for (const [digest, problems] of [
+    [SCHEMAS_DIGEST, [{ sequence: 4, fault: "changed" }]],
+    ["sha256:of-an-older-version", []],
+  ] as const) {
+    rmSync(directory, { recursive: true });
+    const payloads: Record<number, JsonObject> = { 1: { ...opened, schemas: { digest } }, 4: { status: "nonsense" } };
+    write(chain(LENGTH, (sequence) => (payloads[sequence] ? { payload: payloads[sequence] } : {})));
+    expect(value(verifyFolder(directory)).problems).toMatchObject(problems);
+    expect(value(verifyFolder(directory)).problems).toHaveLength(problems.length);
+  }
+});
+
 test("one changed record is one problem", () => {
   edit(3, (line) => line.replace("done", "DONE"));
   expect(value(verifyFolder(directory)).problems).toEqual([
@@ -328,7 +346,7 @@ function swapFirstKeys(line: string): string {
 
 function forgeLast(): void {
   const previous = records[LENGTH - 2]?.hash ?? "";
-  const record = unsealed(LENGTH, { payload_type: "session_closed", payload: { outcome: "done" } });
+  const record = unsealed(LENGTH, { payload_type: "session_closed", payload: { outcome: "failed", exit_code: 1 } });
   writeFileSync(path(LENGTH), seal(record, { sequence: LENGTH, previous }).line);
 }
 

@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import type { Mode } from "../../src/kernel/mode.ts";
+import { ok } from "../../src/lib/result.ts";
+import { checkRecords } from "../../src/runtime/checked-records.ts";
+import { checkedState } from "../../src/runtime/replayed-state.ts";
 import { verifySession } from "../../src/runtime/proof.ts";
+import { catchStorage } from "../../src/store/storage-error.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { living } from "../processes.ts";
 import { value } from "../results.ts";
@@ -48,6 +53,13 @@ async function faultsOf(rig: Rig, session_id: string): Promise<string[]> {
     ...(proof.decisions === "ok" ? [] : [`decisions: ${proof.decisions}`]),
     ...(proof.records === last_sequence ? [] : [`${proof.records} files for ${last_sequence} records`]),
   ];
+  const log = logFolder(rig, session_id);
+  const checked = await catchStorage(async () => {
+    checkRecords(rig.store, stored.session, log);
+    checkedState(rig.store, stored, MODES.get(stored.session.mode) as Mode<unknown>);
+    return ok(undefined);
+  });
+  if (!checked.ok) faults.push(checked.error.message);
   if (outcome !== null) {
     if (!proof.ok) faults.push(`closed, but its log is ${proof.completeness}`);
     for (const { collection, id } of stored.rows())

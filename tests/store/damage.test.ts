@@ -191,7 +191,7 @@ test("a lock stays held when its file is written to", async () => {
 });
 
 describe("a record that was committed", () => {
-  const LOST = { code: "storage", message: expect.stringContaining("record 2 of s1 is lost") as string };
+  const LOST = { code: "verification_failed", message: expect.stringContaining("record 2 of s1 is lost") as string };
 
   test("that is missing between others is lost, not the end of the log", async () => {
     const home = await homeWithSession();

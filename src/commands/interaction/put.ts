@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
+import { checkSession } from "../../runtime/replayed-state.ts";
 import { recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
@@ -12,6 +13,7 @@ import { recordLines } from "../../ui/record-lines.ts";
 import { localize, tellNext, wordsOf } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
+import { loadMode } from "../lookup/modes.ts";
 import { whyClosed } from "../lookup/resolve.ts";
 import { recordAt } from "../lookup/state.ts";
 import { validateMessage, type PersonMessage } from "./person-message.ts";
@@ -32,13 +34,14 @@ export type Put =
 
 /**
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Failures: `usage` for a malformed
- * message, `stale` or the session's own reason if the owner refuses it.
+ * message, `stale` or the session's own reason if the owner refuses it. Throws a `StorageError` for an approval of what was changed.
  */
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
   const { session_id } = row;
   const wrong = validateMessage(message);
   if (wrong) return err(wrong);
   const { payload_type, payload } = message;
+  if (payload_type === "approval") await checkSession(store, row, await loadMode(row.mode));
   const id = await store.inbox.put(session_id, { payload_type, payload }, actorHere());
   if (!id.ok) return id;
   const inbox_id = id.value;

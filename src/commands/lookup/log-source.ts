@@ -7,11 +7,10 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import { type Listing, listFolder } from "../../log/reader.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { databasePath } from "../../store/database.ts";
-import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "../context/command.ts";
-import { homeOf, readHomeAt } from "../context/home.ts";
+import { homeOf } from "../context/home.ts";
 import { readHomeOf } from "./homes.ts";
 import { findSession, resolveSession, SHOW } from "./resolve.ts";
 
@@ -22,8 +21,6 @@ export interface LogSource {
   readonly row: SessionRow | undefined;
   /** Whether a process runs the session. */
   readonly isHeld: boolean;
-  /** The current sequence of its last record; undefined if unknown. */
-  readonly last: () => number | undefined;
 }
 
 /** The name of a log as a person types it. */
@@ -57,8 +54,7 @@ export async function sourceOf(
   store.close();
   if (row.ok) {
     const { session_id } = row.value;
-    const last = () => lastOf(context, home, session_id);
-    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld, last });
+    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld });
   }
   if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
   return row;
@@ -80,18 +76,7 @@ export function notALog({ folder }: LogSource): Failure {
 }
 
 function folderAlone(folder: string): LogSource {
-  return { folder, home: undefined, row: undefined, isHeld: false, last: () => undefined };
-}
-
-/** The current sequence of a session's last record. Throws a `StorageError`. */
-function lastOf(context: CommandContext, home: string, session_id: string): number {
-  const opened = readHomeAt(context, home);
-  if (!opened.ok) throw new StorageError(opened.error);
-  const { store } = opened.value;
-  const row = store.session(session_id);
-  store.close();
-  if (!row.ok) throw new StorageError(row.error);
-  return row.value.last_sequence;
+  return { folder, home: undefined, row: undefined, isHeld: false };
 }
 
 function homeDatabase(context: CommandContext): string {

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../../lib/canonical.ts";
+import type { Mode } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { type Listing, listFolder, readFolder, readPlainFile } from "../../log/reader.ts";
@@ -9,10 +10,14 @@ import type { Failure } from "../../protocol/failure.ts";
 import { validators } from "../../protocol/generated/validators.js";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import { openReader } from "../../store/sqlite-store.ts";
+import { catchStorage, StorageError } from "../../store/storage-error.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
 import { artifactProblems } from "../../runtime/kept-files.ts";
 import { type SessionPaths, sessionPaths } from "../../runtime/paths.ts";
 import { type Proof, verifySession } from "../../runtime/proof.ts";
+import { checkSession } from "../../runtime/replayed-state.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
 import { proofLines } from "../../ui/proof-words.ts";
 import type { Output } from "../../ui/terminal.ts";
@@ -42,13 +47,46 @@ export async function verify(
 
 /** The result of proving a log, the kept files and the report beside it. */
 export async function proofOf(source: LogSource): Promise<Result<Proof, Failure>> {
-  const { folder, row, last } = source;
-  const head =
-    row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
-  const proved = verifySession(folder, await loadModes(), head, last);
-  if (!proved.ok) return proved;
-  const problems = [...proved.value.problems, ...problemsBeside(source)];
-  return ok({ ...proved.value, ok: proved.value.ok && problems.length === 0, problems });
+  const { folder, home, row } = source;
+  const modes = await loadModes();
+  if (home === undefined || row === undefined) return verifySession(folder, modes);
+  const opened = openReader(home);
+  if (!opened.ok) return opened;
+  const reader = opened.value;
+  try {
+    const { session_id, last_sequence, head } = row;
+    const known = last_sequence === 0 ? undefined : { sequence: last_sequence, hash: head };
+    const last = () => rowNow(reader, row).last_sequence;
+    const proved = verifySession(folder, modes, known, last, (sequence) => reader.record(session_id, sequence));
+    if (!proved.ok) return proved;
+    const differing = await databaseProblems(reader, row, modes.get(row.mode), proved.value);
+    const integrity = differing.length > 0 ? "failed" : proved.value.integrity;
+    const problems = [...proved.value.problems, ...differing, ...problemsBeside(source)];
+    return ok({ ...proved.value, ok: proved.value.ok && problems.length === 0, integrity, problems });
+  } finally {
+    reader.close();
+  }
+}
+
+function rowNow(reader: StoreReader, { session_id }: SessionRow): SessionRow {
+  const row = reader.session(session_id);
+  if (!row.ok) throw new StorageError(row.error);
+  return row.value;
+}
+
+/** The first difference of the database from itself and from what its records lead to, unless records that differ are known. */
+async function databaseProblems(
+  reader: StoreReader,
+  row: SessionRow,
+  mode: Mode<unknown> | undefined,
+  { problems }: Proof,
+): Promise<Problem[]> {
+  if (problems.some(({ fault }) => fault === "database" || fault === "ahead")) return [];
+  const checked = await catchStorage(async () => ok(await checkSession(reader, rowNow(reader, row), mode)));
+  if (checked.ok) return [];
+  const { code, message, details } = checked.error;
+  if (code !== "verification_failed") throw new StorageError(checked.error);
+  return [{ sequence: (details?.sequence ?? null) as number | null, what: message, fault: "database" }];
 }
 
 /** The proof as SPEC.md promises it. Signatures are not supported yet, so every log is `unsigned`. */
@@ -173,6 +211,7 @@ const FOLDER_ALONE =
 /** How to repair what is wrong with a log, or with the files beside it. */
 function remedyFor(fault: Fault, { row, isHeld }: LogSource): string {
   const resume = row && `\`bosun resume ${row.session_id}\`${isHeld ? ", once the session has stopped," : ""}`;
+  const rebuild = `\`bosun rebuild ${row?.session_id}\` makes the session's rows again from the folder, and keeps a copy of the database.`;
   switch (fault) {
     case "missing":
       return resume ? `${resume} writes the missing files again from the database.` : FOLDER_ALONE;
@@ -181,9 +220,9 @@ function remedyFor(fault: Fault, { row, isHeld }: LogSource): string {
         ? `Move the changed files away and keep them as evidence: ${resume} then writes the records again from the database.`
         : FOLDER_ALONE;
     case "ahead":
-      return resume
-        ? `The database is older than the log: put the newer database back. To continue from the older state, move the log folder away: ${resume} then writes it again.`
-        : FOLDER_ALONE;
+      return `The database is older than the log. ${rebuild}`;
+    case "database":
+      return `If the folder proves itself, it has what the session wrote. ${rebuild}`;
     case "report":
       return resume ? `${resume} writes both report files again from the database.` : FOLDER_ALONE;
     case "foreign":

@@ -20,5 +20,5 @@ it.each([[], ["--json"]])("leaves no timer behind, however the session is left: 
   const database = new SqliteDatabase(join(here.home, "bosun.db"));
   database.exec(`UPDATE records SET line = '{"cut' WHERE sequence = 3`);
   database.close();
-  expect(await left("attach", "shown")).toEqual({ code: 3, timers: 0 });
+  expect(await left("attach", "shown")).toEqual({ code: 6, timers: 0 });
 });

@@ -43,7 +43,7 @@ it("log and attach fail at a stored record that cannot be read, and name it", as
   database.close();
   for (const args of [["log"], ["attach", "--json"]]) {
     const left = await typed(here, [...args, session_id]);
-    expect([left.code, left.stderr]).toEqual([3, expect.stringContaining(`record 3 of ${session_id} is lost`)]);
+    expect([left.code, left.stderr]).toEqual([6, expect.stringContaining(`record 3 of ${session_id} is lost`)]);
   }
 });
 
