@@ -4,6 +4,9 @@ import { type Finding, keep, readFinding, section, type Survey } from "./survey/
 import { openRepository } from "./survey/repository.ts";
 import { DISPROVED } from "./survey/request.ts";
 
+// By default this signal opens Node's inspector.
+process.on("SIGUSR1", () => {});
+
 const SHOWN_ITEMS = 15;
 
 /** The program starts often, so it loads only the kind that it runs. */
