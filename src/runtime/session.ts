@@ -146,11 +146,10 @@ export class Session<S> {
     return this.#recording(() => this.#take(input));
   }
 
-  /** Takes in a person's message. A malformed one, or one that the mode does not allow, is recorded as refused. */
+  /** Takes in a person's message, after a check of all records if it approves them. One that is malformed or not allowed is recorded as refused. */
   submitFromPerson(input: FactInput): Advance | undefined {
     // The next scheduler, if it reopens the session, refuses what is left in the inbox.
     if (this.#isClosed) return undefined;
-    // A person may have seen what somebody else wrote.
     if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#setup));
     const message = fromPerson(input, this.#setup.engine.mode.rights);
     if (message.ok) return this.submit({ ...message.value, subject: subjectIn(message.value.payload) });
@@ -223,9 +222,7 @@ export class Session<S> {
     this.#journal.changes(done.changes);
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
     if (input.taken !== undefined) this.#journal.tookInboxRow(input.taken);
-    for (const envelope of done.envelopes) {
-      this.#journal.record(decidedRecord(this.session_id, envelope, at, records));
-    }
+    for (const one of done.envelopes) this.#journal.record(decidedRecord(this.session_id, one, at, records));
     return { fact, done };
   }
 
