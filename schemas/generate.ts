@@ -114,6 +114,8 @@ async function typesFile(): Promise<string> {
     `/** All payload types. */\nexport const PAYLOAD_TYPES = ${JSON.stringify(payloadTypes, null, 2)} as const;\n`,
     `/** The value of each key of the scheduler configuration that is left out. \`plan_approval\` depends on the roles, and \`workspace\` has no default. */`,
     `export const CONFIGURATION_DEFAULTS = ${JSON.stringify(defaults(), null, 2)} as const;\n`,
+    "/** The settings that one text can give, by dotted key. The others are lists and mappings, and only allowed in files. */",
+    `export const SETTING_KINDS = ${JSON.stringify(Object.fromEntries(settingKinds(`scheduler_config${suffix}`)), null, 2)} as const;\n`,
   ].join("\n");
 }
 
@@ -187,6 +189,19 @@ function missing(key: string): never {
 function defaults(): Node {
   const { $schema: _, ...settings } = read(join(schemas, "../config/scheduler_config.json"));
   return settings;
+}
+
+/** The kind of each setting of a file at the top and in the budget that is no list and no mapping. */
+function settingKinds(file: string, schema: Node = files.get(file) ?? {}, prefix = ""): [key: string, kind: string][] {
+  return Object.entries((schema["properties"] ?? {}) as { [key: string]: Node }).flatMap(([name, reference]) => {
+    const [target = "", inner = ""] = (reference["$ref"] as string | undefined)?.split("#/$defs/") ?? [];
+    const definitions = files.get(target || file)?.["$defs"] as { [name: string]: Node } | undefined;
+    const { type, ...found }: Node = definitions?.[inner] ?? reference;
+    if (name === "budget" && prefix === "") return settingKinds(file, found, "budget.");
+    if (type === "boolean") return [[prefix + name, "switch"]];
+    if (type === "integer" || type === "number") return [[prefix + name, "number"]];
+    return type === "string" || found["enum"] || found["anyOf"] ? [[prefix + name, "text"]] : [];
+  });
 }
 
 function validatorsFile(exported: { readonly [name: string]: string }, verbose = true): string {
