@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn, receivedPlanFile } from "../../config/plan-file.ts";
-import { type AskedOf, readRequirement } from "../../config/requirement.ts";
+import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn } from "../../config/plan-file.ts";
+import { type AskedOf, checkedRequirement } from "../../config/requirement.ts";
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -98,7 +98,7 @@ async function planOf(
     const hint = "Leave the requirement out if the plan has one, or use a file for one of them.";
     return err(failure("usage", "The plan and the requirement cannot both be read from standard input.", { hint }));
   }
-  return receivedPlanFile(await standardInput(terminal, "plan", MAX_PLAN_BYTES));
+  return loadPlanFile(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
 
 function inputOf(
@@ -152,7 +152,7 @@ async function requirementOf(
 ): Promise<Result<string, Failure>> {
   if (plan === undefined || words !== undefined || file !== undefined)
     return typedRequirement(terminal, { words, file }, REQUIREMENT);
-  return readRequirement({ words: plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan." }, REQUIREMENT);
+  return checkedRequirement(ok(plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan."), REQUIREMENT);
 }
 
 async function noPlan(context: CommandContext, found: Found): Promise<Failure> {
