@@ -126,7 +126,7 @@ function findingOf(error: ErrorObject): Finding {
       const allowed = (error.schema as unknown[]).map(String);
       const meant = typeof data === "string" ? nearest(data, allowed) : undefined;
       const what = `must be ${alternatives(allowed.map((value) => JSON.stringify(value)))}, not ${quote(data)}`;
-      return { pointer, what, ...(meant === undefined ? {} : { nearest: meant }) };
+      return { pointer, what, nearest: meant };
     }
     default: {
       const finding = { pointer, what: `must ${requirement(error)}`, expected: meantBy(error) };
@@ -160,11 +160,10 @@ function requirement(error: ErrorObject): string {
       return schema === 1 ? "not be empty" : `have at least ${size(error)}`;
     case "maxLength":
     case "maxItems":
+    case "maxProperties":
       return `have at most ${size(error)}`;
     case "minProperties":
       return `have at least ${size(error)} of ${knownKeys(error).join(", ")}`;
-    case "maxProperties":
-      return `have at most ${size(error)}`;
     default:
       return `keep the rule ${keyword}: ${JSON.stringify(schema)}`;
   }

@@ -66,7 +66,7 @@ function readYaml(text: string, scalars: Scalars): Result<Located, Fault> {
   const schema = scalars === "texts" ? "failsafe" : "core";
   const document = parseDocument(text, { ...options, schema, stringKeys: true, uniqueKeys: false });
   const first = document.errors[0] ?? document.warnings.find((warning) => warning.code === "TAG_RESOLVE_FAILED");
-  if (first) return err(unclosed(text, first) ?? yamlFault(first, text));
+  if (first) return err(unclosed(text, first) ?? yamlFault(first));
   const offsets = new Map<string, Offsets>();
   const value = plainValue(document.contents, offsets);
   return value.ok ? ok({ value: value.value, locate: (pointer) => offsets.get(pointer) }) : value;
@@ -151,26 +151,19 @@ function plainValue(contents: Node | null, offsets: Map<string, Offsets>): Resul
   }
 }
 
-function yamlFault(error: YAMLError, text: string): Fault {
-  const offset = error.pos[0];
-  switch (error.code as string) {
-    case "TAB_AS_INDENT":
-      return { offset, what: "a tab is used to indent", expected: "spaces: YAML allows no tabs there" };
-    case "MULTIPLE_DOCS":
-      return { offset, what: 'a second document begins here ("---")', expected: "one document in a file" };
-    case "TAG_RESOLVE_FAILED": {
-      const tag = /^\S{0,80}/.exec(text.slice(offset, offset + 80))?.[0];
-      return { offset, what: `the tag ${tag} is not allowed`, expected: "plain data without ! tags" };
-    }
-    case "RESOURCE_EXHAUSTION":
-      return { offset, ...TOO_DEEP };
-    case "NON_STRING_KEY":
-      return { offset, what: "this key is not a string", expected: "a plain or quoted string" };
-    case "BLOCK_AS_IMPLICIT_KEY":
-      if (!error.message.startsWith("Nested mappings")) break;
-      return { offset, what: 'this unquoted string contains ": "', expected: "quotes around the whole string" };
-  }
-  return { offset, what: uncapitalized(error.message.split("\n")[0] ?? "") };
+/** Faults in our words, by the library's code. */
+const YAML_FAULTS: { readonly [code: string]: Pick<Fault, "what" | "expected"> | undefined } = {
+  MULTIPLE_DOCS: { what: 'a second document begins here ("---")', expected: "one document in a file" },
+  NON_STRING_KEY: { what: "this key is not a string", expected: "a plain or quoted string" },
+  RESOURCE_EXHAUSTION: TOO_DEEP,
+  TAB_AS_INDENT: { what: "a tab is used to indent", expected: "spaces: YAML allows no tabs there" },
+  TAG_RESOLVE_FAILED: { what: "a tag is not allowed", expected: "plain data without ! tags" },
+};
+
+function yamlFault({ code, message, pos: [offset] }: YAMLError): Fault {
+  const words = uncapitalized(message.split("\n")[0] ?? "");
+  if (!message.startsWith("Nested mappings")) return { offset, ...(YAML_FAULTS[code] ?? { what: words }) };
+  return { offset, what: 'this unquoted string contains ": "', expected: "quotes around the whole string" };
 }
 
 /** Returns the fault at the start of the last unclosed quote or bracket. The library reports it only where the text continues or ends. */

@@ -53,7 +53,7 @@ describe("a text that cannot be read is refused at a position", () => {
     ["a: {b: [1, 2\nc: 3", "1:8", "the [ here is never closed"],
     ['summary: "all of it\ntasks: []\n', "1:10", "never closed"],
     ["summary: note: mind the colon\n", "1:10", "quotes"],
-    ["run: !!js/function 'function () {}'\n", "1:6", "!!js/function"],
+    ["run: !!js/function 'function () {}'\n", "1:6", "tag"],
     ["a: 1\n---\nb: 2\n", "2:1", "---"],
     ["? {a: 1}\n: 2\n", "1:3", "key"],
     ["a: *base\n", "1:4", "&base"],
