@@ -51,7 +51,11 @@ const outputs = new Map([
   ["types.ts", header + (await typesFile())],
   [
     "validators.js",
-    header + validatorsFile(Object.fromEntries([...documents, ...payloadTypes].map((name) => [name, name]))),
+    header +
+      validatorsFile({
+        ...Object.fromEntries([...documents, ...payloadTypes].map((name) => [name, name])),
+        playable_plan: "plan_file.playable",
+      }),
   ],
   // Apart, since only a running session needs them.
   ["record-validators.js", header + validatorsFile({ record: "record", turn_request: "record.turn_request" }, false)],
@@ -267,11 +271,13 @@ export interface Validator {
   errors?: ErrorObject[] | null;
 }
 
-/** A validator for each payload type, for the envelope's header, and for each file that has a schema. */
-export declare const validators: { readonly [K in keyof PayloadByType | keyof DocumentByName]: Validator };
+/** A validator for each payload type, for the envelope's header, for each file that has a schema, and for a plan that can be played. */
+export declare const validators: {
+  readonly [K in keyof PayloadByType | keyof DocumentByName | "playable_plan"]: Validator;
+};
 
 // Each alone too: a bundle then holds only those that it uses.
-${[...documents, ...payloadTypes].map((name) => `export declare const ${name}: Validator;`).join("\n")}
+${[...documents, ...payloadTypes, "playable_plan"].map((name) => `export declare const ${name}: Validator;`).join("\n")}
 `;
 }
 

@@ -147,6 +147,8 @@ function requirement(error: ErrorObject): string {
         : `be ${alternatives(branchTypes(error))}, not ${typeOf(data)}`;
     case "const":
       return `be ${JSON.stringify(schema)}, not ${quote(data)}`;
+    case "not":
+      return `not have both ${(schema as { readonly required: string[] }).required.join(" and ")}`;
     case "pattern":
       return `${patternWords(String(schema))}, not ${quote(data)}`;
     case "minimum":
@@ -193,7 +195,7 @@ function branchTypes(choice: ErrorObject): string[] {
 /** Describes a pattern in words if it is that of an id. */
 function patternWords(pattern: string): string {
   const most = /^\^\[A-Za-z0-9\]\[A-Za-z0-9\._-\]\{0,(\d+)\}\$$/.exec(pattern)?.[1];
-  if (most === undefined) return `match ${pattern}`;
+  if (most === undefined) return pattern === String.raw`\S` ? "have more than blanks" : `match ${pattern}`;
   return `be at most ${Number(most) + 1} letters, digits, ".", "_" and "-" that begin with a letter or digit`;
 }
 

@@ -5,6 +5,7 @@ import { answerFromFlag, givenAnswer, loadAnswers } from "../../src/config/answe
 import { shipped } from "../../src/config/installation.ts";
 import { type Answerable, answerTo } from "../../src/config/picked-option.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
+import { unplayable } from "../../src/commands/options/plan-file.ts";
 import { readText, receivedText } from "../../src/config/read-text.ts";
 import {
   type AskedOf,
@@ -14,6 +15,7 @@ import {
 } from "../../src/config/requirement.ts";
 import { ok, type Result } from "../../src/lib/result.ts";
 import type { Problem } from "../../src/protocol/document/problem.ts";
+import type { Failure } from "../../src/protocol/failure.ts";
 import { errorOf, problemsOf, type Scratch, scratch, valueOf } from "./scratch.ts";
 
 describe("a plan file", () => {
@@ -120,6 +122,18 @@ describe("a plan file", () => {
       column: 1,
       nearest: "requirement",
     });
+  });
+  test("that the playbook manager cannot play is refused with every problem", async () => {
+    const text =
+      "tasks:\n  - task_id: a\n    description: ' '\n    metadata: {playbook: {on_error: panic, onerror: x}}\n" +
+      "    instruction: {summary: S, steps: [{shell: x, command: [y]}]}\n";
+    const loaded = valueOf(await loadPlanFile(scratch().write("plan.yaml", text)));
+    expect(problemsOf((await unplayable(loaded)) as Failure)).toEqual([
+      ["3:18", expect.stringContaining("blanks")],
+      ["4:37", expect.stringContaining("give_up")],
+      ["4:44", expect.stringContaining("on_error")],
+      ["5:39", expect.stringContaining("command and shell")],
+    ]);
   });
   test.each<[of: string, text: string, where: string, fact: string]>([
     ["no tasks", "summary: x\n", "1:1", '"tasks"'],

@@ -80,7 +80,7 @@ export async function readRunInput(
   const { crew: name } = chosen.value;
   if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
   if (isForPeople(reporter) && name === undefined && worksByShell(crew)) context.terminal.out.line(BUNDLED_WORKER);
-  const input = inputOf(requirement.value, settings, crew, plan.value, options);
+  const input = await inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
   const unfit = input.ok && questions ? unfitAnswers(answers, questions) : undefined;
@@ -101,13 +101,13 @@ async function planOf(
   return loadPlanFile(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
 
-function inputOf(
+async function inputOf(
   requirement: string,
   { values: config, origins }: Settings,
   roles: readonly Role[],
   plan: LoadedPlan | undefined,
   options: RunInputOptions,
-): Result<RunInput, Failure> {
+): Promise<Result<RunInput, Failure>> {
   const played = plan !== undefined && roles.some(isPlaybook);
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
@@ -127,7 +127,7 @@ function inputOf(
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
   const refused = planFact && rehearse(scheduleMode, opened, [wanted, planFact]);
   if (refused) return err(located(refused, plan));
-  const wrong = played ? (unplayable(plan) ?? nothingToRun(plan, roles)) : undefined;
+  const wrong = played ? ((await unplayable(plan)) ?? nothingToRun(plan, roles)) : undefined;
   if (wrong) return err(wrong);
   return ok({
     session: {
