@@ -51,7 +51,11 @@ const outputs = new Map([
   ["types.ts", header + (await typesFile())],
   [
     "validators.js",
-    header + validatorsFile(Object.fromEntries([...documents, ...payloadTypes].map((name) => [name, name]))),
+    header +
+      validatorsFile({
+        ...Object.fromEntries([...documents, ...payloadTypes].map((name) => [name, name])),
+        playable_plan: "plan_file.playable",
+      }),
   ],
   // Apart, since only a running session needs them.
   ["record-validators.js", header + validatorsFile({ record: "record", turn_request: "record.turn_request" }, false)],
@@ -114,6 +118,8 @@ async function typesFile(): Promise<string> {
     `/** All payload types. */\nexport const PAYLOAD_TYPES = ${JSON.stringify(payloadTypes, null, 2)} as const;\n`,
     `/** The value of each key of the scheduler configuration that is left out. \`plan_approval\` depends on the roles, and \`workspace\` has no default. */`,
     `export const CONFIGURATION_DEFAULTS = ${JSON.stringify(defaults(), null, 2)} as const;\n`,
+    "/** The settings that one text can give, by dotted key. The others are lists and mappings, and only allowed in files. */",
+    `export const SETTING_KINDS = ${JSON.stringify(Object.fromEntries(settingKinds(`scheduler_config${suffix}`)), null, 2)} as const;\n`,
   ].join("\n");
 }
 
@@ -189,6 +195,19 @@ function defaults(): Node {
   return settings;
 }
 
+/** The kind of each setting of a file at the top and in the budget that is no list and no mapping. */
+function settingKinds(file: string, schema: Node = files.get(file) ?? {}, prefix = ""): [key: string, kind: string][] {
+  return Object.entries((schema["properties"] ?? {}) as { [key: string]: Node }).flatMap(([name, reference]) => {
+    const [target = "", inner = ""] = (reference["$ref"] as string | undefined)?.split("#/$defs/") ?? [];
+    const definitions = files.get(target || file)?.["$defs"] as { [name: string]: Node } | undefined;
+    const { type, ...found }: Node = definitions?.[inner] ?? reference;
+    if (name === "budget" && prefix === "") return settingKinds(file, found, "budget.");
+    if (type === "boolean") return [[prefix + name, "switch"]];
+    if (type === "integer" || type === "number") return [[prefix + name, "number"]];
+    return type === "string" || found["enum"] || found["anyOf"] ? [[prefix + name, "text"]] : [];
+  });
+}
+
 function validatorsFile(exported: { readonly [name: string]: string }, verbose = true): string {
   // Stop at the first error: a message names one, and hostile input must not make millions of them.
   const ajv = new Ajv2020({
@@ -252,11 +271,13 @@ export interface Validator {
   errors?: ErrorObject[] | null;
 }
 
-/** A validator for each payload type, for the envelope's header, and for each file that has a schema. */
-export declare const validators: { readonly [K in keyof PayloadByType | keyof DocumentByName]: Validator };
+/** A validator for each payload type, for the envelope's header, for each file that has a schema, and for a plan that can be played. */
+export declare const validators: {
+  readonly [K in keyof PayloadByType | keyof DocumentByName | "playable_plan"]: Validator;
+};
 
 // Each alone too: a bundle then holds only those that it uses.
-${[...documents, ...payloadTypes].map((name) => `export declare const ${name}: Validator;`).join("\n")}
+${[...documents, ...payloadTypes, "playable_plan"].map((name) => `export declare const ${name}: Validator;`).join("\n")}
 `;
 }
 

@@ -20,8 +20,6 @@ export interface AgentProgram {
   readonly keys: readonly string[];
   /** The environment variables that its roles see if their registry does not say: its keys, its base URL, the place of its configuration. */
   readonly pass_env: readonly string[];
-  /** Words after the program's name that only lengthen it: `codex cli`, `claude code cli`. */
-  readonly other_names?: readonly (readonly string[])[];
 }
 
 const CLAUDE_KEYS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
@@ -50,7 +48,6 @@ export const AGENT_PROGRAMS = {
     login_status: ["auth", "status"],
     keys: CLAUDE_KEYS,
     pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
-    other_names: [["code", "cli"], ["code"], ["cli"]],
   },
   codex: {
     title: "Codex",
@@ -60,7 +57,6 @@ export const AGENT_PROGRAMS = {
     login_status: ["login", "status"],
     keys: CODEX_KEYS,
     pass_env: [...CODEX_KEYS, "CODEX_HOME"],
-    other_names: [["cli"]],
   },
   opencode: {
     title: "opencode",
@@ -69,7 +65,6 @@ export const AGENT_PROGRAMS = {
     login: "Run opencode auth login, or write a provider into its configuration",
     keys: OPENCODE_KEYS,
     pass_env: [...OPENCODE_KEYS, "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT"],
-    other_names: [["cli"]],
   },
   gemini: {
     title: "Gemini CLI",
@@ -86,7 +81,6 @@ export const AGENT_PROGRAMS = {
       "GOOGLE_CLOUD_LOCATION",
       "GEMINI_CLI_HOME",
     ],
-    other_names: [["cli"]],
   },
   "claude-agent-acp": {
     title: "Claude Code by ACP",
@@ -121,10 +115,9 @@ export function agentProgramOf({ cli_command }: Pick<Role, "cli_command">): Agen
 
 /** A role's command without words that only lengthen the program's name: `claude code cli` becomes `claude`. */
 export function plainCommand(role: Pick<Role, "cli_command">): readonly string[] | undefined {
-  const { cli_command: command } = role;
   const name = agentProgramOf(role);
-  if (command === undefined || name === undefined) return command;
-  const { other_names = [] }: AgentProgram = AGENT_PROGRAMS[name];
-  const longer = other_names.find((words) => words.every((word, index) => command[index + 1] === word));
-  return longer === undefined ? command : command.toSpliced(1, longer.length);
+  if (role.cli_command === undefined || name === undefined) return role.cli_command;
+  const [program = "", ...words] = role.cli_command;
+  if (name === "claude" && words[0] === "code") words.shift();
+  return [program, ...words.slice(words[0] === "cli" ? 1 : 0)];
 }

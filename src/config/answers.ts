@@ -1,4 +1,3 @@
-import type { JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -24,24 +23,18 @@ export async function loadAnswers(file: string): Promise<Result<GivenAnswer[], F
   const { value } = document.value;
   const findings = await checkSchema("answers", value);
   if (findings.length > 0) return err(findingsFailure(document.value, findings));
-  const given = Array.isArray(value)
-    ? (value as JsonObject[]).map((entry, index) => ({ pointer: `/${index}`, answer: entry as unknown as GivenAnswer }))
-    : Object.entries(value as { [id: string]: string }).map(([question_id, text]) => ({
-        pointer: pointerTo("", question_id),
-        answer: { question_id, text },
-      }));
-  const empty = given.filter(({ answer }) => answer.text.trim() === "");
-  if (empty.length === 0) {
-    return ok(
-      given.map(({ pointer, answer }) => {
-        const { what: _what, ...place } = document.value.problem({ pointer, at: "key", what: "" });
-        return { ...answer, place };
-      }),
-    );
-  }
-  const expected = "an answer; remove the entry to leave the question open";
-  const emptyFindings = empty.map(({ pointer }) => ({ pointer, what: "this answer is empty", expected }));
-  return err(findingsFailure(document.value, emptyFindings));
+  const given = Object.entries(value as { [key: string]: string | GivenAnswer }).map(([key, entry]) => ({
+    pointer: pointerTo("", key),
+    answer: typeof entry === "string" ? { question_id: key, text: entry } : entry,
+  }));
+  const about = {
+    what: "this answer is empty",
+    expected: "an answer; remove the entry to leave the question open",
+  };
+  const empty = given.filter(({ answer }) => answer.text.trim() === "").map(({ pointer }) => ({ pointer, ...about }));
+  if (empty.length > 0) return err(findingsFailure(document.value, empty));
+  const placed = (pointer: string) => document.value.problem({ pointer, at: "key", what: "" });
+  return ok(given.map(({ pointer, answer }) => ({ ...answer, place: placed(pointer) })));
 }
 
 /** Parses one `--answer id=text`. The text may contain further `=`. Failure `usage`. */

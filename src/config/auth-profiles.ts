@@ -1,8 +1,10 @@
+import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Finding } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { AuthProfiles } from "../protocol/payload.ts";
 import { isSecretName, type Role } from "../protocol/roles.ts";
+import { processFindings } from "./roles.ts";
 
 /**
  * Adds the variables of the auth profile that a role's metadata names; the role's own variables take precedence. A missing profile is a failure
@@ -35,21 +37,19 @@ function unknownProfile({ role_id }: Role, name: string, profiles: AuthProfiles)
   );
 }
 
-/** Finds profiles that no role could name, and values in them that belong in the environment. */
+/** Finds profiles that no role could name, variables that no system accepts, and values that belong in the environment. */
 export function profileFindings(profiles: AuthProfiles): Finding[] {
-  return Object.entries(profiles).flatMap(([name, { env = {} }]) => {
+  return Object.entries(profiles).flatMap(([name, profile]): Finding[] => {
     const pointer = `/auth_profiles/${name}`;
     if (!/^[A-Za-z0-9_-]+$/.test(name)) {
       const what = `${JSON.stringify(name)} is no name of an auth profile`;
       return [{ pointer: "/auth_profiles", what, expected: "letters, digits, _ and -" }];
     }
-    return Object.keys(env).flatMap((variable): Finding[] => {
-      const at = `${pointer}/env`;
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
-        return [{ pointer: at, what: `${JSON.stringify(variable)} is not a valid variable name`, expected: "a name" }];
-      if (!isSecretName(variable)) return [];
+    const secrets = Object.keys(profile.env ?? {}).filter(isSecretName);
+    const named = secrets.map((variable): Finding => {
       const what = `${variable} looks like a secret, and this file and the log would hold it`;
-      return [{ pointer: `${at}/${variable}`, at: "key", what, expected: `pass_env: [${variable}]` }];
+      return { pointer: pointerTo(`${pointer}/env`, variable), at: "key", what, expected: `pass_env: [${variable}]` };
     });
+    return [...processFindings(profile, pointer), ...named];
   });
 }

@@ -41,16 +41,10 @@ export function problemsFailure(problems: readonly Problem[]): Failure {
   const rest = problems.length - shown.length;
   const lines = shown.flatMap(explain);
   if (rest > 0) lines.push(`and ${rest} more ${rest === 1 ? "problem" : "problems"}`);
-  const details = {
-    problems: shown.map(({ file, position, pointer, what, expected, nearest }) => ({
-      file,
-      pointer,
-      what,
-      ...(position && { line: position.line, column: position.column }),
-      ...(expected !== undefined && { expected }),
-      ...(nearest !== undefined && { nearest }),
-    })),
-  };
+  const located = shown.map(({ position, missing: _missing, ...about }) => {
+    return { ...about, line: position?.line, column: position?.column };
+  });
+  const details = { problems: located };
   return problems.every(({ missing }) => missing)
     ? failure("not_found", lines.join("\n"), { details, hint: "Correct the name, and try again." })
     : failure("configuration", lines.join("\n"), { details });

@@ -1,7 +1,7 @@
-import { appendFileSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { linesIn } from "../lib/files.ts";
-import { baseDirectory, type Environment } from "./found.ts";
+import { linesIn, realPath } from "../lib/files.ts";
+import { baseDirectory, entriesOf, type Environment } from "./found.ts";
 
 /** The file that makes a directory a home. */
 export const DATABASE = "bosun.db";
@@ -27,7 +27,7 @@ export function rememberHome(environment: Environment, directory: string): void 
   try {
     mkdirSync(dirname(file), { recursive: true });
     if (lines.length < MANY) appendFileSync(file, `${line}\n`);
-    else writeFileSync(file, [...lines.filter(isThere), line, ""].join("\n"));
+    else writeFileSync(file, [...lines.filter((one) => homeIn(one) !== undefined), line, ""].join("\n"));
   } catch {
     // Naming a home must not fail because it cannot be remembered.
   }
@@ -35,38 +35,27 @@ export function rememberHome(environment: Environment, directory: string): void 
 
 /** The homes of this user that still exist, by real path, most recently used first: those named before, and those of repositories. */
 export function knownHomes(environment: Environment): string[] {
-  const named = linesIn(fileOf(environment)).flatMap((line) => (isThere(line) ? [pathIn(line)] : []));
+  const named = linesIn(fileOf(environment)).flatMap((line) => homeIn(line) ?? []);
   const homes = new Set([...named, ...repositoryHomes(environment)]);
-  const used = [...homes].flatMap((home) => {
-    const database = fileAt(join(home, DATABASE));
-    return database === undefined
-      ? []
-      : [{ home, at: Math.max(database.mtimeMs, fileAt(join(home, WAL))?.mtimeMs ?? 0) }];
-  });
+  const used = [...homes].map((home) => ({ home, at: lastUsed(home) })).filter(({ at }) => at > 0);
   return used.toSorted((one, other) => other.at - one.at).map(({ home }) => home);
 }
 
-/** SQLite's write-ahead log, which is written long before the database. */
-const WAL = `${DATABASE}-wal`;
-
 /** The folders in which `resolveHome` puts homes that are not named. */
 function repositoryHomes(environment: Environment): string[] {
-  const folder = stateFolder(environment);
-  try {
-    const real = realpathSync(folder);
-    return readdirSync(real, { withFileTypes: true }).flatMap((entry) =>
-      entry.isDirectory() ? [join(real, entry.name)] : [],
-    );
-  } catch {
-    return [];
-  }
+  const folder = realPath(stateFolder(environment));
+  const entries = entriesOf(folder);
+  const folders = entries.ok ? entries.value?.filter((entry) => entry.isDirectory()) : undefined;
+  return folders?.map(({ name }) => join(folder, name)) ?? [];
 }
 
-function fileAt(path: string): Stats | undefined {
+/** When a home was last written to, in ms; 0 without a database. SQLite writes its write-ahead log long before the database. */
+function lastUsed(home: string): number {
   try {
-    return statSync(path);
+    const { mtimeMs } = statSync(join(home, DATABASE));
+    return Math.max(mtimeMs, statSync(join(home, `${DATABASE}-wal`), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   } catch {
-    return undefined;
+    return 0;
   }
 }
 
@@ -93,15 +82,12 @@ function lineOf(directory: string): string | undefined {
   }
 }
 
-function isThere(line: string): boolean {
+/** The home in a line; undefined if that home, with its database, is gone. */
+function homeIn(line: string): string | undefined {
   try {
-    return lineOf(pathIn(line)) === line;
+    const home = JSON.parse(line.slice(line.indexOf(" ") + 1)) as string;
+    return lineOf(home) === line ? home : undefined;
   } catch {
-    return false;
+    return undefined;
   }
-}
-
-/** The path in a line; throws if the line is invalid. */
-function pathIn(line: string): string {
-  return JSON.parse(line.slice(line.indexOf(" ") + 1)) as string;
 }

@@ -1,13 +1,12 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import { parseDocument, type SourceDocument } from "../protocol/document/document.ts";
 import type { Problem } from "../protocol/document/problem.ts";
-import { decodeText } from "../protocol/document/source-text.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { understood } from "../protocol/leniency.ts";
 import { MAX_LINE_BYTES } from "../protocol/limits.ts";
 import type { PayloadByType, PlanFile } from "../protocol/payload.ts";
 import { findingsFailure, problemsFailure } from "./document.ts";
-import { readText } from "./read-text.ts";
+import { readText, shownName } from "./read-text.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 
 /** The content of a plan file as it is understood, with its source, so that later findings about its graph can show their place. */
@@ -21,32 +20,21 @@ export interface LoadedPlan {
 /** Maximum size of a plan file, in bytes: it becomes one line on the wire. */
 export const MAX_PLAN_BYTES = MAX_LINE_BYTES;
 
-/** The file name of a plan from stdin. With this name the plan is read as YAML, which contains JSON. */
-const STANDARD_INPUT = "standard input";
-
 /** The plan in a plan file, as a manager would send it. */
 export function planIn({ summary, tasks }: PlanFile): PayloadByType["plan"] {
   return { ...(summary === undefined ? {} : { summary }), tasks };
 }
 
 /**
- * Loads a plan file and checks it against its schema. The plan graph checks whether its dependencies, roles and ids are consistent. Failure
- * `configuration` with every problem.
+ * Loads a plan file, from `text` if it came otherwise, and checks it against its schema. The plan graph checks whether its dependencies, roles and ids
+ * are consistent. Failure `configuration` with every problem.
  */
-export function loadPlanFile(file: string): Promise<Result<LoadedPlan, Failure>> {
-  return loaded(file, readText(file, MAX_PLAN_BYTES));
-}
-
-/** Like `loadPlanFile`, for a plan file from stdin. */
-export function receivedPlanFile(bytes: Uint8Array): Promise<Result<LoadedPlan, Failure>> {
-  if (bytes.length <= MAX_PLAN_BYTES) return loaded(STANDARD_INPUT, decodeText(STANDARD_INPUT, bytes));
-  const expected = `at most ${MAX_PLAN_BYTES.toLocaleString("en")} bytes`;
-  return loaded(STANDARD_INPUT, err({ file: STANDARD_INPUT, pointer: "", what: "the plan is too large", expected }));
-}
-
-async function loaded(file: string, text: Result<string, Problem>): Promise<Result<LoadedPlan, Failure>> {
+export async function loadPlanFile(
+  file: string,
+  text: Result<string, Problem> = readText(file, MAX_PLAN_BYTES),
+): Promise<Result<LoadedPlan, Failure>> {
   if (!text.ok) return err(problemsFailure([text.error]));
-  const source = parseDocument(file, text.value);
+  const source = parseDocument(shownName(file), text.value);
   if (!source.ok) return err(problemsFailure([source.error]));
   const { value, written } = understood("plan_file", source.value.value);
   const broken = await checkSchema("plan_file", value, written);

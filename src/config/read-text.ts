@@ -18,6 +18,11 @@ export function readText(file: string, limit_bytes: number): Result<string, Prob
   return bytes.ok ? decodeText(shownName(file), bytes.value) : bytes;
 }
 
+/** The text that came from standard input. Fails like `readText`. */
+export function receivedText(bytes: Uint8Array, limit_bytes: number): Result<string, Problem> {
+  return bytes.length > limit_bytes ? tooLong("-", limit_bytes) : decodeText(shownName("-"), bytes);
+}
+
 /** The name of a file in messages. */
 export function shownName(file: string): string {
   return file === "-" ? "standard input" : file;
@@ -35,8 +40,7 @@ function readBytes(file: string, limit_bytes: number): Result<Uint8Array, Proble
     }
     const bytes = stat.isFile() ? readFileSync(descriptor) : streamed(descriptor, limit_bytes, stat.isFIFO());
     if (bytes === undefined) return wrong(file, "nothing writes into this pipe", "a file, or a pipe with a writer");
-    if (bytes.length <= limit_bytes) return ok(bytes);
-    return wrong(file, "the text is too long", `at most ${counted(limit_bytes)}`);
+    return bytes.length > limit_bytes ? tooLong(file, limit_bytes) : ok(bytes);
   } catch (error) {
     return unreadable(file, error);
   } finally {
@@ -110,6 +114,10 @@ function missing(file: string, what: string, near?: string): Result<never, Probl
 
 function wrong(file: string, what: string, expected?: string): Result<never, Problem> {
   return err({ file: shownName(file), pointer: "", what, expected });
+}
+
+function tooLong(file: string, limit_bytes: number): Result<never, Problem> {
+  return wrong(file, "the text is too long", `at most ${counted(limit_bytes)}`);
 }
 
 function counted(bytes: number): string {

@@ -120,35 +120,33 @@ function instanceFindings({ supports_multiple_instances, max_instances = 1 }: Ro
 }
 
 /** Checks the metadata keys that Bosun reads. */
-function metadataFindings({ metadata }: Role, pointer: string): Finding[] {
-  const findings: Finding[] = [];
-  const { network, auth_profile } = metadata ?? {};
-  if (network !== undefined && networkIn(network) === undefined) {
-    const what = `"metadata.network" is ${JSON.stringify(network)}`;
-    findings.push({ pointer: `${pointer}/network`, what, expected: '"isolated" or "full"' });
-  }
-  if (auth_profile !== undefined && typeof auth_profile !== "string") {
-    const what = `"metadata.auth_profile" is ${JSON.stringify(auth_profile)}`;
-    findings.push({ pointer: `${pointer}/auth_profile`, what, expected: "the name of an auth profile" });
-  }
-  return findings;
+function metadataFindings({ metadata = {} }: Role, pointer: string): Finding[] {
+  const { network, auth_profile } = metadata;
+  const unless = (isFit: boolean, key: string, expected: string): Finding[] =>
+    isFit || metadata[key] === undefined
+      ? []
+      : [{ pointer: `${pointer}/${key}`, what: `"metadata.${key}" is ${JSON.stringify(metadata[key])}`, expected }];
+  return [
+    ...unless(networkIn(network) !== undefined, "network", '"isolated" or "full"'),
+    ...unless(typeof auth_profile === "string", "auth_profile", "the name of an auth profile"),
+  ];
 }
 
 /** Finds arguments and variables that no system accepts. Unchecked, they would fail at the role's first turn, after other turns were paid for. */
-function processFindings({ cli_command = [], env = {} }: Role, role: string): Finding[] {
-  const commandPointer = `${role}/cli_command`;
-  const texts = [
-    ...cli_command.map((text, index) => ({ pointer: pointerTo(commandPointer, index), text })),
-    ...Object.entries(env).map(([name, text]) => ({ pointer: pointerTo(`${role}/env`, name), text })),
-  ];
-  const program = pointerTo(commandPointer, 0);
-  const nameless = cli_command[0]?.trim() === "" ? [program] : [];
+export function processFindings(
+  { cli_command = [], env = {} }: Pick<Role, "cli_command" | "env">,
+  role: string,
+): Finding[] {
+  const withNul = (texts: object, pointer: string) =>
+    Object.entries(texts)
+      .filter(([, text]) => String(text).includes("\0"))
+      .map(([key]) => pointerTo(pointer, key));
+  const nul = [...withNul(cli_command, `${role}/cli_command`), ...withNul(env, `${role}/env`)];
+  const nameless = cli_command[0]?.trim() === "" ? [`${role}/cli_command/0`] : [];
   const names = Object.keys(env).filter((name) => name === "" || /[=\0]/.test(name));
   return [
     ...nameless.map((pointer) => ({ pointer, what: "the program's name is empty", expected: "a program" })),
-    ...texts
-      .filter(({ text }) => text.includes("\0"))
-      .map(({ pointer }) => ({ pointer, what: "this string contains a NUL byte", expected: "a string without one" })),
+    ...nul.map((pointer) => ({ pointer, what: "this string contains a NUL byte", expected: "a string without one" })),
     ...names.map((name): Finding => {
       const what = `${JSON.stringify(name)} is not a valid variable name`;
       return { pointer: pointerTo(`${role}/env`, name), at: "key", what, expected: 'a name without "="' };

@@ -8,8 +8,8 @@ import { validators } from "../protocol/generated/validators.js";
 import { fileFindings } from "../protocol/schema-errors.ts";
 import { shipped } from "./installation.ts";
 
-/** The files that people write and that have a schema. */
-export type SchemaName = "answers" | "plan_file" | "roles" | "scheduler_config";
+/** The files that people write and that have a schema, and what the playbook manager can play of a plan file. */
+export type SchemaName = "answers" | "plan_file" | "playable_plan" | "roles" | "scheduler_config";
 
 /** Maximum number of parts of a value whose problems are all collected, which takes ajv quadratic time. Above it, only the first is reported. */
 const MAX_PARTS = 20_000;
@@ -60,7 +60,8 @@ async function allErrors(schema: SchemaName, value: Json): Promise<ErrorObject[]
     if (!file.endsWith(".schema.json")) continue;
     ajv.addSchema(JSON.parse(readFileSync(join(folder, file), "utf8")) as JsonObject, file);
   }
-  const validate = ajv.getSchema(`${schema}.schema.json`);
+  const part = schema === "playable_plan" ? "plan_file.schema.json#/$defs/playable" : `${schema}.schema.json`;
+  const validate = ajv.getSchema(part);
   if (validate === undefined) throw new Error(`There is no schema ${schema}.`);
   void validate(value);
   return validate.errors ?? [];

@@ -3,6 +3,7 @@ import type { Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Environment } from "./found.ts";
 import type { Problem } from "../protocol/document/problem.ts";
+import { SETTING_KINDS } from "../protocol/payload.ts";
 
 /** A setting given by a flag or a variable: its name as typed, the setting's dotted key, and the text. */
 export interface GivenText {
@@ -11,43 +12,8 @@ export interface GivenText {
   readonly text: string;
 }
 
-/** A setting's value with the name of its source. */
-interface GivenValue {
-  readonly name: string;
-  readonly key: SettingKey;
-  readonly value: Json;
-}
-
-const NUMBERS = [
-  "max_workers",
-  "max_retries",
-  "max_attempts",
-  "retry_backoff_ms",
-  "timeout_s",
-  "idle_timeout_s",
-  "kill_grace_s",
-  "answer_grace_s",
-  "max_line_bytes",
-  "max_output_bytes",
-  "max_review_rounds",
-  "check_rounds",
-  "max_clarification_rounds",
-  "max_escalations",
-  "max_recoveries",
-  "max_hold_s",
-  "dependency_notice_s",
-  "budget.turns",
-  "budget.tokens",
-  "budget.usd",
-  "budget.wall_s",
-] as const;
-
-const TEXTS = ["plan_approval", "review", "proposal", "isolation", "workspace"] as const;
-
-const SWITCHES = ["confirm"] as const;
-
-/** The settings that can be given as one text. The others are lists and mappings, and only allowed in files. */
-export type SettingKey = (typeof NUMBERS)[number] | (typeof TEXTS)[number] | (typeof SWITCHES)[number];
+/** The settings that can be given as one text. */
+type SettingKey = keyof typeof SETTING_KINDS;
 
 /** The JSON pointer of a dotted key: `/budget/turns` for `budget.turns`. */
 export function keyPointer(key: string): string {
@@ -61,27 +27,27 @@ function variableOf(key: SettingKey): string {
 
 /** The settings in the environment. An empty variable counts as not set. */
 export function environmentTexts(environment: Environment): GivenText[] {
-  return [...NUMBERS, ...TEXTS, ...SWITCHES].flatMap((key) => {
+  return (Object.keys(SETTING_KINDS) as SettingKey[]).flatMap((key) => {
     const text = environment[variableOf(key)];
     return text === undefined || text === "" ? [] : [{ name: variableOf(key), key, text }];
   });
 }
 
-/** Parses settings given as text. If a setting is given twice, the last one counts. */
-export function givenValues(given: readonly GivenText[]): Result<GivenValue[], Problem[]> {
-  const values: GivenValue[] = [];
+/** Parses settings given as text. */
+export function givenValues(given: readonly GivenText[]): Result<[key: SettingKey, value: Json][], Problem[]> {
+  const values: [SettingKey, Json][] = [];
   const problems: Problem[] = [];
   for (const { name, key, text } of given) {
     const value = readValue(key, text);
-    if (value.ok) values.push({ name, key, value: value.value });
+    if (value.ok) values.push([key, value.value]);
     else problems.push({ file: name, pointer: keyPointer(key), ...value.error });
   }
   return problems.length > 0 ? err(problems) : ok(values);
 }
 
 function readValue(key: SettingKey, text: string): Result<Json, Pick<Problem, "what" | "expected">> {
-  if ((TEXTS as readonly string[]).includes(key)) return ok(text);
-  if (!(SWITCHES as readonly string[]).includes(key)) return readNumber(key, text);
+  const kind = SETTING_KINDS[key];
+  if (kind !== "switch") return kind === "text" ? ok(text) : readNumber(key, text);
   if (text === "true" || text === "false") return ok(text === "true");
   return err({ what: `${JSON.stringify(text)} is not a switch`, expected: "true or false" });
 }

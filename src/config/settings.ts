@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { explain, type Finding, type Problem } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -126,45 +126,36 @@ function fileLayer(
   });
 }
 
+/** The settings given as text. If one is given twice, the last one counts. */
 function textLayer(from: "flag" | "environment", texts: readonly GivenText[], base: string): Result<Layer, Problem[]> {
   const given = givenValues(texts);
   if (!given.ok) return given;
-  const value: Record<string, Json> = {};
-  for (const { key, value: one } of given.value) putAt(value, key.split("."), one);
-  const origin = (pointer: string) => given.value.find(({ key }) => keyPointer(key) === pointer)?.name ?? from;
+  const value = given.value.reduce<JsonObject>((all, [key, one]) => withSetting(all, key.split("."), one), {});
+  const origin = (pointer: string) => texts.findLast(({ key }) => keyPointer(key) === pointer)?.name ?? from;
   const problems = (findings: readonly Finding[]) =>
     findings.map(({ at: _at, ...finding }) => ({ file: origin(finding.pointer), ...finding }));
   return ok({ value, from, origin, problems, base });
 }
 
-function putAt(target: Record<string, Json>, path: readonly string[], value: Json): void {
-  const [head = "", ...rest] = path;
-  if (rest.length === 0) {
-    target[head] = value;
-    return;
-  }
-  const before = target[head];
-  const inner = isJsonObject(before) ? { ...(before as Record<string, Json>) } : {};
-  putAt(inner, rest, value);
-  target[head] = inner;
+function withSetting(settings: JsonObject, [head = "", ...rest]: readonly string[], value: Json): JsonObject {
+  return { ...settings, [head]: rest.length === 0 ? value : withSetting(objectOf(settings[head]), rest, value) };
 }
 
 function merge(layers: readonly Layer[], sources: SettingSources): Settings {
   const origins = new Map<string, Origin>();
-  const values: Record<string, Json> = {};
   const { roles, at_terminal, directory } = sources;
   const asks = at_terminal && !roles.every(isEmbedded);
-  const defaults: readonly [string, Json][] = [
-    ["workspace", directory],
-    ["plan_approval", asks || roles.some(costsMoney) ? "ask" : "never"],
-    ["confirm", asks],
-    ...leaves(CONFIGURATION_DEFAULTS, ""),
-  ];
-  for (const [key, value] of defaults) putAt(values, key.split("."), value);
+  let values: JsonObject = {
+    workspace: directory,
+    plan_approval: asks || roles.some(costsMoney) ? "ask" : "never",
+    confirm: asks,
+    ...CONFIGURATION_DEFAULTS,
+  };
   for (const layer of layers) {
     for (const [key, value] of leaves(layer.value, "")) {
       if (JSON.stringify(value) === "{}") continue; // an empty mapping must not replace the settings of the layers below
-      putAt(values, key.split("."), key === "workspace" ? resolve(layer.base, value as string) : value);
+      const set = key === "workspace" ? resolve(layer.base, value as string) : value;
+      values = withSetting(values, key.split("."), set);
       origins.set(key, { from: layer.from, where: layer.origin(keyPointer(key)) });
     }
   }

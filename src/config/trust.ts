@@ -41,7 +41,12 @@ export function trustNeeded(
   if (!usual.ok) return usual;
   const powers: Power[] = [];
   for (const file of files.value) {
-    if (dirname(file) === found.prompts) powers.push(promptPower(file));
+    if (dirname(file) === found.prompts) {
+      powers.push({
+        where: printable(file),
+        what: printable(`agents are told what to do by its own ${basename(file)}`),
+      });
+    }
     const isRegistry = file === found.roles || dirname(file) === found.crews;
     if (!isRegistry && file !== found.settings) continue;
     const document = loadDocument(file);
@@ -119,10 +124,6 @@ function rightsOf({ permissions, metadata, sandbox, account }: JsonObject): stri
     // The user's limits may not cover an account other than the usual one.
     ...(typeof account === "string" ? [`counts for the account ${JSON.stringify(account)}`] : []),
   ];
-}
-
-function promptPower(file: string): Power {
-  return { where: printable(file), what: printable(`agents are told what to do by its own ${basename(file)}`) };
 }
 
 /** The values of `proposal`, from least to most discussion before the work. */

@@ -29,7 +29,8 @@ export function rememberTrust(environment: Environment, folder: string, content:
     );
   }
   const file = fileOf(environment);
-  const others = linesIn(file).filter((one) => pathIn(one) !== pathIn(line.value));
+  const path = line.value.slice(line.value.indexOf(" "));
+  const others = linesIn(file).filter((one) => !one.endsWith(path));
   try {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, [...others, line.value, ""].join("\n"));
@@ -54,10 +55,6 @@ export function contentOf(folder: string): Result<string, Failure> {
     hash.update(`${JSON.stringify(relative(folder, file))} ${content}\n`);
   }
   return ok(`sha256:${hash.digest("hex")} ${JSON.stringify(realpathSync(folder))}`);
-}
-
-function pathIn(line: string): string {
-  return line.slice(line.indexOf(" ") + 1);
 }
 
 function fileOf(environment: Environment): string {

@@ -1,5 +1,6 @@
-import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { isDirectory } from "./files.ts";
 
 /**
  * Makes a directory and its missing parents, unless it exists. Throws the system's error; Node's own `recursive` reports ENOENT for a
@@ -24,8 +25,4 @@ export function mayEnter(path: string): "yes" | "refused" | "gone" {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EACCES" ? "refused" : "gone";
   }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,6 +1,6 @@
 import { PAYLOAD_TYPES, type PayloadByType } from "./generated/types.ts";
 
-export { CONFIGURATION_DEFAULTS, PAYLOAD_TYPES } from "./generated/types.ts";
+export { CONFIGURATION_DEFAULTS, PAYLOAD_TYPES, SETTING_KINDS } from "./generated/types.ts";
 export type {
   ArtifactReference,
   AuthProfiles,

@@ -126,7 +126,7 @@ function findingOf(error: ErrorObject): Finding {
       const allowed = (error.schema as unknown[]).map(String);
       const meant = typeof data === "string" ? nearest(data, allowed) : undefined;
       const what = `must be ${alternatives(allowed.map((value) => JSON.stringify(value)))}, not ${quote(data)}`;
-      return { pointer, what, ...(meant === undefined ? {} : { nearest: meant }) };
+      return { pointer, what, nearest: meant };
     }
     default: {
       const finding = { pointer, what: `must ${requirement(error)}`, expected: meantBy(error) };
@@ -147,6 +147,8 @@ function requirement(error: ErrorObject): string {
         : `be ${alternatives(branchTypes(error))}, not ${typeOf(data)}`;
     case "const":
       return `be ${JSON.stringify(schema)}, not ${quote(data)}`;
+    case "not":
+      return `not have both ${(schema as { readonly required: string[] }).required.join(" and ")}`;
     case "pattern":
       return `${patternWords(String(schema))}, not ${quote(data)}`;
     case "minimum":
@@ -160,11 +162,10 @@ function requirement(error: ErrorObject): string {
       return schema === 1 ? "not be empty" : `have at least ${size(error)}`;
     case "maxLength":
     case "maxItems":
+    case "maxProperties":
       return `have at most ${size(error)}`;
     case "minProperties":
       return `have at least ${size(error)} of ${knownKeys(error).join(", ")}`;
-    case "maxProperties":
-      return `have at most ${size(error)}`;
     default:
       return `keep the rule ${keyword}: ${JSON.stringify(schema)}`;
   }
@@ -194,7 +195,7 @@ function branchTypes(choice: ErrorObject): string[] {
 /** Describes a pattern in words if it is that of an id. */
 function patternWords(pattern: string): string {
   const most = /^\^\[A-Za-z0-9\]\[A-Za-z0-9\._-\]\{0,(\d+)\}\$$/.exec(pattern)?.[1];
-  if (most === undefined) return `match ${pattern}`;
+  if (most === undefined) return pattern === String.raw`\S` ? "have more than blanks" : `match ${pattern}`;
   return `be at most ${Number(most) + 1} letters, digits, ".", "_" and "-" that begin with a letter or digit`;
 }
 

@@ -45,7 +45,8 @@ describe("an auth profile", () => {
   });
   test.each([
     ["a secret value", "auth_profiles: {work: {env: {OPENAI_API_KEY: x}}}", "1:30", "pass_env: [OPENAI_API_KEY]"],
-    ["an invalid variable", "auth_profiles: {work: {env: {A=B: x}}}", "1:29", '"A=B"'],
+    ["an invalid variable", "auth_profiles: {work: {env: {A=B: x}}}", "1:30", '"A=B"'],
+    ["a NUL byte in a variable", String.raw`auth_profiles: {work: {env: {A: "b\0"}}}`, "1:33", "NUL"],
     ["an invalid name", "auth_profiles: {a.b: {pass_env: [X]}}", "1:16", '"a.b"'],
     ["nothing in it", "auth_profiles: {work: {}}", "1:23", "pass_env"],
   ])("is refused with %s", async (_, text, where, fact) => {

@@ -5,13 +5,17 @@ import { answerFromFlag, givenAnswer, loadAnswers } from "../../src/config/answe
 import { shipped } from "../../src/config/installation.ts";
 import { type Answerable, answerTo } from "../../src/config/picked-option.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
+import { unplayable } from "../../src/commands/options/plan-file.ts";
+import { readText, receivedText } from "../../src/config/read-text.ts";
 import {
   type AskedOf,
   MAX_REQUIREMENT_BYTES,
   MAX_REQUIREMENT_CHARACTERS,
-  readRequirement,
-  type RequirementSource,
+  checkedRequirement,
 } from "../../src/config/requirement.ts";
+import { ok, type Result } from "../../src/lib/result.ts";
+import type { Problem } from "../../src/protocol/document/problem.ts";
+import type { Failure } from "../../src/protocol/failure.ts";
 import { errorOf, problemsOf, type Scratch, scratch, valueOf } from "./scratch.ts";
 
 describe("a plan file", () => {
@@ -118,6 +122,18 @@ describe("a plan file", () => {
       column: 1,
       nearest: "requirement",
     });
+  });
+  test("that the playbook manager cannot play is refused with every problem", async () => {
+    const text =
+      "tasks:\n  - task_id: a\n    description: ' '\n    metadata: {playbook: {on_error: panic, onerror: x}}\n" +
+      "    instruction: {summary: S, steps: [{shell: x, command: [y]}]}\n";
+    const loaded = valueOf(await loadPlanFile(scratch().write("plan.yaml", text)));
+    expect(problemsOf((await unplayable(loaded)) as Failure)).toEqual([
+      ["3:18", expect.stringContaining("blanks")],
+      ["4:37", expect.stringContaining("give_up")],
+      ["4:44", expect.stringContaining("on_error")],
+      ["5:39", expect.stringContaining("command and shell")],
+    ]);
   });
   test.each<[of: string, text: string, where: string, fact: string]>([
     ["no tasks", "summary: x\n", "1:1", '"tasks"'],
@@ -313,34 +329,43 @@ describe("the answer to a question", () => {
   });
 });
 
+const fileText = (file: string) => readText(file, MAX_REQUIREMENT_BYTES);
+const input = (bytes: Uint8Array) => receivedText(bytes, MAX_REQUIREMENT_BYTES);
 const RUN: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
 
 describe("a requirement", () => {
   test("is trimmed, and comes from words, a file or standard input", () => {
     const place = scratch();
-    expect(valueOf(readRequirement({ words: " find it \n" }, RUN))).toBe("find it");
-    expect(valueOf(readRequirement({ file: place.write("r.md", "\ufeff# Find\r\nit\r\n") }, RUN))).toBe("# Find\r\nit");
-    expect(valueOf(readRequirement({ standard_input: Buffer.from("找到它") }, RUN))).toBe("找到它");
+    expect(valueOf(checkedRequirement(ok(" find it \n"), RUN))).toBe("find it");
+    expect(valueOf(checkedRequirement(fileText(place.write("r.md", "\ufeff# Find\r\nit\r\n")), RUN))).toBe(
+      "# Find\r\nit",
+    );
+    expect(valueOf(checkedRequirement(input(Buffer.from("找到它")), RUN))).toBe("找到它");
     const most = "😀".repeat(MAX_REQUIREMENT_CHARACTERS);
-    expect(valueOf(readRequirement({ standard_input: Buffer.from(most) }, RUN))).toBe(most);
-    expect(errorOf(readRequirement({ words: `${most}x` }, RUN)).message).toContain("200,001 characters");
+    expect(valueOf(checkedRequirement(input(Buffer.from(most)), RUN))).toBe(most);
+    expect(errorOf(checkedRequirement(ok(`${most}x`), RUN)).message).toContain("200,001 characters");
   });
-  test.each<[of: string, source: (place: Scratch) => RequirementSource, facts: RegExp]>([
-    ["no words", () => ({ words: "\n \t" }), /empty.*bosun run --file FILE/s],
-    ["an empty file", (place) => ({ file: place.write("empty.md", "") }), /empty\.md is empty/],
+  test.each<[of: string, read: (place: Scratch) => Result<string, Problem>, facts: RegExp]>([
+    ["no words", () => ok("\n \t"), /empty.*bosun run --file FILE/s],
     [
       "a missing file",
-      (place) => ({ file: `${place.write("empty.md", "")}x` }),
+      (place) => fileText(`${place.write("empty.md", "")}x`),
       /empty\.mdx: there is no such file.*"empty\.md"/,
     ],
-    ["a directory", (place) => ({ file: place.directory }), /directory/],
-    ["another encoding", () => ({ standard_input: Buffer.from([0x66, 0xfc, 0x72]) }), /standard input:1:2: .*UTF-8/],
-    ["binary data", () => ({ standard_input: Buffer.from([0x50, 0x4b, 3, 4, 0]) }), /byte 5/],
-    ["a character too many", () => ({ words: "x".repeat(200_001) }), /200,001.*200,000.*file of the workspace/s],
+    ["a directory", (place) => fileText(place.directory), /directory/],
+    ["another encoding", () => input(Buffer.from([0x66, 0xfc, 0x72])), /standard input:1:2: .*UTF-8/],
+    ["binary data", () => input(Buffer.from([0x50, 0x4b, 3, 4, 0])), /byte 5/],
+    ["a character too many", () => ok("x".repeat(200_001)), /200,001.*200,000.*file of the workspace/s],
     // The reader of standard input stops at the limit, which may be inside a character.
-    ["too many bytes", () => ({ standard_input: Buffer.alloc(MAX_REQUIREMENT_BYTES + 1, "€") }), /200,000/],
-  ])("is refused for %s", (_, source, facts) => {
-    const { code, message, hint = "" } = errorOf(readRequirement(source(scratch()), RUN));
+    ["too many bytes", () => input(Buffer.alloc(MAX_REQUIREMENT_BYTES + 1, "€")), /standard input: .*800,000 bytes/s],
+  ])("is refused for %s", (_, read, facts) => {
+    const { code, message, hint = "" } = errorOf(checkedRequirement(read(scratch()), RUN));
     expect([code, `${message}\n${hint}`]).toEqual(["usage", expect.stringMatching(facts)]);
+  });
+  test("that is empty is refused with the name of its file", () => {
+    expect(errorOf(checkedRequirement(ok(" "), RUN, "empty.md"))).toMatchObject({
+      code: "usage",
+      message: expect.stringContaining("empty.md is empty"),
+    });
   });
 });

@@ -3,6 +3,7 @@ import { findingsFailure } from "../../config/document.ts";
 import { crewProgram } from "../../config/installation.ts";
 import type { LoadedPlan } from "../../config/plan-file.ts";
 import { isPlaybook, isShell } from "../../config/role-defaults.ts";
+import { checkSchema } from "../../config/schema-check.ts";
 import { checkGraph } from "../../kernel/graph.ts";
 import { suits } from "../../kernel/mode.ts";
 import { cycleIn, type GraphNode } from "../../lib/cycle.ts";
@@ -19,8 +20,9 @@ export function worksByShell(roles: readonly Role[]): boolean {
 }
 
 /** Why the playbook manager cannot play a plan file; undefined if it can. */
-export function unplayable({ plan, source }: LoadedPlan): Failure | undefined {
-  const findings = planFindings(plan, (name) => existsSync(crewProgram(name)));
+export async function unplayable({ plan, source }: LoadedPlan): Promise<Failure | undefined> {
+  const broken = await checkSchema("playable_plan", plan);
+  const findings = broken.length > 0 ? broken : planFindings(plan, (name) => existsSync(crewProgram(name)));
   return findings.length === 0 ? undefined : findingsFailure(source, findings);
 }
 

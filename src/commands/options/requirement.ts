@@ -1,9 +1,11 @@
-import { type AskedOf, MAX_REQUIREMENT_BYTES, readRequirement } from "../../config/requirement.ts";
-import { err, type Result } from "../../lib/result.ts";
+import { readText, receivedText } from "../../config/read-text.ts";
+import { type AskedOf, MAX_REQUIREMENT_BYTES, checkedRequirement } from "../../config/requirement.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { Problem } from "../../protocol/document/problem.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
-/** The requirement of a new session, from the command line or `--file`; either may be `-`, stdin. Failures as `readRequirement`. */
+/** The requirement of a new session, from the command line or `--file`; either may be `-`, stdin. Failures as `checkedRequirement`. */
 export async function typedRequirement(
   terminal: Terminal,
   { words, file }: { readonly words: string | undefined; readonly file: string | undefined },
@@ -14,16 +16,16 @@ export async function typedRequirement(
     return err(failure("usage", what, { hint: "Give one of them." }));
   }
   if ((file ?? words) === "-")
-    return readRequirement({ standard_input: await standardInput(terminal, asked.noun, MAX_REQUIREMENT_BYTES) }, asked);
-  return readRequirement(file === undefined ? { words: words ?? "" } : { file }, asked);
+    return checkedRequirement(await standardInput(terminal, asked.noun, MAX_REQUIREMENT_BYTES), asked);
+  return checkedRequirement(file === undefined ? ok(words ?? "") : readText(file, MAX_REQUIREMENT_BYTES), asked, file);
 }
 
-/** Stdin up to its end, or a little more than `most` bytes of it; prompts for it at a terminal. */
+/** The text on stdin, of at most `most` bytes; prompts for it at a terminal. Fails like `readText`. */
 export async function standardInput(
   { input, err: messages }: Terminal,
   noun: string,
   most: number,
-): Promise<Uint8Array> {
+): Promise<Result<string, Problem>> {
   if (input.isTTY) messages.line(`Type the ${noun}, then Ctrl-D:`);
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -32,5 +34,5 @@ export async function standardInput(
     bytes += chunk.length;
     if (bytes > most) break;
   }
-  return Buffer.concat(chunks);
+  return receivedText(Buffer.concat(chunks), most);
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn, receivedPlanFile } from "../../config/plan-file.ts";
-import { type AskedOf, readRequirement } from "../../config/requirement.ts";
+import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn } from "../../config/plan-file.ts";
+import { type AskedOf, checkedRequirement } from "../../config/requirement.ts";
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -80,7 +80,7 @@ export async function readRunInput(
   const { crew: name } = chosen.value;
   if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
   if (isForPeople(reporter) && name === undefined && worksByShell(crew)) context.terminal.out.line(BUNDLED_WORKER);
-  const input = inputOf(requirement.value, settings, crew, plan.value, options);
+  const input = await inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
   const questions = crew.every(isEmbedded) ? (plan.value?.plan.questions ?? []) : undefined;
   const unfit = input.ok && questions ? unfitAnswers(answers, questions) : undefined;
@@ -98,16 +98,16 @@ async function planOf(
     const hint = "Leave the requirement out if the plan has one, or use a file for one of them.";
     return err(failure("usage", "The plan and the requirement cannot both be read from standard input.", { hint }));
   }
-  return receivedPlanFile(await standardInput(terminal, "plan", MAX_PLAN_BYTES));
+  return loadPlanFile(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
 
-function inputOf(
+async function inputOf(
   requirement: string,
   { values: config, origins }: Settings,
   roles: readonly Role[],
   plan: LoadedPlan | undefined,
   options: RunInputOptions,
-): Result<RunInput, Failure> {
+): Promise<Result<RunInput, Failure>> {
   const played = plan !== undefined && roles.some(isPlaybook);
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
@@ -127,7 +127,7 @@ function inputOf(
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
   const refused = planFact && rehearse(scheduleMode, opened, [wanted, planFact]);
   if (refused) return err(located(refused, plan));
-  const wrong = played ? (unplayable(plan) ?? nothingToRun(plan, roles)) : undefined;
+  const wrong = played ? ((await unplayable(plan)) ?? nothingToRun(plan, roles)) : undefined;
   if (wrong) return err(wrong);
   return ok({
     session: {
@@ -152,7 +152,7 @@ async function requirementOf(
 ): Promise<Result<string, Failure>> {
   if (plan === undefined || words !== undefined || file !== undefined)
     return typedRequirement(terminal, { words, file }, REQUIREMENT);
-  return readRequirement({ words: plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan." }, REQUIREMENT);
+  return checkedRequirement(ok(plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan."), REQUIREMENT);
 }
 
 async function noPlan(context: CommandContext, found: Found): Promise<Failure> {

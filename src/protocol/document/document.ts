@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { unfitIn } from "../limits.ts";
+import { type Unfit, unfitIn } from "../limits.ts";
 import { type Located, type Scalars, readLocated } from "./located-value.ts";
 import type { Finding, Problem, SourcePosition } from "./problem.ts";
 import { positionsIn } from "./source-text.ts";
@@ -14,6 +14,11 @@ export interface SourceDocument {
   /** Converts a finding to a problem of this file. */
   readonly problem: (finding: Finding) => Problem;
 }
+
+const EXPECTED: { readonly [R in Unfit["rule"]]?: string } = {
+  finite: "quotes, if it is a text",
+  well_formed: String.raw`both halves, such as \ud83d\ude00, or the character itself`,
+};
 
 /** Whether a file of this name is read as strict JSON. */
 export function isJsonFile(file: string): boolean {
@@ -44,8 +49,7 @@ export function parseDocument(file: string, text: string, scalars: Scalars = "ty
   const unfit = unfitIn(value);
   if (unfit) {
     const { pointer, at, what, rule } = unfit;
-    const expected = String.raw`both halves, such as \ud83d\ude00, or the character itself`;
-    return err(problem({ pointer, at, what: `this ${what}`, ...(rule === "well_formed" ? { expected } : {}) }));
+    return err(problem({ pointer, at, what: `this ${what}`, expected: EXPECTED[rule] }));
   }
   return ok({ file, value: withoutSchemaKey(value), position, problem });
 }

@@ -1,11 +1,17 @@
-import { nearest } from "../../lib/nearest.ts";
 import type { Finding } from "./problem.ts";
 
 /** Why a text cannot be parsed, and the offset at which parsing fails, in UTF-16 units. */
-export interface Fault extends Pick<Finding, "what" | "expected" | "nearest"> {
+export interface Fault extends Pick<Finding, "what" | "expected"> {
   readonly offset: number;
   readonly pointer?: string;
 }
+
+/** What is common and no JSON, by its first characters. */
+const MISTAKES: readonly (readonly [begins: RegExp, about: Pick<Fault, "what" | "expected">])[] = [
+  [/^(?:\/[/*]|#)/, { what: "JSON has no comments", expected: "no comments, or a .yaml file, where # begins one" }],
+  [/^'/, { what: "JSON has no single quotes", expected: "double quotes" }],
+  [/^[\r\n]/, { what: "this string is not closed on its line", expected: 'a closing "' }],
+];
 
 /** Returns the fault that JSON.parse finds, in our words for common mistakes and in its own for others; undefined if it finds none. */
 export function jsonFault(text: string): Fault | undefined {
@@ -14,10 +20,17 @@ export function jsonFault(text: string): Fault | undefined {
   const position = / at position (\d+)/.exec(message)?.[1];
   const isToken = message.startsWith("Unexpected token");
   const offset = position !== undefined ? Number(position) : isToken ? unexpectedToken(text) : text.length;
+  const rest = text.slice(offset, offset + 60);
+  const [, mistake] = MISTAKES.find(([begins]) => begins.test(rest)) ?? [];
+  if (mistake) return { offset, ...mistake };
+  if (/^[\]}]/.test(rest) && /,\s*$/.test(text.slice(Math.max(0, offset - 200), offset))) {
+    return { offset: text.lastIndexOf(",", offset), what: "JSON has no comma after the last entry" };
+  }
   const isWord = isToken || /^Expected (?:property|double-quoted)/.test(message);
-  const mistake = commonMistake(text, offset) ?? (isWord ? unquotedWord(text, offset) : undefined);
-  const words = message.replace(/(?:, (?:\.{3})?"| in JSON| at position).*/s, "");
-  return { offset, ...(mistake ?? { what: uncapitalized(words) }) };
+  const word = isWord ? /^[A-Za-z_$][\w$-]*/.exec(rest)?.[0] : undefined;
+  const expected = "true, false, null, a number, or double quotes around strings and keys";
+  if (word !== undefined) return { offset, what: `${word} is not JSON`, expected };
+  return { offset, what: uncapitalized(message.replace(/(?:, (?:\.{3})?"| in JSON| at position).*/s, "")) };
 }
 
 function jsonError(text: string): string | undefined {
@@ -41,25 +54,6 @@ function unexpectedToken(text: string): number {
   }
   const word = /[\w$-]*$/.exec(text.slice(Math.max(0, low - 61), low - 1))?.[0] ?? "";
   return low - 1 - word.length;
-}
-
-function commonMistake(text: string, offset: number): (Partial<Fault> & Pick<Fault, "what">) | undefined {
-  const rest = text.slice(offset, offset + 2);
-  if (/^(?:\/[/*]|#)/.test(rest)) {
-    return { what: "JSON has no comments", expected: "no comments, or a .yaml file, where # begins one" };
-  }
-  if (rest.startsWith("'")) return { what: "JSON has no single quotes", expected: "double quotes" };
-  if (/^[\r\n]/.test(rest)) return { what: "this string is not closed on its line", expected: 'a closing "' };
-  const isAfterComma = /,\s*$/.test(text.slice(Math.max(0, offset - 200), offset));
-  if (!isAfterComma || !/^[\]}]/.test(rest)) return undefined;
-  return { offset: text.lastIndexOf(",", offset), what: "JSON has no comma after the last entry" };
-}
-
-function unquotedWord(text: string, offset: number): Omit<Fault, "offset"> | undefined {
-  const word = /^[A-Za-z_$][\w$-]*/.exec(text.slice(offset, offset + 60))?.[0];
-  if (word === undefined) return undefined;
-  const expected = "double quotes around strings and keys";
-  return { what: `${word} is not a JSON value`, expected, nearest: nearest(word, ["true", "false", "null"]) };
 }
 
 /** Lowercases the first letter of a parser's message, so that it can follow a colon. */

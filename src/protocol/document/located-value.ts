@@ -1,4 +1,5 @@
-import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, parseDocument, visit, type YAMLError } from "yaml";
+import { isAlias, isCollection, isMap, isScalar, isSeq, parseDocument, visit } from "yaml";
+import type { Node, Pair, Scalar, YAMLError } from "yaml";
 import { isJsonObject, type Json } from "../../lib/json.ts";
 import { pointerTo } from "../../lib/json-pointer.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -17,7 +18,7 @@ export interface Located {
 
 /** Offsets in UTF-16 units: of the value, and of its key if it has one. */
 export interface Offsets {
-  readonly key?: number;
+  readonly key: number | undefined;
   readonly value: number;
 }
 
@@ -65,136 +66,104 @@ function readYaml(text: string, scalars: Scalars): Result<Located, Fault> {
   const schema = scalars === "texts" ? "failsafe" : "core";
   const document = parseDocument(text, { ...options, schema, stringKeys: true, uniqueKeys: false });
   const first = document.errors[0] ?? document.warnings.find((warning) => warning.code === "TAG_RESOLVE_FAILED");
-  if (first) return err(unclosed(text, first) ?? yamlFault(first, text));
-  const builder = new ValueBuilder();
-  const value = builder.build(document.contents, "", undefined, 0);
-  return builder.fault ? err(builder.fault) : ok({ value, locate: (pointer) => builder.offsets.get(pointer) });
+  if (first) return err(unclosed(text, first) ?? yamlFault(first));
+  const offsets = new Map<string, Offsets>();
+  const value = plainValue(document.contents, offsets);
+  return value.ok ? ok({ value: value.value, locate: (pointer) => offsets.get(pointer) }) : value;
 }
 
-/** Converts YAML nodes to plain data, and records the offsets of each value. */
-class ValueBuilder {
-  readonly offsets = new Map<string, Offsets>();
+/** Converts YAML nodes to plain data, and records the offsets of each value. All values behind an alias get the offset of the outermost one. */
+function plainValue(contents: Node | null, offsets: Map<string, Offsets>): Result<Json, Fault> {
+  const anchors = new Map<string, Node>();
+  let aliased = 0;
   /** The first fault; nothing is built after it. */
-  fault: Fault | undefined;
-  readonly #anchors = new Map<string, Node>();
-  #aliased = 0;
-  /** The offset of the outermost alias being followed, which all values behind it get. */
-  #alias: number | undefined;
+  let fault: Fault | undefined;
+  const whole = build(contents, "", 0);
+  return fault === undefined ? ok(whole) : err(fault);
 
-  build(node: Node | null, pointer: string, key: number | undefined, depth: number): Json {
-    const offset = this.#alias ?? node?.range?.[0] ?? key ?? 0;
-    this.offsets.set(pointer, key === undefined ? { value: offset } : { key, value: offset });
-    if (depth > MAX_DEPTH) return this.#refuse({ offset, pointer, ...TOO_DEEP });
-    if (this.#alias !== undefined && ++this.#aliased > MAX_ALIASED_VALUES) {
+  function refuse(offset: number, pointer: string, what: string, expected?: string): null {
+    fault ??= { offset, pointer, what, expected };
+    return null;
+  }
+
+  function build(node: Node | null, pointer: string, depth: number, key?: number, alias?: number): Json {
+    if (fault) return null;
+    const offset = alias ?? node?.range?.[0] ?? key ?? 0;
+    offsets.set(pointer, { key, value: offset });
+    if (depth > MAX_DEPTH) return refuse(offset, pointer, TOO_DEEP.what, TOO_DEEP.expected);
+    if (alias !== undefined && ++aliased > MAX_ALIASED_VALUES) {
       const expected = `at most ${MAX_ALIASED_VALUES} aliased values in a file`;
-      return this.#refuse({ offset, pointer, what: "the aliases add too many values", expected });
+      return refuse(offset, pointer, "the aliases add too many values", expected);
     }
-    if (node === null) return null;
-    if (isAlias(node)) return this.#follow(node.source, offset, pointer, key, depth);
-    const value = this.#plain(node, offset, pointer, depth);
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (target !== undefined) return build(target, pointer, depth, key, offset);
+      return refuse(offset, pointer, `there is no anchor &${node.source} before this alias`);
+    }
+    const nested = (inner: unknown, name: string | number, at?: number) =>
+      build(inner as Node | null, pointerTo(pointer, name), depth + 1, at, alias);
+    const value = isMap<Scalar<string>>(node)
+      ? mapping(node.items, pointer, nested, alias)
+      : isSeq(node)
+        ? node.items.map((item, index) => nested(item, index))
+        : ((node as Scalar<Json> | null)?.value ?? null);
     // Only a finished node can be referred to: an alias inside its own anchor has no target.
-    if ("anchor" in node && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (node?.anchor !== undefined) anchors.set(node.anchor, node);
     return value;
   }
 
-  #follow(name: string, offset: number, pointer: string, key: number | undefined, depth: number): Json {
-    const target = this.#anchors.get(name);
-    if (target === undefined) {
-      return this.#refuse({ offset, pointer, what: `there is no anchor &${name} before this alias` });
-    }
-    const outer = this.#alias;
-    this.#alias = offset;
-    const value = this.build(target, pointer, key, depth);
-    this.#alias = outer;
-    return value;
-  }
-
-  #plain(node: Node, offset: number, pointer: string, depth: number): Json {
-    if (isScalar(node)) {
-      const { value } = node;
-      if (typeof value !== "number" || Number.isFinite(value)) return value as Json;
-      return this.#refuse({
-        offset,
-        pointer,
-        what: "this number is not finite",
-        expected: "quotes, if it is a string",
-      });
-    }
-    if (isSeq(node)) {
-      return node.items.map((item, index) =>
-        this.fault ? null : this.build(item as Node | null, pointerTo(pointer, index), undefined, depth + 1),
-      );
-    }
-    if (!isMap(node)) return this.#refuse({ offset, pointer, what: "this is not a scalar, a list or a mapping" });
-    const mapping: Record<string, Json> = {};
-    let merged: { readonly value: Json; readonly from: string } | undefined;
-    for (const pair of node.items) {
-      const at = this.#alias ?? (pair.key as Node | null)?.range?.[0] ?? offset;
-      if (!isScalar(pair.key) || typeof pair.key.value !== "string") {
-        return this.#refuse({ offset: at, pointer, ...NO_STRING_KEY });
-      }
-      const name = pair.key.value;
-      const inner = pointerTo(pointer, name);
+  function mapping(
+    items: readonly Pair<Scalar<string>>[],
+    pointer: string,
+    nested: (inner: unknown, name: string, at: number) => Json,
+    alias: number | undefined,
+  ): Json {
+    const own = new Map<string, Json>();
+    let merged: Json | undefined;
+    for (const { key, value } of items) {
+      const name = key.value;
+      const [start = 0, end = 0] = key.range ?? [];
       // Without quotes. The bundle of the crew lacks the library's `type`: nothing else reads it.
-      const [start = 0, end = 0] = pair.key.range ?? [];
       const merges = name === "<<" && end - start === name.length;
-      const isTwice = merges ? merged !== undefined : Object.hasOwn(mapping, name);
-      const wrong = isTwice ? "a duplicate" : name === "__proto__" ? "not allowed" : undefined;
-      if (wrong !== undefined) {
-        return this.#refuse({ offset: at, pointer: inner, what: `the key ${JSON.stringify(name)} is ${wrong}` });
+      if (merges ? merged !== undefined : own.has(name)) {
+        return refuse(alias ?? start, pointerTo(pointer, name), `the key ${JSON.stringify(name)} is a duplicate`);
       }
-      const value = this.build(pair.value as Node | null, inner, at, depth + 1);
-      if (merges) merged = { value, from: inner };
-      else mapping[name] = value;
-      if (this.fault) return null;
+      const inner = nested(value, name, alias ?? start);
+      if (merges) merged = inner;
+      else own.set(name, inner);
     }
-    for (const [name, value, from] of merged === undefined ? [] : this.#behind(merged.value, merged.from)) {
-      if (Object.hasOwn(mapping, name)) continue;
-      mapping[name] = value;
-      this.offsets.set(pointerTo(pointer, name), this.offsets.get(from) as Offsets);
+    for (const [name, value, from] of merged === undefined ? [] : behind(merged, pointerTo(pointer, "<<"))) {
+      if (own.has(name)) continue;
+      own.set(name, value);
+      offsets.set(pointerTo(pointer, name), offsets.get(from) as Offsets);
     }
-    return mapping;
+    return Object.fromEntries(own);
   }
 
   /** The entries of the mapping behind a merge key, or of a list of them, each with its own pointer. */
-  #behind(value: Json, from: string): [name: string, value: Json, from: string][] {
-    if (Array.isArray(value))
-      return (value as Json[]).flatMap((one, index) => this.#behind(one, pointerTo(from, index)));
-    if (isJsonObject(value))
-      return Object.entries(value).map(([name, one]) => [name, one as Json, pointerTo(from, name)]);
-    const offset = this.offsets.get(from)?.value ?? 0;
-    this.#refuse({ offset, pointer: from, what: "<< leads to no mapping", expected: "<<: *anchor of a mapping" });
-    return [];
-  }
-
-  #refuse(fault: Fault): null {
-    this.fault ??= fault;
-    return null;
+  function behind(value: Json, from: string): [name: string, value: Json, from: string][] {
+    const parts = Object.entries(typeof value === "object" ? (value ?? {}) : {}) as [string, Json][];
+    if (Array.isArray(value)) return parts.flatMap(([index, one]) => behind(one, pointerTo(from, index)));
+    if (!isJsonObject(value)) {
+      refuse(offsets.get(from)?.value ?? 0, from, "<< leads to no mapping", "<<: *anchor of a mapping");
+    }
+    return parts.map(([name, one]) => [name, one, pointerTo(from, name)]);
   }
 }
 
-const NO_STRING_KEY = { what: "this key is not a string", expected: "a plain or quoted string" };
+/** Faults in our words, by the library's code. */
+const YAML_FAULTS: { readonly [code: string]: Pick<Fault, "what" | "expected"> | undefined } = {
+  MULTIPLE_DOCS: { what: 'a second document begins here ("---")', expected: "one document in a file" },
+  NON_STRING_KEY: { what: "this key is not a string", expected: "a plain or quoted string" },
+  RESOURCE_EXHAUSTION: TOO_DEEP,
+  TAB_AS_INDENT: { what: "a tab is used to indent", expected: "spaces: YAML allows no tabs there" },
+  TAG_RESOLVE_FAILED: { what: "a tag is not allowed", expected: "plain data without ! tags" },
+};
 
-function yamlFault(error: YAMLError, text: string): Fault {
-  const offset = error.pos[0];
-  switch (error.code as string) {
-    case "TAB_AS_INDENT":
-      return { offset, what: "a tab is used to indent", expected: "spaces: YAML allows no tabs there" };
-    case "MULTIPLE_DOCS":
-      return { offset, what: 'a second document begins here ("---")', expected: "one document in a file" };
-    case "TAG_RESOLVE_FAILED": {
-      const tag = /^\S{0,80}/.exec(text.slice(offset, offset + 80))?.[0];
-      return { offset, what: `the tag ${tag} is not allowed`, expected: "plain data without ! tags" };
-    }
-    case "RESOURCE_EXHAUSTION":
-      return { offset, ...TOO_DEEP };
-    case "NON_STRING_KEY":
-      return { offset, ...NO_STRING_KEY };
-    case "BLOCK_AS_IMPLICIT_KEY":
-      if (!error.message.startsWith("Nested mappings")) break;
-      return { offset, what: 'this unquoted string contains ": "', expected: "quotes around the whole string" };
-  }
-  return { offset, what: uncapitalized(error.message.split("\n")[0] ?? "") };
+function yamlFault({ code, message, pos: [offset] }: YAMLError): Fault {
+  const words = uncapitalized(message.split("\n")[0] ?? "");
+  if (!message.startsWith("Nested mappings")) return { offset, ...(YAML_FAULTS[code] ?? { what: words }) };
+  return { offset, what: 'this unquoted string contains ": "', expected: "quotes around the whole string" };
 }
 
 /** Returns the fault at the start of the last unclosed quote or bracket. The library reports it only where the text continues or ends. */

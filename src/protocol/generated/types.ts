@@ -1754,3 +1754,34 @@ export const CONFIGURATION_DEFAULTS = {
     "wall_s": 14400
   }
 } as const;
+
+/** The settings that one text can give, by dotted key. The others are lists and mappings, and only allowed in files. */
+export const SETTING_KINDS = {
+  "max_workers": "number",
+  "max_retries": "number",
+  "max_attempts": "number",
+  "retry_backoff_ms": "number",
+  "timeout_s": "number",
+  "idle_timeout_s": "number",
+  "kill_grace_s": "number",
+  "answer_grace_s": "number",
+  "max_line_bytes": "number",
+  "max_output_bytes": "number",
+  "max_review_rounds": "number",
+  "check_rounds": "number",
+  "max_clarification_rounds": "number",
+  "max_escalations": "number",
+  "max_recoveries": "number",
+  "max_hold_s": "number",
+  "dependency_notice_s": "number",
+  "plan_approval": "text",
+  "confirm": "switch",
+  "review": "text",
+  "proposal": "text",
+  "isolation": "text",
+  "workspace": "text",
+  "budget.turns": "number",
+  "budget.tokens": "number",
+  "budget.usd": "number",
+  "budget.wall_s": "number"
+} as const;

@@ -8,8 +8,10 @@ export interface Validator {
   errors?: ErrorObject[] | null;
 }
 
-/** A validator for each payload type, for the envelope's header, and for each file that has a schema. */
-export declare const validators: { readonly [K in keyof PayloadByType | keyof DocumentByName]: Validator };
+/** A validator for each payload type, for the envelope's header, for each file that has a schema, and for a plan that can be played. */
+export declare const validators: {
+  readonly [K in keyof PayloadByType | keyof DocumentByName | "playable_plan"]: Validator;
+};
 
 // Each alone too: a bundle then holds only those that it uses.
 export declare const answers: Validator;
@@ -47,3 +49,4 @@ export declare const turn_failed: Validator;
 export declare const turn_request: Validator;
 export declare const user_command: Validator;
 export declare const verdict: Validator;
+export declare const playable_plan: Validator;

@@ -2,9 +2,10 @@ import { cycleIn } from "../../lib/cycle.ts";
 import type { Json } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import type { Finding } from "../document/problem.ts";
+import { playable_plan } from "../generated/validators.js";
 import type { PlanFile, Question, Task } from "../payload.ts";
+import { fileFindings } from "../schema-errors.ts";
 import { placeholders, programNamed } from "./placeholders.ts";
-import { playbookFindings } from "./playbook-keys.ts";
 
 /** Maximum number of names in a message that lists alternatives or a cycle: a plan may have a hundred thousand. */
 const MAX_NAMES = 10;
@@ -18,8 +19,7 @@ const MAX_SUGGESTIONS = 10;
  */
 export function planFindings(plan: PlanFile, isProgram: (name: string) => boolean): Finding[] {
   const { tasks, questions = [] } = plan;
-  const wrongKeys = playbookFindings(plan);
-  if (wrongKeys.length > 0) return wrongKeys;
+  if (!playable_plan(plan)) return fileFindings(playable_plan.errors ?? []);
   return [
     ...duplicates(questions, "questions", "question_id"),
     // The manager finds an answer by its question's id or text.
