@@ -19,7 +19,6 @@ import {
 export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   usage: EXIT_USAGE,
   not_found: EXIT_USAGE,
-  stale: EXIT_USAGE,
   validation_failed: EXIT_USAGE,
   not_permitted: EXIT_USAGE,
   configuration: EXIT_ENVIRONMENT,

@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../lib/json.ts";
-import { validateWord } from "../../protocol/envelope.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Failure } from "../../protocol/failure.ts";
 import type { PermissionChoice } from "../../ui/permission-lines.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 
@@ -27,10 +26,3 @@ export const GO_ON = commandMessage({ command: "resume" });
 
 /** Why a message was refused, and what to do. */
 export type Refusal = Pick<Failure, "message" | "hint">;
-
-/** Why a message is malformed, so that no session takes it; undefined if it is valid. */
-export function validateMessage({ payload_type, payload }: PersonMessage): Failure | undefined {
-  const checked = validateWord(payload_type, payload);
-  if (checked.ok) return undefined;
-  return failure("usage", `This message is not valid: ${checked.error.message}`, { hint: "See bosun help." });
-}

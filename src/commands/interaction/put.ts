@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { canonicalJson } from "../../lib/canonical.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { validateWord } from "../../protocol/envelope.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
-import type { LogRecord } from "../../protocol/record.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
-import { recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
@@ -16,7 +15,7 @@ import { actorHere } from "../context/program.ts";
 import { loadMode } from "../lookup/modes.ts";
 import { whyClosed } from "../lookup/resolve.ts";
 import { recordAt } from "../lookup/state.ts";
-import { validateMessage, type PersonMessage } from "./person-message.ts";
+import type { PersonMessage } from "./person-message.ts";
 
 /** How long the command waits for the owner to take a message, in ms. The owner polls its inbox many times a second. */
 const TAKEN_WITHIN_MS = 5_000;
@@ -26,46 +25,54 @@ const LOOK_EVERY_MS = 20;
 
 /** The outcome of a message in the inbox. */
 export type Put =
-  | { readonly took: "taken"; readonly record: LogRecord | undefined }
+  /** The record that it turned into is unknown if a process of an earlier version took it. */
+  | { readonly took: "taken"; readonly record: UnsealedRecord | undefined }
   /** The session has no owner. */
-  | { readonly took: "waits"; readonly inbox_id: number }
+  | { readonly took: "waits" }
   /** The owner has not taken it yet, or the store could not be read to find out (`trouble`). */
   | { readonly took: "late"; readonly inbox_id: number; readonly trouble?: Failure };
 
 /**
- * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Failures: `usage` for a malformed
- * message, `stale` or the session's own reason if the owner refuses it. Throws a `StorageError` for an approval of what was changed.
+ * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
+ * message, or with the session's own reason if the owner refuses it. Throws a `StorageError` for an approval of what was changed.
  */
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
-  const { session_id } = row;
-  const wrong = validateMessage(message);
-  if (wrong) return err(wrong);
   const { payload_type, payload } = message;
+  // Nothing else may wait for a later owner, which could only refuse it.
+  const valid = validateWord(payload_type, payload);
+  if (!valid.ok) {
+    const what = `This message is not valid: ${valid.error.message}`;
+    return err(failure("usage", what, { hint: "See bosun help." }));
+  }
   if (payload_type === "approval") await checkSession(store, row, await loadMode(row.mode));
-  const id = await store.inbox.put(session_id, { payload_type, payload }, actorHere());
+  const id = await store.inbox.put(row.session_id, { payload_type, payload }, actorHere());
   if (!id.ok) return id;
   const inbox_id = id.value;
-  const outcome = await catchStorage(async (): Promise<Result<Put, Failure>> => {
-    const took = await waitForOwner(store, row, inbox_id);
-    if (took !== "taken") return ok({ took, inbox_id });
-    const record = recordOf(store, row, message);
-    const refused = refusalOf(store, record);
-    return refused ? err(refused) : ok({ took, record });
-  });
+  const outcome = await catchStorage(() => outcomeOf(store, row, inbox_id, AbortSignal.timeout(TAKEN_WITHIN_MS)));
   return !outcome.ok && isOfStorage(outcome.error) ? ok({ took: "late", inbox_id, trouble: outcome.error }) : outcome;
 }
 
-/** Waits until the owner takes a late message, or until `over`. Returns the reason if it was refused. Throws a `StorageError`. */
-export async function lateRefusal(
+/** The outcome of a message in the inbox: waits for the owner, if there is one, until `over`. Fails and throws like `putMessage`. */
+export async function outcomeOf(
   store: Store,
   row: SessionRow,
-  message: PersonMessage,
   inbox_id: number,
   over: AbortSignal,
-): Promise<Failure | undefined> {
-  while (!over.aborted && isPending(store, row, inbox_id))
+): Promise<Result<Put, Failure>> {
+  const { session_id } = row;
+  for (;;) {
+    // Read the owner before the inbox: an owner that took the message may be gone right after.
+    const isOwned = ownerOf(store, row) !== undefined;
+    const taken = store.inbox.outcome(session_id, inbox_id);
+    if (taken?.refusal) {
+      const { message, hint = `See bosun status ${session_id}.` } = taken.refusal;
+      return err({ ...taken.refusal, message: `${session_id} refused it: ${message}.`, hint });
+    }
+    if (taken) return ok({ took: "taken", record: recordAt(store, session_id, taken.sequence ?? 0) });
+    if (!isOwned) return ok({ took: "waits" });
+    if (over.aborted) return ok({ took: "late", inbox_id });
     await delay(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => {});
-  return refusalOf(store, recordOf(store, row, message));
+  }
 }
 
 /** Puts a message and reports its outcome: what it changed and what `holds` from now on; or that it waits, and what to type next. */
@@ -102,8 +109,8 @@ export async function tellPut(
     return ok(EXIT_DONE);
   }
   if (put.took === "taken") {
-    out.line(doneSentence(message));
     const { record } = put;
+    out.line(record ? doneSentence(message) : `${session_id} took it; its log says what became of it.`);
     if (record?.record.effects)
       for (const line of recordLines(record)) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
     if (holds !== undefined) out.line(holds);
@@ -148,46 +155,4 @@ function doneSentence({ payload_type, payload }: PersonMessage): string {
 /** The process that takes a session's messages: its owner, or its parent's, which continues a waiting child when a message arrives. */
 export function ownerOf(reader: StoreReader, { session_id, parent }: SessionRow): Holder | undefined {
   return reader.holder(session_id) ?? (parent === null ? undefined : reader.holder(parent));
-}
-
-async function waitForOwner(store: Store, row: SessionRow, inbox_id: number): Promise<"taken" | "waits" | "late"> {
-  const until = performance.now() + TAKEN_WITHIN_MS;
-  let version: number | undefined;
-  for (;;) {
-    // Read the owner before the inbox: an owner that took the message may be gone right after.
-    const isOwned = ownerOf(store, row) !== undefined;
-    const now = store.version();
-    if (now !== version && !isPending(store, row, inbox_id)) return "taken";
-    version = now;
-    if (!isOwned) return "waits";
-    if (performance.now() > until) return "late";
-    await delay(LOOK_EVERY_MS);
-  }
-}
-
-function isPending(store: Store, { session_id }: SessionRow, inbox_id: number): boolean {
-  return store.inbox.pending(session_id).some(({ id }) => id === inbox_id);
-}
-
-/** The record that the message became: the newest one with its content, from a person, after the records of `row`. */
-function recordOf(reader: StoreReader, row: SessionRow, message: PersonMessage): LogRecord | undefined {
-  let found: LogRecord | undefined;
-  const content = canonicalJson(message.payload);
-  for (const record of recordsOf(reader, row.session_id, row.last_sequence + 1)) {
-    const mayBe = record.source === "user" && record.payload_type === message.payload_type;
-    if (mayBe && canonicalJson(record.payload) === content) found = record;
-  }
-  return found;
-}
-
-/** Why the rules refused a message, from the next record; undefined if they did not. */
-function refusalOf(reader: StoreReader, refused: LogRecord | undefined): Failure | undefined {
-  if (refused?.record.disposition !== "refused") return undefined;
-  const { session_id, integrity } = refused;
-  const next = recordAt(reader, session_id, integrity.sequence + 1);
-  const { message, resolution_hint, code } = next?.payload_type === "error" ? next.payload : {};
-  const why = typeof message === "string" ? message : "it does not fit what the session waits for";
-  return failure(code === "invalid_plan" ? "invalid_plan" : "stale", `${session_id} refused it: ${why}.`, {
-    hint: typeof resolution_hint === "string" ? resolution_hint : `See bosun status ${session_id}.`,
-  });
 }
