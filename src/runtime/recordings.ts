@@ -2,7 +2,6 @@ import type { Advance } from "../kernel/engine.ts";
 import type { EnvelopeDraft, Fact, TurnStamp } from "../kernel/mode.ts";
 import { type Lookup, resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Failure } from "../protocol/failure.ts";
 import type { Actor, UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -66,11 +65,6 @@ export interface Note {
   readonly disposition: "refused" | "late" | "duplicate";
   readonly turn?: TurnStamp;
   readonly actor?: Actor | undefined;
-}
-
-/** The note of a person's message that was refused: the error alone, because no record may hold the message. */
-export function refusedNote(error: Failure, actor: Actor | undefined): Note {
-  return { source: "scheduler", payload_type: "error", payload: { ...error }, disposition: "refused", actor };
 }
 
 export function noteRecord(session_id: string, note: Note, at: Instant): UnsealedRecord {

@@ -21,7 +21,7 @@ import { IdlePolicy } from "./idle-policy.ts";
 import { InboxWatch } from "./inbox.ts";
 import { Journal } from "./journal.ts";
 import { type NotificationHook, Notifications, type SentNotification } from "./notifications.ts";
-import { decidedRecord, factFrom, factRecord, type Note, noteRecord, refusedNote } from "./recordings.ts";
+import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import { markOf } from "./time/session-time.ts";
 import { TimeWatch } from "./time/time-watch.ts";
 import { Workload } from "./workload.ts";
@@ -152,7 +152,10 @@ export class Session<S> {
     if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#setup));
     const sequence = this.sequence + 1;
     const message = fromPerson(input, this.#setup.engine.mode.rights);
-    if (!message.ok) this.#note(refusedNote(message.error, input.actor));
+    if (!message.ok) {
+      const payload = { ...message.error };
+      this.#note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
+    }
     const refusal = message.ok ? this.submit(message.value)?.step.refused : message.error;
     const { taken: id } = input;
     if (id !== undefined) this.#journal.tookInboxRow({ id, sequence, ...(refusal && { refusal }) });

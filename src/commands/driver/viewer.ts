@@ -44,7 +44,7 @@ export interface Viewer {
 export async function openViewer(parts: ViewerParts): Promise<Viewer> {
   const { context, home, store, inbox, session_id, reporter, first, joins = false, left, detach } = parts;
   const over = new AbortController();
-  const control = inboxControl({ inbox, session_id, left, over: over.signal });
+  const control = inboxControl(inbox, session_id, left, over.signal);
   const feed = await StoredFeed.open({
     store,
     session_id,

@@ -28,22 +28,16 @@ export function liveControl<S>(session: Session<S>): SessionControl {
   };
 }
 
-export interface InboxControlParts {
-  /** Undefined if no person is asked here. */
-  readonly inbox: Store | undefined;
-  readonly session_id: string;
-  readonly left: () => void;
-  /** Ends the wait for a message that the owner does not take. */
-  readonly over: AbortSignal;
-}
-
-/** Puts messages into the inbox of a session that another process runs. `trouble` rejects with an error that was thrown. */
-export function inboxControl({
-  inbox,
-  session_id,
-  left,
-  over,
-}: InboxControlParts): SessionControl & { readonly trouble: Promise<never> } {
+/**
+ * Puts messages into the inbox of a session that another process runs; without `inbox`, no person is asked here. `over` ends the wait for a
+ * message that the owner does not take. `trouble` rejects with an error that was thrown.
+ */
+export function inboxControl(
+  inbox: Store | undefined,
+  session_id: string,
+  left: () => void,
+  over: AbortSignal,
+): SessionControl & { readonly trouble: Promise<never> } {
   const trouble = Promise.withResolvers<never>();
   return {
     trouble: trouble.promise,
@@ -52,7 +46,7 @@ export function inboxControl({
       if (inbox === undefined || !row?.ok) return row?.ok === false ? row.error : undefined;
       const put = await putMessage(inbox, row.value, message);
       if (!put.ok || put.value.took !== "late") return put.ok ? undefined : put.error;
-      late({ message: untaken(session_id, put.value) });
+      late({ message: untaken(put.value) });
       const outcome = await outcomeOf(inbox, row.value, put.value.inbox_id, over);
       return outcome.ok ? undefined : outcome.error;
     },

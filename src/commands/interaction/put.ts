@@ -23,8 +23,10 @@ const TAKEN_WITHIN_MS = 5_000;
 /** How often the store is polled for changes, in ms. */
 const LOOK_EVERY_MS = 20;
 
-/** The outcome of a message in the inbox. */
-export type Put =
+/** A message in the inbox of a session, and its outcome. */
+export type Put = { readonly session_id: string; readonly message: PersonMessage } & Outcome;
+
+type Outcome =
   /** The record that it turned into is unknown if a process of an earlier version took it. */
   | { readonly took: "taken"; readonly record: UnsealedRecord | undefined }
   /** The session has no owner. */
@@ -34,7 +36,7 @@ export type Put =
 
 /**
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
- * message, or with the session's own reason if the owner refuses it. Throws a `StorageError` for an approval of what was changed.
+ * message, or like `outcomeOf`. Throws a `StorageError` for an approval of what was changed.
  */
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
   const { payload_type, payload } = message;
@@ -49,16 +51,21 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
   if (!id.ok) return id;
   const inbox_id = id.value;
   const outcome = await catchStorage(() => outcomeOf(store, row, inbox_id, AbortSignal.timeout(TAKEN_WITHIN_MS)));
-  return !outcome.ok && isOfStorage(outcome.error) ? ok({ took: "late", inbox_id, trouble: outcome.error }) : outcome;
+  if (outcome.ok) return ok({ session_id: row.session_id, message, ...outcome.value });
+  const { error: trouble } = outcome;
+  return isOfStorage(trouble) ? ok({ session_id: row.session_id, message, took: "late", inbox_id, trouble }) : outcome;
 }
 
-/** The outcome of a message in the inbox: waits for the owner, if there is one, until `over`. Fails and throws like `putMessage`. */
+/**
+ * The outcome of a message in the inbox: waits for the owner, if there is one, until `over`. Fails with the session's reason if it refused the
+ * message, or `usage` if it closed before it could take it. Throws a `StorageError`.
+ */
 export async function outcomeOf(
   store: Store,
   row: SessionRow,
   inbox_id: number,
   over: AbortSignal,
-): Promise<Result<Put, Failure>> {
+): Promise<Result<Outcome, Failure>> {
   const { session_id } = row;
   for (;;) {
     // Read the owner before the inbox: an owner that took the message may be gone right after.
@@ -69,7 +76,11 @@ export async function outcomeOf(
       return err({ ...taken.refusal, message: `${session_id} refused it: ${message}.`, hint });
     }
     if (taken) return ok({ took: "taken", record: recordAt(store, session_id, taken.sequence ?? 0) });
-    if (!isOwned) return ok({ took: "waits" });
+    if (!isOwned) {
+      const now = store.session(session_id);
+      const closed = now.ok ? whyClosed(store, now.value) : now.error;
+      return closed ? err(closed) : ok({ took: "waits" });
+    }
     if (over.aborted) return ok({ took: "late", inbox_id });
     await delay(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => {});
   }
@@ -84,29 +95,16 @@ export async function putToOwner(
   holds?: string,
 ): Promise<Result<number, Failure>> {
   const put = await putMessage(store, row, message);
-  return put.ok ? tellPut(context, store, row, message, put.value, holds) : put;
+  return put.ok ? ok(tellPut(context, put.value, holds)) : put;
 }
 
-/** Reports the outcome of a message. `usage` if the session closed before it could take it. */
-export async function tellPut(
-  { terminal: { out, err: messages } }: CommandContext,
-  store: Store,
-  row: SessionRow,
-  message: PersonMessage,
-  put: Put,
-  holds?: string,
-): Promise<Result<number, Failure>> {
-  const { session_id } = row;
+/** Reports the outcome of a message. */
+export function tellPut({ terminal: { out, err: messages } }: CommandContext, put: Put, holds?: string): number {
+  const { session_id, message } = put;
   if (put.took === "waits") {
-    const closed = await catchStorage(async () => {
-      const now = store.session(session_id);
-      return now.ok ? ok(whyClosed(store, now.value)) : now;
-    });
-    if (closed.ok && closed.value) return err(closed.value);
     out.line(`Kept for ${session_id}, which is not running. It takes effect with:`);
     out.line(`  ${localize(out, `bosun resume ${session_id}`)}`);
-    if (!closed.ok) messages.line(safeLine(closed.error.message));
-    return ok(EXIT_DONE);
+    return EXIT_DONE;
   }
   if (put.took === "taken") {
     const { record } = put;
@@ -115,15 +113,15 @@ export async function tellPut(
       for (const line of recordLines(record)) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
     if (holds !== undefined) out.line(holds);
   } else {
-    out.line(untaken(session_id, put));
+    out.line(untaken(put));
     if (put.trouble !== undefined) messages.line(safeLine(put.trouble.message));
   }
   tellNext(out, `bosun status ${session_id}`);
-  return ok(EXIT_DONE);
+  return EXIT_DONE;
 }
 
 /** Says that there is an owner, but that it is not known to have taken a message. */
-export function untaken(session_id: string, { trouble }: Extract<Put, { took: "late" }>): string {
+export function untaken({ session_id, trouble }: Extract<Put, { took: "late" }>): string {
   const why = trouble === undefined ? "its scheduler has not taken it yet" : "its outcome cannot be read";
   return `Kept for ${session_id}; ${why}.`;
 }
