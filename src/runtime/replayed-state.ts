@@ -1,17 +1,25 @@
-import { dirname } from "node:path";
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger, type Ledger, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { canonicalJson } from "../lib/canonical.ts";
+import { textIn } from "../lib/files.ts";
 import type { Json } from "../lib/json.ts";
+import { ok } from "../lib/result.ts";
+import { attempt } from "../log/attempt.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { verificationFailed } from "../store/failures.ts";
-import { StorageError } from "../store/storage-error.ts";
+import { catchStorage, StorageError } from "../store/storage-error.ts";
 import type { SessionRow, StateRow, StoredSession, StoreReader } from "../store/store.ts";
 import { checkRecords } from "./checked-records.ts";
 import { sessionPaths } from "./paths.ts";
 import { factIn } from "./replay.ts";
 import { stateIn } from "./stored-state.ts";
+
+/** The file beside a session's artifacts that says what its state was when it stopped: the hash of the last record, and of all rows. */
+const LEFT_STATE = "state.sha256";
 
 /** The state that the facts of a log lead to. */
 export interface ReplayedState<S> {
@@ -52,8 +60,24 @@ export async function checkSession(
   const { session_id } = row;
   checkRecords(reader, row, sessionPaths(dirname(reader.location), session_id).log);
   const stored = await reader.load(session_id);
-  if (mode && stored.ok && row.last_sequence > 0 && reader.holder(session_id) === undefined)
+  if (!stored.ok) throw new StorageError(stored.error);
+  if (mode && row.last_sequence > 0 && reader.holder(session_id) === undefined)
     checkedState(reader, stored.value, mode);
+}
+
+/**
+ * Leaves a digest of the stored state outside of the database, so that the next scheduler need not replay the log. Without it, or if it cannot be
+ * written, the next one does.
+ */
+export async function leaveState(store: StoreReader, session_id: string): Promise<void> {
+  await catchStorage(async () => {
+    const stored = await store.load(session_id);
+    if (!stored.ok) return stored;
+    const digest = createHash("sha256");
+    for (const _row of stored.value.rows(undefined, digest));
+    const file = leftFile(store, session_id);
+    return attempt(file, () => ok(writeFileSync(file, leftText(stored.value.session, digest.digest("hex")))));
+  });
 }
 
 /**
@@ -65,28 +89,42 @@ export function checkedState<S>(
   stored: StoredSession,
   mode: Mode<S>,
 ): { readonly state: S; readonly ledger: Ledger } {
-  const { session_id, last_sequence } = stored.session;
+  const { session_id, last_sequence, head } = stored.session;
+  const left = textIn(leftFile(store, session_id)) ?? "";
+  if (left.startsWith(head)) {
+    const digest = createHash("sha256");
+    const rows = [...stored.rows(undefined, digest)];
+    if (left === leftText(stored.session, digest.digest("hex"))) return stateIn({ rows: () => rows.values() }, mode);
+  }
   const replayed = replayState(mode, store.records(session_id, 1, last_sequence));
   if (replayed === undefined) return stateIn(stored, mode);
   const differs = (collection: string, id: string, sequence: number | null) => {
     const what = `the state of ${collection} ${id} is not what ${sequence === null ? "any record" : `record ${sequence}`} left`;
     return new StorageError(verificationFailed(store.location, session_id, what, sequence));
   };
-  const left = new Map(replayed.rows);
+  const missing = new Map(replayed.rows);
   for (const { collection, id, value } of stored.rows()) {
     // What the runtime keeps for itself follows from no record.
     if (RUNTIME_COLLECTIONS.has(collection)) continue;
-    const row = left.get(keyOf(collection, id));
+    const row = missing.get(keyOf(collection, id));
     if (row === undefined || !same(value, row.value)) throw differs(collection, id, row?.sequence ?? null);
-    left.delete(keyOf(collection, id));
+    missing.delete(keyOf(collection, id));
   }
-  for (const { collection, id, sequence } of left.values()) throw differs(collection, id, sequence);
+  for (const { collection, id, sequence } of missing.values()) throw differs(collection, id, sequence);
   return replayed.engine;
 }
 
 /** Records have their members in canonical order, which values that were taken from an agent's message need not have. */
 function same(stored: Json, replayed: Json): boolean {
   return JSON.stringify(stored) === JSON.stringify(replayed) || canonicalJson(stored) === canonicalJson(replayed);
+}
+
+function leftFile({ location }: Pick<StoreReader, "location">, session_id: string): string {
+  return join(sessionPaths(dirname(location), session_id).folder, LEFT_STATE);
+}
+
+function leftText({ head }: SessionRow, digest: string): string {
+  return `${head} ${digest}\n`;
 }
 
 function keyOf(collection: string, id: string): string {

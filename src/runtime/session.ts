@@ -14,6 +14,7 @@ import { admitAll } from "./admit.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import type { TakeChild } from "./children/child.ts";
 import { checkAgain } from "./checked-records.ts";
+import { leaveState } from "./replayed-state.ts";
 import { recordClose } from "./closing.ts";
 import type { SessionContext, SessionEnvironment } from "./context.ts";
 import { type FactInput, fromPerson, isPause, stopAsked } from "./facts.ts";
@@ -330,8 +331,7 @@ export class Session<S> {
       // An answer that arrived meanwhile may have closed the session.
       if (this.#end?.kind !== "stopped") return;
       this.#endRecorded = true;
-      const payload = { reason, message, ...details };
-      this.submit({ source: "scheduler", payload_type: "session_stopped", payload });
+      this.submit({ source: "scheduler", payload_type: "session_stopped", payload: { reason, message, ...details } });
     });
   }
 
@@ -378,6 +378,7 @@ export class Session<S> {
     for (const part of [this.#workload.timers, this.#time, this.#idle, this.#inbox]) part.stop();
     this.#setup.log?.close();
     crashPoint("ended");
+    if (this.#end?.kind === "stopped") await leaveState(this.#setup.store, this.session_id);
     await this.#setup.store.release(this.#setup.lease);
     settle();
   }

@@ -3,7 +3,10 @@ import type { ModeReader } from "../kernel/mode.ts";
 import type { StoredSession } from "../store/store.ts";
 
 /** The state and the ledger of a stored session. */
-export function stateIn<S>(stored: StoredSession, mode: ModeReader<S>): { readonly state: S; readonly ledger: Ledger } {
+export function stateIn<S>(
+  stored: Pick<StoredSession, "rows">,
+  mode: ModeReader<S>,
+): { readonly state: S; readonly ledger: Ledger } {
   const state = mode.empty();
   const ledger = emptyLedger();
   for (const { collection, id, value } of stored.rows()) {

@@ -62,7 +62,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
         // A file that was truncated, or copied during a write, most likely lacks the last writes.
         if (last_sequence > 0 && records.sealed(key, last_sequence)?.hash !== head)
           return err(recordLost(file, session_id, last_sequence));
-        return ok({ session, rows: (collection) => readingEach(file, state.rows(key, collection)) });
+        return ok({ session, rows: (collection, digest) => readingEach(file, state.rows(key, collection, digest)) });
       });
     },
     record: (session_id, sequence) => reading(file, () => records.line(keyOf(session_id), sequence)),

@@ -1,7 +1,11 @@
+import type { Hash } from "node:crypto";
+import { RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Change } from "../kernel/mode.ts";
 import type { Json } from "../lib/json.ts";
 import type { Database } from "./database.ts";
 import type { StateRow } from "./store.ts";
+
+type Digest = Pick<Hash, "update">;
 
 /** Number of rows fetched at once. */
 const PAGE_ROWS = 250;
@@ -34,11 +38,13 @@ export function stateQueries(database: Database) {
    * Reads in pages, since an open statement would keep its connection from writing. Each page is one JSON text, which is faster to read than
    * one text per row.
    */
-  function* rowsOf(session: number, collection: string): IterableIterator<StateRow> {
+  function* rowsOf(session: number, collection: string, digest?: Digest): IterableIterator<StateRow> {
+    const taking = RUNTIME_COLLECTIONS.has(collection) ? undefined : digest?.update(JSON.stringify(collection));
     let from = "";
     for (;;) {
       // An aggregate always returns a row.
       const [idsText, valuesText] = page.get(session, collection, from, PAGE_ROWS) as [string, string];
+      taking?.update(idsText).update(valuesText);
       const ids = JSON.parse(idsText) as string[];
       const values = JSON.parse(valuesText) as Json[];
       if (ids.length !== values.length) throw new SyntaxError(`a value of "${collection}" is not one JSON value`);
@@ -52,10 +58,10 @@ export function stateQueries(database: Database) {
     }
   }
 
-  function* allRows(session: number): IterableIterator<StateRow> {
+  function* allRows(session: number, digest?: Digest): IterableIterator<StateRow> {
     let collection = nextCollection.get(session, "");
     while (typeof collection === "string") {
-      yield* rowsOf(session, collection);
+      yield* rowsOf(session, collection, digest);
       collection = nextCollection.get(session, after(collection));
     }
   }
@@ -72,8 +78,8 @@ export function stateQueries(database: Database) {
       const text = one.get(session, collection, id);
       return text === undefined ? undefined : (JSON.parse(text) as Json);
     },
-    rows: (session: number, collection?: string): IterableIterator<StateRow> =>
-      collection === undefined ? allRows(session) : rowsOf(session, collection),
+    rows: (session: number, collection?: string, digest?: Digest): IterableIterator<StateRow> =>
+      collection === undefined ? allRows(session, digest) : rowsOf(session, collection, digest),
   };
 }
 

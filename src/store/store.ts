@@ -1,3 +1,4 @@
+import type { Hash } from "node:crypto";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import type { Change, Outcome } from "../kernel/mode.ts";
@@ -165,8 +166,8 @@ export interface SessionFilter {
 
 export interface StoredSession {
   readonly session: SessionRow;
-  /** All values of the state, or of one collection, ordered by collection and id. */
-  rows(collection?: string): IterableIterator<StateRow>;
+  /** All values of the state, or of one collection, ordered by collection and id. `digest` takes in what follows from records, as it is stored. */
+  rows(collection?: string, digest?: Pick<Hash, "update">): IterableIterator<StateRow>;
 }
 
 export interface StateRow {

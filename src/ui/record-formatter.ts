@@ -13,12 +13,15 @@ import { outageWords } from "./hold-words.ts";
 import { localMoment } from "./timeline.ts";
 import { counted } from "./words.ts";
 
-/** A formatter needs these records, and the opening, even if they are not shown, because later lines depend on them. */
+/**
+ * A formatter needs these records, and the opening, even if they are not shown, because later lines depend on them. Plans are left out: one may have
+ * many megabytes, and a request follows it.
+ */
 export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
   "turn_request",
   "turn_failed",
   "user_command",
-  ...AGENT_PAYLOAD_TYPES,
+  ...AGENT_PAYLOAD_TYPES.filter((type) => type !== "plan"),
 ]);
 
 /** Maximum number of turns whose role is remembered. */

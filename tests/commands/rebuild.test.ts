@@ -41,7 +41,7 @@ function rowsOf({ home }: Rig): object {
       "SELECT session_id, sequence, payload_type, subject, hash, line FROM records JOIN sessions USING (session) ORDER BY 1, 2",
     ),
     state: all(
-      "SELECT session_id, collection, id, json(value) AS value FROM state JOIN sessions USING (session) WHERE collection NOT IN ('process', 'told') ORDER BY 1, 2, 3",
+      "SELECT session_id, collection, id, json(value) AS value FROM state JOIN sessions USING (session) WHERE collection NOT IN ('clock', 'process', 'told') ORDER BY 1, 2, 3",
     ),
     artifacts: all(
       "SELECT session_id, sequence, subject, label, path, digest, size_bytes FROM artifacts JOIN sessions USING (session) ORDER BY 1, 2",

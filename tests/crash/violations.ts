@@ -68,7 +68,8 @@ function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome, 
   const runs = new Map<string, number>();
   let tokens = 0;
   for (const { record, payload_type, payload } of log) {
-    if (payload_type === "session_finished") tokens += (payload["usage"] as { input_tokens: number }).input_tokens;
+    if (payload_type === "session_finished")
+      tokens += (payload["usage"] as { input_tokens: number | null }).input_tokens ?? 0;
     for (const { ticket_id, to } of record.effects ?? [])
       if (to === "done") done.set(ticket_id, (done.get(ticket_id) ?? 0) + 1);
     tokens += record.usage?.input_tokens ?? 0;
@@ -89,7 +90,7 @@ function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome, 
     .flat()
     .filter(({ payload_type }) => payload_type === "turn_request").length;
   if (turns !== asked) violations.push(`${turns} turns counted, ${asked} requested`);
-  if (input_tokens !== tokens) violations.push(`${input_tokens} tokens counted, ${tokens} reported`);
+  if ((input_tokens ?? 0) !== tokens) violations.push(`${input_tokens} tokens counted, ${tokens} reported`);
   const crashes = log.filter(({ payload_type, payload }) => {
     return payload_type === "session_recovered" && payload["graceful"] === false;
   }).length;

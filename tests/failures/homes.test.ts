@@ -85,7 +85,7 @@ describe("deleting under a running session", () => {
     expect(existsSync(databaseOf(scene))).toBe(false);
     expect(proofOf(scene)).toMatchObject({ completeness: "open", decisions: "ok", problems: [] });
     expect(await scene.command(["replay", logOf(scene)])).toMatchObject({ code: 0 });
-    expect(faultsOfEnd(await scene.resume(), [2])).toEqual([]);
+    expect(faultsOfEnd(await scene.resume(), [3])).toEqual([]);
   });
 
   it("the database for a copy stops it, and the copy goes on", async () => {

@@ -26,15 +26,16 @@ import {
  */
 const KINDS = ["full", "broken", "read_only"] as const;
 
-/** Calls whose failure does not end the session: console output, the lock's holder, the list of homes. */
+/** Calls whose failure does not end the session: console output, the lock's holder, the list of homes, the state that it leaves when it stops. */
 const COURTESY = [
   /^fs\.\w+ \S+\/output(\/|$)/,
   /^fs\.\w+ \S+\/\.local\/state\/bosun(\/homes|$)/,
   /^sqlite\.run UPDATE sessions SET owner_pid = NULL/,
+  /^fs\.\w+ \S+\/state\.sha256$/,
 ];
 
-/** Calls that may belong to those: an open file has no name, and all transactions look alike. */
-const UNKNOWN = /^fs\.write fd|^sqlite\.exec (BEGIN IMMEDIATE|COMMIT)/;
+/** Calls that may belong to those: an open file has no name, all transactions look alike, and reporters read the session's clock. */
+const UNKNOWN = /^fs\.write fd|^sqlite\.exec (BEGIN IMMEDIATE|COMMIT)|^sqlite\.get SELECT value FROM state/;
 
 let undisturbed: JsonObject;
 /** Of the whole session, and of one that is taken up where it asked its question. */

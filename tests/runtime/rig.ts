@@ -54,6 +54,8 @@ async function faultsOf(rig: Rig, session_id: string): Promise<string[]> {
     ...(proof.records === last_sequence ? [] : [`${proof.records} files for ${last_sequence} records`]),
   ];
   const log = logFolder(rig, session_id);
+  // Without it, the state is what a replay makes.
+  rmSync(join(rig.home, "sessions", session_id, "state.sha256"), { force: true });
   const checked = await catchStorage(async () => {
     checkRecords(rig.store, stored.session, log);
     checkedState(rig.store, stored, MODES.get(stored.session.mode) as Mode<unknown>);

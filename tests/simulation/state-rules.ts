@@ -1,3 +1,4 @@
+import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import type { Change } from "../../src/kernel/mode.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
@@ -136,12 +137,14 @@ function compareSession(world: World, { session, state: known }: Remembered): vo
     const stored = world.database.texts(session_id, collection);
     for (const [id, value] of values) {
       const text = JSON.stringify(value);
+      const kept = stored.get(id) ?? "null";
       // A value that never changed was never written.
       if (stored.size === 0 && (collection === "terms" || collection === "figures")) continue;
-      if (stored.get(id) !== text) {
+      // A replay makes values from canonical records, whose members have another order.
+      if (kept !== text && canonicalJson(JSON.parse(kept) as Json) !== canonicalJson(value)) {
         world.violated(
           "stored rows are the state in memory",
-          `${session_id}: ${collection} ${id}: ${text} is stored as ${stored.get(id)}`,
+          `${session_id}: ${collection} ${id}: ${text} is stored as ${kept}`,
         );
       }
     }
