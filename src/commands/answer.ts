@@ -188,22 +188,16 @@ async function askedHere(
   session_id: string,
   questions: readonly OpenQuestion[],
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
-  const isOpen = async ({ question_id }: OpenQuestion) => {
-    const now = await unansweredOf(store, session_id);
-    return !now.ok || now.value.some((one) => one.question_id === question_id);
-  };
   const told = new Set<OpenQuestion>();
-  const settled = async (question: OpenQuestion) => {
-    if (await isOpen(question)) return false;
-    const { err: messages } = terminal;
-    if (!told.has(question))
-      messages.line(messages.style("yellow", `  ${safeLine(question.question_id)} was answered elsewhere.`));
-    told.add(question);
-    return true;
-  };
   const anySettled = async (about: readonly OpenQuestion[]) => {
-    for (const question of about) if (await settled(question)) return true;
-    return false;
+    const now = await unansweredOf(store, session_id);
+    const open = new Set((now.ok ? now.value : about).map(({ question_id }) => question_id));
+    const settled = about.filter(({ question_id }) => !open.has(question_id));
+    for (const question of settled.filter((one) => !told.has(one))) {
+      terminal.err.line(terminal.err.style("yellow", `  ${safeLine(question.question_id)} was answered elsewhere.`));
+      told.add(question);
+    }
+    return settled.length > 0;
   };
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
@@ -211,7 +205,7 @@ async function askedHere(
     terminal,
     drafts: new Drafts(home, session_id),
     questions,
-    isOpen: async (question) => !(await settled(question)),
+    isOpen: async (question) => !(await anySettled([question])),
     async put(about, prompt) {
       if (await anySettled(about)) return { kind: "settled" };
       const typed = await prompt(enough.signal);
