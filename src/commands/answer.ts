@@ -16,9 +16,9 @@ import { watchSignals } from "./context/signals.ts";
 import { type Answer, answerIn, type Asked, askedAmong, showUnused, unansweredOf } from "./interaction/answers.ts";
 import { promptPermission } from "./interaction/decisions.ts";
 import { Drafts } from "./interaction/drafts.ts";
-import { keptFor } from "./interaction/kept.ts";
+import { keptFor, unsettled } from "./interaction/kept.ts";
 import { permissionDecision } from "./interaction/permission-answers.ts";
-import type { PersonMessage } from "./interaction/person-message.ts";
+import { answersMessage, type PersonMessage } from "./interaction/person-message.ts";
 import { askQuestions } from "./interaction/questions.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { openHomeOf } from "./lookup/homes.ts";
@@ -85,10 +85,8 @@ async function answer(
       for (const one of [...open.value, ...permissions]) showWaiting(out, session_id, one);
       return ok(open.value.length + permissions.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
     }
-    const messages = byAsk(questions, answers.value, noMore).map((group): PersonMessage => {
-      const payload = { answers: group.map((one) => ({ ...one })), status: noMore ? "complete" : "answered" };
-      return { payload_type: "clarification_response", payload };
-    });
+    const status = noMore ? "complete" : "answered";
+    const messages = byAsk(questions, answers.value, noMore).map((group) => answersMessage(group, status));
     const answered = new Set(answers.value.map(({ question_id }) => question_id));
     const left = questions.map(({ question_id }) => question_id).filter((id) => !answered.has(id));
     if (left.length > 0 && !noMore) out.line(`Still open: ${safeLine(left.join(", "))}.`);
@@ -108,7 +106,7 @@ async function decidePermissions(
 ): Promise<Result<number, Failure>> {
   const { terminal, leave } = context;
   const { store } = home;
-  const open = permissions.filter((one) => keptFor(store, row.session_id, one) === undefined);
+  const open = unsettled(store, row.session_id, permissions);
   const messages: PersonMessage[] = [];
   if (options.input !== false && terminal.hasPerson) {
     const enough = new AbortController();
@@ -190,22 +188,16 @@ async function askedHere(
   session_id: string,
   questions: readonly OpenQuestion[],
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
-  const isOpen = async ({ question_id }: OpenQuestion) => {
-    const now = await unansweredOf(store, session_id);
-    return !now.ok || now.value.some((one) => one.question_id === question_id);
-  };
   const told = new Set<OpenQuestion>();
-  const settled = async (question: OpenQuestion) => {
-    if (await isOpen(question)) return false;
-    const { err: messages } = terminal;
-    if (!told.has(question))
-      messages.line(messages.style("yellow", `  ${safeLine(question.question_id)} was answered elsewhere.`));
-    told.add(question);
-    return true;
-  };
   const anySettled = async (about: readonly OpenQuestion[]) => {
-    for (const question of about) if (await settled(question)) return true;
-    return false;
+    const now = await unansweredOf(store, session_id);
+    const open = new Set((now.ok ? now.value : about).map(({ question_id }) => question_id));
+    const settled = about.filter(({ question_id }) => !open.has(question_id));
+    for (const question of settled.filter((one) => !told.has(one))) {
+      terminal.err.line(terminal.err.style("yellow", `  ${safeLine(question.question_id)} was answered elsewhere.`));
+      told.add(question);
+    }
+    return settled.length > 0;
   };
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
@@ -213,7 +205,7 @@ async function askedHere(
     terminal,
     drafts: new Drafts(home, session_id),
     questions,
-    isOpen: async (question) => !(await settled(question)),
+    isOpen: async (question) => !(await anySettled([question])),
     async put(about, prompt) {
       if (await anySettled(about)) return { kind: "settled" };
       const typed = await prompt(enough.signal);

@@ -8,7 +8,7 @@ import { withHome } from "./context/home.ts";
 import { putMessage, tellPut } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { openHomeOf } from "./lookup/homes.ts";
-import { CHANGE_OPEN, CHANGED_SESSION, resolveSession, whyClosed } from "./lookup/resolve.ts";
+import { CHANGE_OPEN, CHANGED_SESSION, resolveSession } from "./lookup/resolve.ts";
 import { figuresOf } from "./lookup/state.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; running turns finish. */
@@ -28,14 +28,10 @@ async function pause(context: CommandContext, named: string | undefined): Promis
       context.terminal.out.line(`${session_id} is paused already. ${paused}`);
       return ok(EXIT_DONE);
     }
-    const message = commandMessage({ command: "pause" });
-    const put = await putMessage(store, row.value, message);
+    const put = await putMessage(store, row.value, commandMessage({ command: "pause" }));
     if (!put.ok) return put;
-    if (put.value.took !== "waits") return tellPut(context, store, row.value, message, put.value, paused);
-    // The owner left before it took the message, and a pause does not outlive it.
-    const left = store.session(session_id);
-    if (!left.ok) return left;
-    return err(whyClosed(store, left.value) ?? notRunning(session_id));
+    // If the owner left before it took the message: a pause does not outlive it.
+    return put.value.took === "waits" ? err(notRunning(session_id)) : ok(tellPut(context, put.value, paused));
   });
 }
 

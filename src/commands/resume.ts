@@ -8,12 +8,11 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
-import { actorHere } from "./context/program.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { lostWorkspace } from "./examination/workspace.ts";
 import { onlyOnResume } from "./options/ignored-options.ts";
-import { putToOwner } from "./interaction/put.ts";
+import { putMessage, putToOwner } from "./interaction/put.ts";
 import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
@@ -157,7 +156,7 @@ async function ofParent(
   }
   if (store.holder(session_id)) return ok(row);
   for (const message of releases) {
-    const put = await store.inbox.put(session_id, { ...message }, actorHere());
+    const put = await putMessage(store, row, message);
     if (!put.ok) return put;
   }
   return store.session(parent);

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
@@ -7,9 +6,9 @@ import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
-import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
+import { keptFor, saidAlready, uncancelled } from "./interaction/kept.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
-import type { PersonMessage } from "./interaction/person-message.ts";
+import { type Decidable, decisionMessage, type PersonMessage } from "./interaction/person-message.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { BY_SESSION, CHANGE, CHANGED_SESSION, resolveTarget, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
@@ -58,9 +57,7 @@ async function review(
     const { session_id } = row;
     const waiting = await waitingOf(store, session_id);
     if (!waiting.ok) return waiting;
-    // A ticket that will be cancelled needs no review.
-    const still = waiting.value.filter((one) => cancelFor(store, session_id, one) === undefined);
-    const reviews = reviewsIn(target.value, still);
+    const reviews = reviewsIn(target.value, uncancelled(store, session_id, waiting.value));
     const [review, another] = reviews;
     const none = `${nameOf(target.value)} has no open review.`;
     if (isShown) {
@@ -85,11 +82,12 @@ async function review(
 }
 
 /** The open reviews of the named ticket; without one, all of them and the session's result. */
-function reviewsIn({ ticket_id }: Target, waiting: readonly Waiting[]): Waiting[] {
-  return waiting.filter((one) => {
-    if (one.kind === "review") return ticket_id === undefined || one.ticket_id === ticket_id;
-    return ticket_id === undefined && one.kind === "approval" && one.about === "result";
-  });
+function reviewsIn({ ticket_id }: Target, waiting: readonly Waiting[]): Decidable[] {
+  return waiting.filter((one): one is Decidable =>
+    one.kind === "review"
+      ? ticket_id === undefined || one.ticket_id === ticket_id
+      : ticket_id === undefined && one.kind === "approval" && one.about === "result",
+  );
 }
 
 function nameOf({ row, ticket_id }: Target): string {
@@ -98,14 +96,11 @@ function nameOf({ row, ticket_id }: Target): string {
 
 function decisionOn(
   session_id: string,
-  review: Waiting,
+  review: Decidable,
   { approve, changes, reject }: ReviewOptions,
 ): Result<PersonMessage, Failure> {
   const decision = approve === true ? "approved" : reject === true ? "rejected" : "changes_requested";
-  if (review.kind !== "review") {
-    const notes: JsonObject = changes === undefined ? {} : { notes: changes };
-    return ok({ payload_type: "approval", payload: { decision, ask_id: review.ask_id, ...notes } });
-  }
+  if (review.kind === "approval") return ok(decisionMessage(review, decision, changes));
   const { ticket_id, failed_checks } = review;
   const why =
     reject === true
@@ -121,6 +116,5 @@ function decisionOn(
       }),
     );
   }
-  const requested: JsonObject = changes === undefined ? {} : { requested_changes: [changes] };
-  return ok({ payload_type: "review", payload: { decision, ticket_id, ...requested } });
+  return ok(decisionMessage(review, decision, changes));
 }

@@ -11,7 +11,7 @@ import { silentReporter } from "../ui/silent.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { vanished } from "./driver/scheduler-log.ts";
-import { settledBy } from "./interaction/kept.ts";
+import { unsettled } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
@@ -91,7 +91,7 @@ async function needsPerson(store: StoreReader, session_id: string): Promise<bool
   const all = [{ session_id, ...needed.value }, ...(await waitingChildren(store, session_id))];
   return all.some(
     ({ session_id: asking, waiting, holds }) =>
-      waiting.some((one) => settledBy(store, asking, one) === undefined) ||
+      unsettled(store, asking, waiting).length > 0 ||
       // A spent budget is a limit, not a request: other roles may finish the work.
       holds.some(({ limit }) => limit === undefined),
   );

@@ -35,7 +35,6 @@ export type ProductCode =
   | "storage"
   | "storage_full"
   | "stale_lease"
-  | "stale"
   | "busy"
   | "not_found"
   | "newer_database"

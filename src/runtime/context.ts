@@ -52,8 +52,8 @@ export interface SessionContext extends SessionEnvironment {
   readonly bus: Bus;
   /** Decides a fact, and puts it into the next commit. Returns undefined once nothing more is recorded. */
   submit(input: FactInput): Advance | undefined;
-  /** The same for a person's message, which must be well-formed and allowed by the mode. */
-  submitFromPerson(input: FactInput): Advance | undefined;
+  /** The same for a person's message, which must be well-formed and allowed by the mode. Returns why it was refused. */
+  submitFromPerson(input: FactInput): Failure | undefined;
   /** The sequence of the next fact, for an id made from it. */
   nextSequence(): number;
   /** Records a message that moves nothing. */

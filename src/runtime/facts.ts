@@ -2,12 +2,13 @@ import type { Fact, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { validateWord } from "../protocol/envelope.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { isPayloadType, type PayloadType, type Usage } from "../protocol/payload.ts";
 import type { Actor, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { wordName } from "../protocol/recording.ts";
+import { subjectIn, wordName } from "../protocol/recording.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact before it is recorded, with what its channel knows about it. */
@@ -33,37 +34,34 @@ export interface FactInput {
   readonly overtaken?: "closed" | "taken_up" | undefined;
 }
 
-/** The part of an `error` payload that a person sees. */
-type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
-
 /**
- * Validates a person's message. Fails with an `error` payload if the mode does not allow it, it is malformed, it was a `stop` or `pause` for
+ * Validates a person's message and finds its subject. Fails if the mode does not allow it, it is malformed, it was a `stop` or `pause` for
  * an earlier scheduler, or it arrived while the session closed and was reopened later.
  */
 export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" | "overtaken">>(
   input: I,
   rights: Rights,
-): Result<I, PersonRefused> {
+): Result<I, Failure> {
   const { payload_type, payload, overtaken } = input;
   // Another process's row may hold anything, even a type that is not a string.
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
-    return err({ code: "not_permitted", message: `a person may not send ${quote(payload_type)}` });
+    return err(failure("not_permitted", `a person may not send ${quote(payload_type)}`));
   }
   const checked = validateWord(payload_type, payload);
   if (!checked.ok) {
     const { message, pointer } = checked.error;
-    return err({ code: "validation_failed", message, details: { pointer } });
+    return err(failure("validation_failed", message, { details: { pointer } }));
   }
   if (overtaken === "closed") {
     const word = quote(wordName(payload_type, payload));
-    return err({ code: "not_permitted", message: `the session closed before it took ${word}` });
+    return err(failure("not_permitted", `the session closed before it took ${word}`));
   }
   const { command } = payload;
   if (overtaken !== undefined && payload_type === "user_command" && (command === "stop" || command === "pause")) {
     const message = `this ${command} was for an earlier scheduler: the session was resumed since`;
-    return err({ code: "not_permitted", message });
+    return err(failure("not_permitted", message));
   }
-  return ok({ ...input, payload: checked.value });
+  return ok({ ...input, payload: checked.value, subject: subjectIn(checked.value) });
 }
 
 /** Maximum number of characters of a reason in the record of a stop; the command's own record has all of it. */

@@ -6,7 +6,7 @@ import type { Head } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { recordFault } from "../protocol/record-check.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
-import type { ArtifactRow, SessionChanges } from "../store/store.ts";
+import type { ArtifactRow, SessionChanges, TakenRow } from "../store/store.ts";
 import type { SessionContext } from "./context.ts";
 
 interface Group {
@@ -14,7 +14,7 @@ interface Group {
   readonly records: (SealedRecord & { readonly record: UnsealedRecord })[];
   readonly changes: Change[];
   readonly artifacts: ArtifactRow[];
-  readonly taken: number[];
+  readonly taken: TakenRow[];
   readonly afterCommit: (() => void)[];
 }
 
@@ -73,16 +73,21 @@ export class Journal {
   }
 
   /** Marks an inbox row as taken by this group. */
-  tookInboxRow(inbox_id: number): void {
-    this.#group.taken.push(inbox_id);
+  tookInboxRow(row: TakenRow): void {
+    this.#group.taken.push(row);
   }
 
-  /** Stores a value that is not a fact. Resolves to true once durable, to false if it never will be. */
+  /** Stores a value that is not a fact. Resolves like `durable`. */
   keep(change: Change): Promise<boolean> {
+    if (!this.#abandoned) this.#group.changes.push(change);
+    return this.durable();
+  }
+
+  /** Resolves to true once everything decided so far is durable, to false if it never will be. */
+  durable(): Promise<boolean> {
     if (this.#abandoned) return Promise.resolve(false);
     const kept = Promise.withResolvers<boolean>();
     this.#unkept.add(kept.resolve);
-    this.#group.changes.push(change);
     this.afterCommit(() => {
       this.#unkept.delete(kept.resolve);
       kept.resolve(true);
@@ -90,7 +95,7 @@ export class Journal {
     return kept.promise;
   }
 
-  /** Settles every promise of `keep`: nothing more becomes durable. */
+  /** Settles every promise of `durable`: nothing more becomes durable. */
   abandon(): void {
     this.#abandoned = true;
     for (const never of this.#unkept) never(false);

@@ -1,5 +1,5 @@
 import { type Advance, advance, type Engine } from "../kernel/engine.ts";
-import { type Ledger, stampOf } from "../kernel/ledger.ts";
+import type { Ledger } from "../kernel/ledger.ts";
 import type { Change, Command, Fact, SessionView } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
 import { resolve } from "../kernel/references.ts";
@@ -8,7 +8,6 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Head } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { admitAll } from "./admit.ts";
@@ -147,17 +146,26 @@ export class Session<S> {
     return this.#recording(() => this.#take(input));
   }
 
-  /** Takes in a person's message, after a check of all records if it approves them. One that is malformed or not allowed is recorded as refused. */
-  submitFromPerson(input: FactInput): Advance | undefined {
+  /** Takes in a person's message, after a check of all records if it approves them. Records one that is malformed or not allowed as refused. */
+  submitFromPerson(input: FactInput): Failure | undefined {
     // The next scheduler, if it reopens the session, refuses what is left in the inbox.
     if (this.#isClosed) return undefined;
     if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#setup));
+    const sequence = this.sequence + 1;
     const message = fromPerson(input, this.#setup.engine.mode.rights);
-    if (message.ok) return this.submit({ ...message.value, subject: subjectIn(message.value.payload) });
-    const { error: payload } = message;
-    this.#note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
-    if (input.taken !== undefined) this.#journal.tookInboxRow(input.taken);
-    return undefined;
+    if (!message.ok) {
+      const payload = { ...message.error };
+      this.#note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
+    }
+    const refusal = message.ok ? this.submit(message.value)?.step.refused : message.error;
+    const { taken: id } = input;
+    if (id !== undefined) this.#journal.tookInboxRow({ id, sequence, ...(refusal && { refusal }) });
+    return refusal;
+  }
+
+  /** Resolves to true once everything taken in so far is durable, to false if it never will be. */
+  durable(): Promise<boolean> {
+    return this.#journal.durable();
   }
 
   /** Stores a value that is not a fact. Resolves to true once durable, to false if it never will be. */
@@ -222,7 +230,6 @@ export class Session<S> {
     this.#journal.record(factRecord(this.session_id, input, at, done));
     this.#journal.changes(done.changes);
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
-    if (input.taken !== undefined) this.#journal.tookInboxRow(input.taken);
     for (const one of done.envelopes) this.#journal.record(decidedRecord(this.session_id, one, at, records));
     return { fact, done };
   }
@@ -239,29 +246,12 @@ export class Session<S> {
       case "stop_session":
         this.#journal.afterCommit(() => this.stop(command.reason, command.message, { ...command.limit }));
         return;
-      case "repeat_turn":
-        this.#workload.offer(command.turn_id);
-        return;
-      case "fail_turn":
-        this.#failTurn(command);
-        return;
       case "finish":
         this.#close(command, at);
-        return;
-      case "clear_ask":
-      case "clear_timer":
         return;
       default:
         this.#workload.carryOut(command);
     }
-  }
-
-  #failTurn({ turn_id, code, message }: Extract<Command, { do: "fail_turn" }>): void {
-    const turn = this.ledger.turns.get(turn_id);
-    if (!turn) return;
-    const payload = { turn_id, code, message, refused: [] };
-    const { subject } = turn;
-    this.submit({ source: "scheduler", payload_type: "turn_failed", payload, subject, turn: stampOf(turn) });
   }
 
   /** Puts the report and the close into one commit. */

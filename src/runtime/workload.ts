@@ -1,4 +1,4 @@
-import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
+import { type Ledger, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { TakeChild } from "./children/child.ts";
 import { Children } from "./children/children.ts";
@@ -11,21 +11,7 @@ import { Timers } from "./time/timers.ts";
 import { Turns } from "./turns/turns.ts";
 
 /** The commands that begin, end or delay work; the session carries out the others itself. */
-type WorkCommand = Extract<
-  Command,
-  {
-    do:
-      | "offer_turn"
-      | "withdraw_turn"
-      | "set_timer"
-      | "run_checks"
-      | "drop_checks"
-      | "open_session"
-      | "withdraw_session"
-      | "ask"
-      | "permit";
-  }
->;
+type WorkCommand = Exclude<Command, { do: "stop_session" | "finish" }>;
 
 /** The work of a session: offered and running turns, checks, child sessions and timers. */
 export class Workload {
@@ -91,6 +77,7 @@ export class Workload {
   carryOut(command: WorkCommand): void {
     switch (command.do) {
       case "offer_turn":
+      case "repeat_turn":
         this.offer(command.turn_id);
         return;
       case "withdraw_turn":
@@ -106,6 +93,13 @@ export class Workload {
         return;
       case "drop_checks":
         this.#context.afterCommit(() => this.#checks.abort(command.check_id));
+        return;
+      case "fail_turn":
+        this.#fail(command);
+        return;
+      case "clear_ask":
+      case "clear_timer":
+        // Only the ledger follows these.
         return;
       case "open_session":
         // `admitAll` begins it when the limits allow, like a turn.
@@ -129,6 +123,14 @@ export class Workload {
     if (!turn) return;
     if (turn.subject !== undefined && this.#checks.areUnderWay(turn.subject)) this.#behindChecks.add(turn_id);
     else this.#dispatcher.offer(turn);
+  }
+
+  #fail({ turn_id, code, message }: Extract<Command, { do: "fail_turn" }>): void {
+    const turn = this.#ledger.turns.get(turn_id);
+    if (!turn) return;
+    const payload = { turn_id, code, message, refused: [] };
+    const { subject } = turn;
+    this.#context.submit({ source: "scheduler", payload_type: "turn_failed", payload, subject, turn: stampOf(turn) });
   }
 
   /** Frees the dispatcher's seat of a turn that a fact has ended. `before` is the ledger's turn before that fact. */

@@ -1,9 +1,10 @@
 import type { JsonObject } from "../lib/json.ts";
+import type { Failure } from "../protocol/failure.ts";
 import type { Actor, SealedRecord } from "../protocol/record.ts";
 import type { Database } from "./database.ts";
 import { sessionQueries } from "./sessions.ts";
 import { stateQueries } from "./state.ts";
-import type { ArtifactRow, InboxRow } from "./store.ts";
+import type { ArtifactRow, InboxRow, TakenRow } from "./store.ts";
 
 export type Queries = ReturnType<typeof queriesOn>;
 
@@ -77,7 +78,8 @@ function inboxQueries(database: Database) {
   const pending = database.prepare<[number], { id: number; body: string; actor: string }>(
     "SELECT id, body, actor FROM inbox WHERE session = ? ORDER BY id",
   );
-  const take = database.prepare<[number, number]>("DELETE FROM inbox WHERE session = ? AND id = ?");
+  const waits = database.prepare<[number, number]>("SELECT 1 FROM inbox WHERE session = ? AND id = ?");
+  const remove = database.prepare<[number, number]>("DELETE FROM inbox WHERE session = ? AND id = ?");
   return {
     put: (session: number, body: JsonObject, actor: Actor): number =>
       Number(put.run(session, JSON.stringify(body), JSON.stringify(actor)).lastInsertRowid),
@@ -87,8 +89,23 @@ function inboxQueries(database: Database) {
         body: JSON.parse(body) as JsonObject,
         actor: JSON.parse(actor) as Actor,
       })),
-    take(session: number, ids: readonly number[]): void {
-      for (const id of ids) take.run(session, id);
+    // Statements on outcomes are prepared for each call: a reader's database may be older than their table.
+    take(session: number, taken: readonly TakenRow[]): void {
+      for (const { id, sequence, refusal } of taken) {
+        const why = refusal === undefined ? null : JSON.stringify(refusal);
+        if (remove.run(session, id).changes > 0)
+          database.prepare("INSERT INTO inbox_outcomes VALUES (?, ?, ?, ?)").run(session, id, sequence, why);
+      }
+    },
+    outcome(session: number, id: number): Partial<TakenRow> | undefined {
+      if (waits.get(session, id) !== undefined) return undefined;
+      const { refusal, ...taken } =
+        database
+          .prepare<[number, number], Omit<TakenRow, "refusal"> & { refusal: string | null }>(
+            "SELECT id, sequence, refusal FROM inbox_outcomes WHERE session = ? AND id = ?",
+          )
+          .get(session, id) ?? {};
+      return refusal ? { ...taken, refusal: JSON.parse(refusal) as Failure } : taken;
     },
   };
 }

@@ -41,7 +41,7 @@ export function replaceSession(home: string, session: NewSession, commit: Commit
     database.pragma("foreign_keys = OFF");
     const queries = queriesOn(database);
     return write(database, () => {
-      for (const table of ["records", "state", "artifacts", "inbox", "sessions"])
+      for (const table of ["records", "state", "artifacts", "inbox", "inbox_outcomes", "sessions"])
         database.prepare(`DELETE FROM ${table} WHERE session = ?`).run(queries.sessions.key(session_id) ?? 0);
       queries.sessions.insert(session);
       const key = queries.sessions.key(session_id) as number;

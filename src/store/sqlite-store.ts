@@ -20,7 +20,7 @@ import { appliedCount, bundledMigrations, migrate } from "./migrate.ts";
 import { type Queries, queriesOn } from "./queries.ts";
 import { checkSessionId, unknownSession } from "./sessions.ts";
 import { readerOn } from "./sqlite-reader.ts";
-import { guarded } from "./storage-failure.ts";
+import { guarded, reading } from "./storage-failure.ts";
 import type { Commit, Lease, Owner, SessionRow, Store, StoreReader } from "./store.ts";
 
 /** Whether a home on a shared file system is accepted; tests pass their own `statfs`. */
@@ -215,7 +215,11 @@ export function storeOn(home: string, database: Database): Store {
         sessions.epoch(session.key) === lease.epoch ? ok(undefined) : err(stale(lease.session_id)),
       );
     },
-    inbox: { ...reader.inbox, put: async (session_id, body, actor) => put(session_id, body, actor) },
+    inbox: {
+      ...reader.inbox,
+      put: async (session_id, body, actor) => put(session_id, body, actor),
+      outcome: (session_id, id) => reading(database.name, () => inbox.outcome(sessions.key(session_id) ?? 0, id)),
+    },
     version: () => reader.version() + puts,
     close() {
       for (const session of [...held.values()]) release(session);

@@ -83,6 +83,8 @@ export interface InboxReader {
 export interface Inbox extends InboxReader {
   /** Returns the row's id. Fails with `not_found` if there is no such session. */
   put(session_id: string, body: JsonObject, actor: Actor): Promise<Result<number, Failure>>;
+  /** What became of a row; without fields if a process of an earlier version took it. Undefined while the row waits. */
+  outcome(session_id: string, id: number): Partial<TakenRow> | undefined;
 }
 
 /** The right to write a session, fenced by an epoch that rises with every take-over. */
@@ -114,8 +116,8 @@ export interface Commit {
   readonly changes: readonly Change[];
   readonly session?: SessionChanges;
   readonly artifacts?: readonly ArtifactRow[];
-  /** Ids of the inbox rows that became facts in this commit. */
-  readonly taken?: readonly number[];
+  /** The inbox rows that this commit takes, with what became of each. */
+  readonly taken?: readonly TakenRow[];
 }
 
 /** A commit's changes of the session's own row; absent fields stay unchanged. */
@@ -187,6 +189,14 @@ export interface ArtifactRow {
   readonly digest: string;
   readonly size_bytes: number;
   readonly content_type?: string;
+}
+
+/** What became of an inbox row. */
+export interface TakenRow {
+  readonly id: number;
+  /** The record that its message turned into; for a message that no record holds, the one of its refusal. */
+  readonly sequence: number;
+  readonly refusal?: Failure;
 }
 
 export interface InboxRow {

@@ -155,6 +155,16 @@ describe("a database", () => {
     expect(rowsOf(here)).toEqual(changed);
   });
 
+  it("forgets what became of messages to a session whose rows are replaced", async () => {
+    const here = await stopped();
+    edit(here, "INSERT INTO inbox_outcomes SELECT session, 1, 1, NULL FROM sessions");
+    edit(here, "UPDATE state SET value = '{}' WHERE collection = 'ticket'");
+    expect((await here.run(["rebuild", "s1"])).code).toBe(0);
+    const database = new SqliteDatabase(databasePath(here.home), { readonly: true });
+    expect(database.prepare("SELECT count(*) FROM inbox_outcomes").pluck().get()).toBe(0);
+    database.close();
+  });
+
   it("that is no database is moved aside once the new one is complete", async () => {
     const here = await stopped();
     const before = rowsOf(here);

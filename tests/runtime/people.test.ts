@@ -164,12 +164,21 @@ describe("a person in another process", () => {
       { payload_type: "approval", payload: { decision: "approved" } },
       { payload_type: "user_command", payload: { command: "cancel", ticket_id: "nobody" } },
     ];
-    for (const body of bodies) await rig.store.inbox.put(session_id, body, ACTOR);
+    const ids: number[] = [];
+    for (const body of bodies) ids.push(value(await rig.store.inbox.put(session_id, body, ACTOR)));
     expect(await run(session)).toEqual(DONE);
     const refused = logOf(rig, session_id).filter(({ record }) => record.disposition === "refused");
     expect(refused).toHaveLength(bodies.length);
     expect(refused.map(({ record }) => record.actor)).toEqual(bodies.map(() => ACTOR));
     expect(rig.store.inbox.pending(session_id)).toEqual([]);
+    const codes = ["not_permitted", "not_permitted", "validation_failed", "not_permitted", "not_permitted"];
+    expect(ids.map((id) => rig.store.inbox.outcome(session_id, id))).toEqual(
+      ids.map((id, index) => ({
+        id,
+        sequence: refused[index]?.integrity.sequence,
+        refusal: expect.objectContaining({ code: codes[index] }) as unknown,
+      })),
+    );
   });
 
   it("has rows with arbitrary content refused, and later messages taken", async () => {

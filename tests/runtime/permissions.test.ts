@@ -156,7 +156,7 @@ describe("a permission that a program asks for", () => {
     say(session, "cancel", { ticket_id: "a" });
     expect(session.ledger.asks.size).toBe(0);
     const late = session.submitFromPerson({ source: "user", ...ALLOW({ ask_id }) });
-    expect(late?.disposition).toBe("refused");
+    expect(late?.code).toBe("not_permitted");
     expect(value(await ended)).toMatchObject({ kind: "closed" });
     expect(heard).toMatchObject([{ granted: false }]);
   });
@@ -171,7 +171,7 @@ describe("a permission that a program asks for", () => {
         source: "user",
         ...decision({ decision: "changes_requested" })(event.ask),
       });
-      expect(wrong?.step.refused?.code).toBe("validation_failed");
+      expect(wrong?.code).toBe("validation_failed");
       session.submitFromPerson({ source: "user", ...ALLOW(event.ask) });
     });
     expect(value(await session.run({ waitForPeople: true }))).toEqual(DONE);

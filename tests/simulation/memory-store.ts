@@ -14,6 +14,7 @@ import type {
   SessionFilter,
   SessionRow,
   Store,
+  TakenRow,
 } from "../../src/store/store.ts";
 
 interface StoredRow {
@@ -23,6 +24,7 @@ interface StoredRow {
   readonly state: Map<string, Map<string, string>>;
   readonly artifacts: ArtifactRow[];
   readonly inbox: InboxRow[];
+  readonly taken: Map<number, TakenRow>;
 }
 
 /** Called with every successful commit, at once. */
@@ -57,6 +59,10 @@ export class MemoryDatabase {
     const inbox = {
       pending: (session_id: string) => [...(rowsOf(session_id)?.inbox ?? [])],
       put: async (session_id: string, body: JsonObject, actor: Actor) => this.put(session_id, body, actor),
+      outcome: (session_id: string, id: number) => {
+        const session = rowsOf(session_id);
+        return session?.inbox.some((row) => row.id === id) ? undefined : (session?.taken.get(id) ?? {});
+      },
     };
     return {
       kill,
@@ -175,6 +181,7 @@ export class MemoryDatabase {
       state: new Map(),
       artifacts: [],
       inbox: [],
+      taken: new Map(),
     });
     return ok(undefined);
   }
@@ -209,9 +216,9 @@ export class MemoryDatabase {
       else session.state.get(change.drop)?.delete(change.id);
     }
     session.artifacts.push(...artifacts);
-    for (const id of taken) {
-      const at = session.inbox.findIndex((row) => row.id === id);
-      if (at >= 0) session.inbox.splice(at, 1);
+    for (const row of taken) {
+      const at = session.inbox.findIndex(({ id }) => id === row.id);
+      if (at >= 0 && session.inbox.splice(at, 1).length > 0) session.taken.set(row.id, row);
     }
     session.row = {
       ...session.row,

@@ -135,7 +135,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
         changes: [put("ticket", "T-1", 1)],
         session: { state: "closed" },
         artifacts: [{ sequence: 3, label: "x", uri: "x", path: "x", digest: "x", size_bytes: 1 }],
-        taken: [row.value],
+        taken: [{ id: row.value, sequence: 3 }],
       });
       expect(failureOf(refused).code).toBe("stale_lease");
     }
@@ -144,6 +144,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect(store.value("s1", "ticket", "T-1")).toBeUndefined();
     expect(store.artifacts("s1")).toEqual([]);
     expect(store.inbox.pending("s1")).toHaveLength(1);
+    expect(store.inbox.outcome("s1", row.value)).toBeUndefined();
     expect((await store.commit(lease, { expected: 2, records: records.slice(2), changes: [] })).ok).toBe(true);
   });
 
@@ -193,7 +194,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
         records: [],
         changes: [drop("ticket", "T-1"), put("turn", "t1", "changed")],
         session: { state: "closed", outcome: "done", published: 1 },
-        taken: [1, 2, 3].map((nth) => nth + (before[0]?.inbox[0]?.id ?? 0) - 1),
+        taken: [1, 2, 3].map((nth) => ({ id: nth + (before[0]?.inbox[0]?.id ?? 0) - 1, sequence: 1 })),
       }),
     );
     expect(await everythingOf(lease)).toMatchObject({
@@ -230,11 +231,31 @@ export function commitsContract(open: () => StoreUnderTest): void {
       { id: first, body: { command: "pause" }, actor: ACTOR },
       { id: second, body: { command: "tell", text: "\u2028" } },
     ]);
-    value(await store.commit(lease, { expected: 0, records: [], changes: [], taken: [first] }));
+    value(await store.commit(lease, { expected: 0, records: [], changes: [], taken: [{ id: first, sequence: 1 }] }));
     expect(other.inbox.pending("s1").map((row) => row.id)).toEqual([second]);
-    value(await store.commit(lease, { expected: 0, records: [], changes: [], taken: [second] }));
+    value(await store.commit(lease, { expected: 0, records: [], changes: [], taken: [{ id: second, sequence: 1 }] }));
     expect(other.inbox.pending("s1")).toEqual([]);
     expect(value(await store.inbox.put("s1", {}, ACTOR))).toBeGreaterThan(second);
+  });
+
+  test("a taken inbox row keeps what became of it", async () => {
+    const { store, another, lease } = await begun(open);
+    const other = another();
+    const outcomes = (ids: readonly number[]) => ids.map((id) => other.inbox.outcome("s1", id));
+    const ids = [
+      value(await other.inbox.put("s1", { same: 1 }, ACTOR)),
+      value(await other.inbox.put("s1", { same: 1 }, ACTOR)),
+    ] as const;
+    expect(outcomes(ids)).toEqual([undefined, undefined]);
+    const refusal = { code: "not_permitted", message: "too late", hint: "See SPEC.", details: { n: 1 } } as const;
+    const taken = [
+      { id: ids[1], sequence: 1 },
+      { id: ids[0], sequence: 2, refusal },
+    ];
+    value(await store.commit(lease, { expected: 0, records: chain(2), changes: [], taken }));
+    expect(outcomes(ids)).toEqual([taken[1], taken[0]]);
+    expect(outcomes([ids[1] + 1])).toEqual([{}]);
+    expect(other.inbox.outcome("another", ids[0])).toEqual({});
   });
 
   test("the version rises with commits of others and with puts, not with own commits", async () => {

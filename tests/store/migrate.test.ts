@@ -162,11 +162,23 @@ describe("a database of an older version", () => {
     other.exec("UPDATE sessions SET requirement = 'changed'");
   });
 
+  test("says that nothing is known of a message that a process of the older version took", async () => {
+    const home = oldHome();
+    const other = database(home);
+    const store = value(openStore(home));
+    onTestFinished(() => store.close());
+    const id = value(await store.inbox.put("s1", {}, { user: "ada", host: "here", via: "test" }));
+    other.exec("DELETE FROM inbox");
+    expect(store.inbox.outcome("s1", id)).toEqual({});
+  });
+
   test("is read without being migrated", () => {
     const home = oldHome();
+    database(home).exec("INSERT INTO inbox (session, body, actor, put_at) VALUES (1, '{}', '{}', '')");
     const reader = value(openReader(home));
     onTestFinished(() => reader.close());
     expect(reader.sessions()).toMatchObject([{ session_id: "s1", last_sequence: 2 }]);
+    expect(reader.inbox.pending("s1")).toMatchObject([{ id: 1 }]);
     for (const from of [home, reader]) expect(value(getSession(from, "s1"))).toMatchObject({ state: "closed" });
     expect(failureOf(getSession(home, "s2")).code).toBe("not_found");
     expect(versionOf(databasePath(home))).toBe(1);

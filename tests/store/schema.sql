@@ -25,6 +25,14 @@ CREATE TABLE inbox (
   put_at TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE inbox_outcomes (
+  session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+  id INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  refusal TEXT,
+  PRIMARY KEY (session, id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE migrations (
   number INTEGER PRIMARY KEY,
   name TEXT NOT NULL,

@@ -15,13 +15,13 @@ import {
   exitCodeOf,
 } from "../../runtime/exit.ts";
 
-/** The exit code of a failed command. Agents' failures never end a command: they map to 70, a bug. `timeout` does not: `wait` has one. */
+/** The exit code of a failed command. Agents' failures never end a command: they map to 70, a bug. `wait` has its own `timeout`; `checks_failed` refuses a person's approval. */
 export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   usage: EXIT_USAGE,
   not_found: EXIT_USAGE,
-  stale: EXIT_USAGE,
   validation_failed: EXIT_USAGE,
   not_permitted: EXIT_USAGE,
+  checks_failed: EXIT_USAGE,
   configuration: EXIT_ENVIRONMENT,
   environment: EXIT_ENVIRONMENT,
   unavailable: EXIT_ENVIRONMENT,
@@ -47,7 +47,6 @@ export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   no_answer: EXIT_INTERNAL,
   malformed_output: EXIT_INTERNAL,
   output_limit: EXIT_INTERNAL,
-  checks_failed: EXIT_INTERNAL,
   internal: EXIT_INTERNAL,
 };
 

@@ -4,7 +4,7 @@ import { liveFeed } from "../../runtime/feed/live.ts";
 import type { Session } from "../../runtime/session.ts";
 import type { CommandContext } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
-import { LiveControl } from "../interaction/control.ts";
+import { liveControl } from "../interaction/control.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import { snapshotOf, storedSnapshot, withChildren } from "../presenters/ending.ts";
 import { Driver, type SessionOpening } from "./driver.ts";
@@ -34,7 +34,7 @@ export async function driveSession<S>(
   const { workspace, requirement, last_sequence } = row.value;
   const closed = session.ledger.figures.closed !== undefined;
   const { reporter, ask } = runOptions;
-  const control = new LiveControl(session);
+  const control = liveControl(session);
   const attended = () => ask || patience?.attended() === true;
   const feed = liveFeed(session);
   const driver = new Driver({ context, home, store, feed, control, reporter, ask, given: runOptions, attended });
@@ -55,7 +55,6 @@ export async function driveSession<S>(
   const forget = patience && watchPatience(patience, session, driver.interaction, () => runtime.clock.now());
   try {
     const end = await session.run({ waitForPeople: !closed && (ask || patience !== undefined) });
-    control.end();
     // After a failed commit, memory is ahead of the store.
     const snapshot = async () =>
       end.ok ? ok(await withChildren(store, snapshotOf(store, session))) : storedSnapshot(store, home, session_id);

@@ -34,15 +34,15 @@ export async function putAndResume(
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const output = beside(context, runOptions.value);
-  let last: { readonly message: PersonMessage; readonly put: Put } | undefined;
+  let last: Put | undefined;
   for (const message of messages) {
     const put = await putMessage(store, row, message);
     if (!put.ok) return put;
-    last = { message, put: put.value };
+    last = put.value;
   }
   if (last === undefined) return ok(EXIT_DONE);
-  const tell = () => tellPut(output, store, row, last.message, last.put);
-  if (last.put.took !== "waits") return tell();
+  const tell = () => ok(tellPut(output, last));
+  if (last.took !== "waits") return tell();
   // A child session is resumed with its parent.
   const stopped = store.session(row.parent ?? row.session_id);
   if (!stopped.ok) return stopped;

@@ -5,7 +5,7 @@ import { StoredFeed } from "../../runtime/feed/stored.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
 import type { CommandContext } from "../context/command.ts";
-import { InboxControl } from "../interaction/control.ts";
+import { inboxControl } from "../interaction/control.ts";
 import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
 import { storedSnapshot } from "../presenters/ending.ts";
@@ -44,7 +44,7 @@ export interface Viewer {
 export async function openViewer(parts: ViewerParts): Promise<Viewer> {
   const { context, home, store, inbox, session_id, reporter, first, joins = false, left, detach } = parts;
   const over = new AbortController();
-  const control = new InboxControl({ inbox, session_id, left, over: over.signal });
+  const control = inboxControl(inbox, session_id, left, over.signal);
   const feed = await StoredFeed.open({
     store,
     session_id,

@@ -10,15 +10,14 @@ import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
 import type { OpenPermission } from "../../ui/permission-lines.ts";
-import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
+import type { OpenQuestion } from "../../ui/waiting.ts";
 import type { CommandContext } from "../context/command.ts";
 import { waitingOf } from "../lookup/asks.ts";
 import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
-import { cancelFor, keptFor, takenFor } from "./kept.ts";
-import { permissionsAmong } from "./permission-answers.ts";
+import { keptFor, takenFor, uncancelled, unsettled } from "./kept.ts";
 
 export interface Answer {
   readonly question_id: string;
@@ -42,9 +41,10 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const { row, typed } = chosen.value;
   const waiting = await waitingOf(store, row.session_id);
   if (!waiting.ok) return waiting;
-  const asked = questionsAmong(store, row.session_id, waiting.value);
-  const permissions = permissionsAmong(store, row.session_id, waiting.value);
-  const questions = withoutAnswer(store, row.session_id, asked);
+  const needed = uncancelled(store, row.session_id, waiting.value);
+  const asked = needed.filter((one) => one.kind === "question");
+  const permissions = needed.filter((one) => one.kind === "permission");
+  const questions = unsettled(store, row.session_id, asked);
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
   const [id = "", ...text] = typed;
@@ -63,17 +63,8 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
 /** The questions of a session that have no answer, neither taken nor kept. */
 export async function unansweredOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
   const waiting = await waitingOf(store, session_id);
-  return waiting.ok ? ok(withoutAnswer(store, session_id, questionsAmong(store, session_id, waiting.value))) : waiting;
-}
-
-/** The questions among what a session waits for, except those of a ticket that will be cancelled. */
-function questionsAmong(store: Store, session_id: string, waiting: readonly Waiting[]): OpenQuestion[] {
-  const questions = waiting.filter((one) => one.kind === "question");
-  return questions.filter((one) => cancelFor(store, session_id, one) === undefined);
-}
-
-function withoutAnswer(store: Store, session_id: string, questions: readonly OpenQuestion[]): OpenQuestion[] {
-  return questions.filter((one) => keptFor(store, session_id, one) === undefined);
+  if (!waiting.ok) return waiting;
+  return ok(unsettled(store, session_id, waiting.value).filter((one) => one.kind === "question"));
 }
 
 /** The first word is a session if one has that id; else all words are about the default session. */

@@ -1,7 +1,7 @@
 import { givenAnswer } from "../../config/answers.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import type { GivenMessage } from "../options/run-options.ts";
-import type { PersonMessage } from "./person-message.ts";
+import { answersMessage, decisionMessage, permissionMessage, type PersonMessage } from "./person-message.ts";
 
 /**
  * The message for one ask that follows from what a person said beforehand; undefined if a person must be asked. `unanswered` applies only if
@@ -15,11 +15,10 @@ export function messageFor(
 ): PersonMessage | undefined {
   const [first] = waiting;
   if (first?.kind === "approval" && first.about === "plan" && given.approve_plans) {
-    return { payload_type: "approval", payload: { decision: "approved", ask_id: first.ask_id } };
+    return decisionMessage(first, "approved");
   }
   if (first?.kind === "permission" && alone && given.unanswered !== "stop") {
-    const notes = "Nobody is there to allow it.";
-    return { payload_type: "approval", payload: { decision: "rejected", ask_id: first.ask_id, notes } };
+    return permissionMessage(first.ask_id, "deny", "Nobody is there to allow it.");
   }
   if (first?.kind !== "question") return undefined;
   const asked = waiting
@@ -35,6 +34,5 @@ export function messageFor(
     const { ask_id } = first;
     return { payload_type: "clarification_response", payload: { answers, status: "complete", ask_id } };
   }
-  if (answers.length === 0) return undefined;
-  return { payload_type: "clarification_response", payload: { answers, status: "answered" } };
+  return answers.length === 0 ? undefined : answersMessage(answers);
 }

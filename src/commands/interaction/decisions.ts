@@ -20,7 +20,7 @@ import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
 import type { OpenAsk } from "./asker.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
-import { permissionMessage, type PersonMessage, type Refusal } from "./person-message.ts";
+import { decisionMessage, permissionMessage, type PersonMessage, type Refusal } from "./person-message.ts";
 
 /** The session that a decision is about, and the terminal where it is asked. */
 interface DecisionParts {
@@ -87,32 +87,27 @@ async function planDecision(
   }
 }
 
-/** Shows the tickets and asks whether the result is what was wanted; false if the person left without an answer. */
-export async function askResult(
+/** Shows the tickets and asks whether the result is what was wanted; undefined if the person left without an answer. */
+export async function promptResult(
   { context: { terminal }, home, session_id, store }: DecisionParts,
-  ask: OpenAsk,
+  result: Extract<Waiting, { kind: "approval" }>,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<PersonMessage | undefined> {
   const row = store.session(session_id);
   const view = row.ok ? await readSession(store, home, row.value) : row;
   const table = view.ok ? ticketTable(view.value.presentation, view.value.tickets, terminal.err) : [];
   for (const line of ["", ...table]) terminal.err.line(line);
   const heading = "All tasks are finished. Accept the result?";
   const decided = await promptDecision(terminal, heading, RESULT_CHOICES, "What is missing? ", signal);
-  if (decided === undefined) return false;
-  const notes = decided.words === undefined ? {} : { notes: decided.words };
-  const payload = { decision: decided.decision, ask_id: ask.ask_id, ...notes };
-  await ask.say({ payload_type: "approval", payload });
-  return true;
+  return decided && decisionMessage(result, decided.decision, decided.words);
 }
 
-/** Asks whether the work on a ticket is good enough; false if the person left without an answer. */
-export async function askReview(
+/** Asks whether the work on a ticket is good enough; undefined if the person left without an answer. */
+export async function promptReview(
   { context: { terminal }, store, session_id }: DecisionParts,
   review: Extract<Waiting, { kind: "review" }>,
-  ask: OpenAsk,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<PersonMessage | undefined> {
   const { ticket_id, summary, failed_checks } = review;
   const { err } = terminal;
   err.line();
@@ -125,23 +120,7 @@ export async function askReview(
   const choices = failed_checks === undefined ? REVIEW_CHOICES : REVIEW_CHOICES.slice(1);
   const heading = `Review of ${ticket_id}`;
   const decided = await promptDecision(terminal, heading, choices, "What should be different? ", signal);
-  if (decided === undefined) return false;
-  const requested = decided.words === undefined ? {} : { requested_changes: [decided.words] };
-  await ask.say({ payload_type: "review", payload: { decision: decided.decision, ticket_id, ...requested } });
-  return true;
-}
-
-/** Asks whether a program may do something; false if the person left without an answer. */
-export async function askPermission(
-  terminal: Terminal,
-  permission: OpenPermission,
-  ask: OpenAsk,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const message = await promptPermission(terminal, permission, signal);
-  if (message === undefined) return false;
-  await ask.say(message);
-  return true;
+  return decided && decisionMessage(review, decided.decision, decided.words);
 }
 
 /** Asks the person at the terminal for a decision on a permission; undefined if they left. */

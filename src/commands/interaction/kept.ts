@@ -2,6 +2,7 @@ import { bareId } from "../../config/picked-option.ts";
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
+import type { LogRecord } from "../../protocol/record.ts";
 import { wordName } from "../../protocol/recording.ts";
 import { latestOf } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
@@ -20,11 +21,7 @@ export interface KeptMessage {
  * takes its messages at once, so nothing is kept.
  */
 export function keptFor(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
-  if (reader.holder(session_id) !== undefined) return undefined;
-  let kept: string | undefined;
-  for (const { payload_type, payload } of messagesIn(reader, session_id))
-    kept = saidTo(waiting, payload_type, payload) ?? kept;
-  return kept;
+  return reader.holder(session_id) === undefined ? lastAnswer(waiting, messagesIn(reader, session_id)) : undefined;
 }
 
 /** The types of messages that answer an ask. */
@@ -38,14 +35,10 @@ export function takenFor(
   asked_with: number,
 ): string | undefined {
   const row = reader.session(session_id);
-  let taken: string | undefined;
-  for (const { source, payload_type, payload, record, integrity } of row.ok
-    ? latestOf(reader, row.value, ANSWERS)
-    : []) {
-    const isAnswer = source === "user" && record.disposition === "applied" && integrity.sequence > asked_with;
-    if (isAnswer) taken = saidTo(waiting, payload_type, payload) ?? taken;
-  }
-  return taken;
+  const answers = row.ok ? [...latestOf(reader, row.value, ANSWERS)] : [];
+  const isTaken = ({ source, record, integrity }: LogRecord) =>
+    source === "user" && record.disposition === "applied" && integrity.sequence > asked_with;
+  return lastAnswer(waiting, answers.filter(isTaken));
 }
 
 /** The kept cancel of the ticket that an ask is about. The ask then needs no answer. */
@@ -55,9 +48,19 @@ export function cancelFor(reader: StoreReader, session_id: string, waiting: Wait
   return keptCommands(reader, session_id).find((word) => word.command === "cancel" && word.ticket_id === ticket_id);
 }
 
+/** What waits for a person, except what is about a ticket that will be cancelled. */
+export function uncancelled(reader: StoreReader, session_id: string, waiting: readonly Waiting[]): Waiting[] {
+  return waiting.filter((one) => cancelFor(reader, session_id, one) === undefined);
+}
+
 /** The kept message that settles an ask: an answer, or a cancel of its ticket. */
 export function settledBy(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
   return cancelFor(reader, session_id, waiting)?.said ?? keptFor(reader, session_id, waiting);
+}
+
+/** What waits for a person, except what a kept message settles: the session continues with that when it is resumed. */
+export function unsettled<W extends Waiting>(reader: StoreReader, session_id: string, waiting: readonly W[]): W[] {
+  return waiting.filter((one) => settledBy(reader, session_id, one) === undefined);
 }
 
 /** The commands that are kept until a session runs again. */
@@ -81,11 +84,13 @@ function textIn(value: Json | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+interface Message {
+  readonly payload_type: Json | undefined;
+  readonly payload: JsonObject;
+}
+
 /** Any process may have written the rows, so nothing in them is trusted. */
-function messagesIn(
-  reader: StoreReader,
-  session_id: string,
-): { payload_type: Json | undefined; payload: JsonObject }[] {
+function messagesIn(reader: StoreReader, session_id: string): Message[] {
   return reader.inbox.pending(session_id).flatMap(({ body }) => {
     const { payload_type, payload } = objectOf(body);
     return isJsonObject(payload) ? [{ payload_type, payload }] : [];
@@ -99,8 +104,12 @@ export function saidAlready(session_id: string, what: string, kept: string): Fai
   });
 }
 
+function lastAnswer(waiting: Waiting, messages: readonly Message[]): string | undefined {
+  return messages.map((message) => saidTo(waiting, message)).findLast((said) => said !== undefined);
+}
+
 /** The answer in a message to an ask, in words; undefined if the message is about something else. */
-function saidTo(waiting: Waiting, payload_type: Json | undefined, payload: JsonObject): string | undefined {
+function saidTo(waiting: Waiting, { payload_type, payload }: Message): string | undefined {
   switch (waiting.kind) {
     case "question":
       return payload_type === "clarification_response" ? answerTo(waiting, payload) : undefined;

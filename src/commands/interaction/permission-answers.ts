@@ -3,20 +3,8 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
-import type { Waiting } from "../../ui/waiting.ts";
-import { cancelFor, keptFor, saidAlready } from "./kept.ts";
+import { keptFor, saidAlready } from "./kept.ts";
 import { permissionMessage, type PersonMessage } from "./person-message.ts";
-
-/** The permissions among what a session waits for, except those of a ticket that will be cancelled. */
-export function permissionsAmong(
-  reader: StoreReader,
-  session_id: string,
-  waiting: readonly Waiting[],
-): OpenPermission[] {
-  return waiting
-    .filter((one) => one.kind === "permission")
-    .filter((one) => cancelFor(reader, session_id, one) === undefined);
-}
 
 /**
  * Parses the words after a command into a decision on a permission: its id, the decision, and words for the program. The id may be left out

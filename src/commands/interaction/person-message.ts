@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../lib/json.ts";
-import { validateWord } from "../../protocol/envelope.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Failure } from "../../protocol/failure.ts";
 import type { PermissionChoice } from "../../ui/permission-lines.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
+import type { Waiting } from "../../ui/waiting.ts";
 
 /** What a person sends to a session: an answer, a decision or a command. */
 export interface PersonMessage {
@@ -13,6 +13,26 @@ export interface PersonMessage {
 /** A command to a session or to one of its tickets. */
 export function commandMessage(payload: JsonObject): PersonMessage {
   return { payload_type: "user_command", payload };
+}
+
+/** Answers to questions of one ask; `complete` leaves the rest of its questions to the manager. */
+export function answersMessage(
+  answers: readonly { readonly question_id: string; readonly text: string }[],
+  status: "answered" | "complete" = "answered",
+): PersonMessage {
+  return { payload_type: "clarification_response", payload: { answers: answers.map((one) => ({ ...one })), status } };
+}
+
+export type Decidable = Extract<Waiting, { kind: "approval" | "review" }>;
+
+/** A decision on the work on a ticket, or on a plan or a result, with words for who made it. */
+export function decisionMessage(about: Decidable, decision: string, words?: string): PersonMessage {
+  if (about.kind === "approval") {
+    const notes = words === undefined ? {} : { notes: words };
+    return { payload_type: "approval", payload: { decision, ask_id: about.ask_id, ...notes } };
+  }
+  const requested = words === undefined ? {} : { requested_changes: [words] };
+  return { payload_type: "review", payload: { decision, ticket_id: about.ticket_id, ...requested } };
 }
 
 /** A decision on a permission, with words for the program. */
@@ -27,10 +47,3 @@ export const GO_ON = commandMessage({ command: "resume" });
 
 /** Why a message was refused, and what to do. */
 export type Refusal = Pick<Failure, "message" | "hint">;
-
-/** Why a message is malformed, so that no session takes it; undefined if it is valid. */
-export function validateMessage({ payload_type, payload }: PersonMessage): Failure | undefined {
-  const checked = validateWord(payload_type, payload);
-  if (checked.ok) return undefined;
-  return failure("usage", `This message is not valid: ${checked.error.message}`, { hint: "See bosun help." });
-}

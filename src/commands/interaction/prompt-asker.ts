@@ -5,10 +5,10 @@ import { alertWords, type OpenQuestion, settledSentence, type Waiting } from "..
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { Asker, OpenAsk } from "./asker.ts";
-import { askPermission, askPlan, askResult, askReview } from "./decisions.ts";
+import { askPlan, promptPermission, promptResult, promptReview } from "./decisions.ts";
 import { Drafts } from "./drafts.ts";
 import { takenFor } from "./kept.ts";
-import type { Refusal } from "./person-message.ts";
+import { answersMessage, type PersonMessage, type Refusal } from "./person-message.ts";
 import { askQuestions } from "./questions.ts";
 
 type Decision = Exclude<Waiting, OpenQuestion>;
@@ -129,8 +129,7 @@ export class PromptAsker implements Asker {
     });
     if (answers === undefined) return false;
     if (answers.length === 0) return true;
-    const payload = { answers: answers.map((one) => ({ ...one })), status: "answered" };
-    const refused = await ask.say({ payload_type: "clarification_response", payload });
+    const refused = await ask.say(answersMessage(answers));
     if (refused === undefined) drafts.forget(answers.map(({ question_id }) => question_id));
     return true;
   }
@@ -175,18 +174,21 @@ export class PromptAsker implements Asker {
   }
 
   async #decided(ask: OpenAsk, waiting: Decision, signal: AbortSignal): Promise<boolean> {
-    const { context, home, store, session_id } = this.#parts;
-    const { terminal } = context;
+    if (waiting.kind === "approval" && waiting.about === "plan")
+      return askPlan({ ...this.#parts, complain: (why) => this.complain(why) }, ask, signal);
+    const message = await this.#decision(waiting, signal);
+    if (message !== undefined) await ask.say(message);
+    return message !== undefined;
+  }
+
+  #decision(waiting: Decision, signal: AbortSignal): Promise<PersonMessage | undefined> {
     switch (waiting.kind) {
-      case "approval": {
-        if (waiting.about === "result") return askResult({ context, home, store, session_id }, ask, signal);
-        const complain = (why: Refusal) => this.complain(why);
-        return askPlan({ context, home, store, session_id, complain }, ask, signal);
-      }
+      case "approval":
+        return promptResult(this.#parts, waiting, signal);
       case "permission":
-        return askPermission(terminal, waiting, ask, signal);
+        return promptPermission(this.#parts.context.terminal, waiting, signal);
       case "review":
-        return askReview({ context, home, store, session_id }, waiting, ask, signal);
+        return promptReview(this.#parts, waiting, signal);
     }
   }
 }

@@ -17,7 +17,7 @@ import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
-import { type KeptMessage, settledBy, unheard } from "../interaction/kept.ts";
+import { type KeptMessage, unheard, unsettled } from "../interaction/kept.ts";
 import { openAsks } from "../lookup/asks.ts";
 import { openedWith } from "../lookup/state.ts";
 import { finalReport, interruptedTurns, markInterrupted, ticketLines } from "../lookup/tickets.ts";
@@ -92,8 +92,7 @@ export async function storedSnapshot(
   const stored = await readSession(store, home, row.value);
   if (!stored.ok) return stored;
   const { view, waiting: asked, ...read } = stored.value;
-  // A question with a kept answer needs no other: the session continues with it on resume.
-  const waiting = asked.filter((one) => settledBy(store, session_id, one) === undefined);
+  const waiting = unsettled(store, session_id, asked);
   const late = read.ledger.figures.closed ? unheard(store, session_id) : [];
   const free = isFree(store, session_id);
   const snapshot = { ...read, session_id, free, state: view.state, waiting, unheard: late, children: [] };

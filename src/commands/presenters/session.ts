@@ -16,7 +16,7 @@ import { localMoment } from "../../ui/timeline.ts";
 import { showKept, showWaiting, unheardLines, type Waiting } from "../../ui/waiting.ts";
 import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
-import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
+import { keptCommands, keptFor, uncancelled, unheard } from "../interaction/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { interruptedTurns, markInterrupted } from "../lookup/tickets.ts";
 import type { StoredView } from "../lookup/view.ts";
@@ -63,7 +63,7 @@ export function sessionParts(
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
   const turns = running.length === 0 ? [] : latestNotes(store, row).of(running);
-  const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
+  const asked = uncancelled(store, session_id, waiting);
   const late = row.state === "closed" ? lateMessages(session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
   const next = nextFor(session_id, owner !== undefined, {

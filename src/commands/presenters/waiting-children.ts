@@ -2,7 +2,7 @@ import { StorageError } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Reporter } from "../../ui/reporter.ts";
 import type { ChildWaiting } from "../../ui/waiting.ts";
-import { settledBy } from "../interaction/kept.ts";
+import { unsettled } from "../interaction/kept.ts";
 import { neededOf } from "../lookup/asks.ts";
 
 /** What the open child sessions of a session need a person for, from their stored state. Throws a `StorageError`. */
@@ -13,8 +13,7 @@ export async function waitingChildren(reader: StoreReader, parent: string): Prom
     const needed = await neededOf(reader, session_id);
     if (!needed.ok) throw new StorageError(needed.error);
     const { waiting: asked, holds } = needed.value;
-    // A question with a kept answer needs no other: the child continues with it when it is resumed.
-    const waiting = asked.filter((one) => settledBy(reader, session_id, one) === undefined);
+    const waiting = unsettled(reader, session_id, asked);
     if (asked.length + holds.length > 0) all.push({ session_id, waiting, holds });
   }
   return all;

@@ -40,7 +40,7 @@ describe("a message whose owner exits right after it", () => {
     const person = storeOf(here);
     const left: Promise<unknown>[] = [];
     const takeAndLeave = () => {
-      const taken = owner.inbox.pending(session_id).map(({ id }) => id);
+      const taken = owner.inbox.pending(session_id).map(({ id }) => ({ id, sequence: expected }));
       left.push(owner.commit(lease, { expected, records: [], changes: [], taken }), owner.release(lease));
     };
     let looks = 0;
