@@ -29,7 +29,7 @@ export function jsonFault(text: string): Fault | undefined {
   const isWord = isToken || /^Expected (?:property|double-quoted)/.test(message);
   const word = isWord ? /^[A-Za-z_$][\w$-]*/.exec(rest)?.[0] : undefined;
   const expected = "true, false, null, a number, or double quotes around strings and keys";
-  if (word !== undefined) return { offset, what: `${word} is not JSON`, expected };
+  if (word !== undefined) return { offset, what: `${word} is not JSON here`, expected };
   return { offset, what: uncapitalized(message.replace(/(?:, (?:\.{3})?"| in JSON| at position).*/s, "")) };
 }
 
