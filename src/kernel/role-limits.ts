@@ -93,7 +93,8 @@ function spend(
     }
     const before = ledger.uses.get(role_id) ?? { turns: 0, wall_ms: 0 };
     const wall_ms = took.get(role_id) ?? 0;
-    const turns = before.turns + (role_id === given ? 1 : 0) - (role_id === lost ? 1 : 0);
+    // A run that began before a release is not in the count.
+    const turns = Math.max(0, before.turns + (role_id === given ? 1 : 0) - (role_id === lost ? 1 : 0));
     const after: RoleUse = { turns, wall_ms: before.wall_ms + wall_ms };
     const isUsed = turns !== before.turns || wall_ms > 0;
     if (isUsed) changes.push(put("role_use", role_id, after));

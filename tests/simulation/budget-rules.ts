@@ -155,7 +155,7 @@ export class BudgetRules {
     }
     const { turns: before, wall_ms } = this.#roles.get(run.role_id) ?? { turns: 0, wall_ms: 0 };
     // A run that an outage ended spends no budget of turns.
-    const turns = before - (code === "unavailable" ? 1 : 0);
+    const turns = Math.max(0, before - (code === "unavailable" ? 1 : 0));
     if (code === "unavailable") this.#used.turns -= 1;
     this.#roles.set(run.role_id, { turns, wall_ms: wall_ms + (run.waits ?? milliseconds(received_at)) - run.at });
   }

@@ -138,6 +138,13 @@ describe("an outage", () => {
     session.admit("a").fail("a", "agent_failed");
     expect(session.engine.ledger.uses.get("hand")?.turns).toBe(1);
   });
+
+  it("gives back no turn of a budget that was released while the turn ran", () => {
+    const session = working({ roles: CREW.map((role) => ({ ...role, budget: { turns: 1 } })) });
+    session.command("release", undefined, { role_id: "hand" });
+    session.fail("a", "unavailable");
+    expect(session.engine.ledger.uses.get("hand")?.turns ?? 0).toBe(0);
+  });
 });
 
 describe("a program that cannot be started", () => {
