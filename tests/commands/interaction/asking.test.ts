@@ -20,7 +20,9 @@ describe("two reviews at once", () => {
     "are answered one at a time: $command",
     async ({ command }) => {
       const here = endAfterwards(rig());
-      expect((await here.run(["run", "--plan", here.write("plan.json", REVIEWED)])).code).toBe(4);
+      // One worker, so that "one" is reviewed first.
+      const run = ["run", "--plan", here.write("plan.json", REVIEWED), "--max-workers", "1"];
+      expect((await here.run(run)).code).toBe(4);
       const session_id = await onlySession(here);
       const pane = open(here, command);
       await pane.asks("Review of one");
