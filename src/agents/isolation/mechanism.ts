@@ -29,9 +29,10 @@ export function sandboxCommand(
       : fileSystemOptions(level, paths, [...command, ...(environment["PATH"] ?? "").split(":")]);
   return [
     mechanism.bwrap,
-    ...["--unshare-user", "--unshare-pid", "--die-with-parent"],
+    // Its own first process would be left to an init: bubblewrap does not wait for it.
+    ...["--unshare-user", "--unshare-pid", "--as-pid-1", "--die-with-parent"],
     ...inside,
-    ...["--chdir", directory, "--"],
+    ...["--chdir", directory, "--", "/bin/sh", "-c", FIRST, "sh"],
     ...command,
   ];
 }
