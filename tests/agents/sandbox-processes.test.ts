@@ -43,10 +43,10 @@ function asFirst(...command: readonly string[]) {
   return spawnSync("unshare", [...flags, ...command], { encoding: "utf8" });
 }
 
-test.runIf(SANDBOXES.some(({ mechanism }) => mechanism.by === "unshare") && asFirst("true").status === 0)(
-  "no program leaves a zombie to a first process that reaps nothing",
-  () => {
-    const { stdout, stderr } = asFirst(process.execPath, join(import.meta.dirname, "children/first-process.ts"));
+describe.runIf(asFirst("true").status === 0).each(SANDBOXES)("a program in a sandbox by $name", ({ mechanism }) => {
+  test("leaves no zombie to a first process that reaps nothing", () => {
+    const level = mechanism.by === "unshare" ? "processes" : "files";
+    const { stdout, stderr } = asFirst(process.execPath, join(import.meta.dirname, "children/first-process.ts"), level);
     expect(stderr).toBe("");
     expect(JSON.parse(stdout)).toEqual({
       first: 1,
@@ -58,8 +58,8 @@ test.runIf(SANDBOXES.some(({ mechanism }) => mechanism.by === "unshare") && asFi
       ],
       zombies: [],
     });
-  },
-);
+  });
+});
 
 describe.each(SANDBOXES)("an agent in the sandbox processes by $name", ({ mechanism }) => {
   let directory: string;

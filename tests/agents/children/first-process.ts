@@ -1,11 +1,12 @@
-/** Runs as the first process of a process namespace, which reaps only its own children, as a container's may. Starts programs in sandboxes, lets each end in its own way, and prints the exits and the zombies that are left. */
+/** Runs as the first process of a process namespace, which reaps only its own children, as a container's may. Starts programs in sandboxes of the level that is named, lets each end in its own way, and prints the exits and the zombies that are left. */
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { sandboxMechanism } from "../../../src/agents/isolation/probe.ts";
 import { start } from "../../../src/agents/launch.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
-const mechanism = await sandboxMechanism("processes", PATH);
+const level = process.argv[2] === "files" ? "files" : "processes";
+const mechanism = await sandboxMechanism(level, PATH);
 if (!mechanism.ok) throw new Error(mechanism.error.message);
 
 async function exitOf(script: string, signal?: NodeJS.Signals) {
