@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { built } from "../built.ts";
 import { typedJson } from "./in-process.ts";
 import { rig, type Rig } from "./rig.ts";
-import { endAfterwards } from "./strays.ts";
+import { endAfterwards, everyProcessEnds } from "./strays.ts";
 import { letGo, sessionCloses, type Status, taskRuns, WAIT } from "./waiting-task.ts";
 
 const NAMESPACE = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -43,6 +43,7 @@ describe.runIf(spawnSync("unshare", [...NAMESPACE, "true"]).status === 0)(
       expect(elsewhere(here, "tell", "wait", "hurry").status).toBe(0);
       expect(elsewhere(here, "cancel", session_id, "--yes").status).toBe(0);
       await sessionCloses(here, session_id);
+      await everyProcessEnds(here);
       expect(await typedJson<Status>(here, ["status", session_id, "--json"])).toMatchObject({ owner: null });
     });
 
