@@ -8,7 +8,7 @@ import type { ScheduleState } from "./state.ts";
 /** The schedule mode: a manager plans, instructs and reviews tickets; workers do them. */
 export const scheduleMode: Mode<ScheduleState> = {
   ...scheduleReader,
-  rules: 15,
+  rules: 16,
   rights: SCHEDULE_RIGHTS,
   attached: { plan: { reference: "tasks_ref", field: "tasks" } },
   decide,

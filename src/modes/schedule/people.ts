@@ -11,12 +11,19 @@ import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
 import { isAgainstEvidence, restartReview, onReview, refuseReview } from "./reviewing.ts";
 import { escalate, retry } from "./trouble.ts";
+import { onCommandsDecided } from "./work.ts";
 import { canBeRetried, REVISION, waitsForChecks } from "./waiting.ts";
 
 /** Handles a person's decision to approve, send back or reject the plan or the result. */
 export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
-  const { decision, notes, plan, ask_id } = fact.payload;
+  const { decision, notes, plan, ask_id, scope } = fact.payload;
   const { gate, phase } = draft.session;
+  const tickets = ask_id === undefined ? [] : [...draft.before.tickets.values()];
+  const instructed = tickets.find((ticket) => ticket.waits_for === ask_id && ticket.instructed !== undefined);
+  if (instructed) {
+    onCommandsDecided(draft, fact, instructed);
+    return;
+  }
   // An approval only applies to what is open now, not to a plan that was sent back or replaced.
   if (!gate || phase !== "approving" || (ask_id !== undefined && ask_id !== gate.ask_id)) {
     draft.refuse(
@@ -27,14 +34,18 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
     );
     return;
   }
-  if (plan && decision === "approved") {
-    const wrong = takePlan(draft, plan.tasks ?? [], "/plan");
-    if (wrong) draft.refuse(wrong);
-    else if (notes !== undefined) draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
+  const isEdited = plan !== undefined && decision === "approved";
+  const wrong = isEdited ? takePlan(draft, plan.tasks ?? [], "/plan") : undefined;
+  if (wrong) {
+    draft.refuse(wrong);
     return;
   }
-  closeGate(draft);
+  if (!isEdited) closeGate(draft);
   if (notes !== undefined) draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
+  if (decision === "approved" && gate.subject === "plan" && scope === "session") {
+    draft.patchSession({ later_commands: "allowed" });
+  }
+  if (isEdited) return;
   switch (decision) {
     case "approved":
       if (gate.subject === "result") finish(draft);

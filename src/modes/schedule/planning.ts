@@ -2,6 +2,7 @@ import type { FactOf } from "../../kernel/mode.ts";
 import { notPermitted } from "../../kernel/step.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
+import { announce, asksForCommands, commandLines, commandsIn, commandsOf, digestsOf, unseen } from "./commands.ts";
 import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
@@ -46,14 +47,19 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     type: role.type,
     capabilities: role.capabilities ?? [],
   }));
+  const { plan_given, plan_digest } = fact.payload.input ?? {};
+  const seen = digestsOf(commandsIn(checks));
   const session: SessionValue = {
     phase: "planning",
     settings,
+    ...(seen.length > 0 ? { seen } : {}),
+    // The playbook manager plays the person's file.
+    ...(plan_digest !== undefined && plan_given !== true ? { later_commands: "own" } : {}),
     roles,
     clarifications: [],
     notes: [],
     asked: 0,
-    ...(fact.payload.input?.plan_given === true ? { plan_given: true } : {}),
+    ...(plan_given === true ? { plan_given: true } : {}),
   };
   draft.putSession(session);
 }
@@ -86,8 +92,14 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
     // Must come before `revisionOf`, which restarts a ticket that waits for the revision.
     if (draft.answered?.message === "error") draft.patchHolder(fact.subject, { waits_for: REVISION });
     const revision = revisionOf(draft, tasks, plan);
-    if (asks && isAdding(draft, revision)) openGate(draft, tasks.length, revision);
-    else acceptPlan(draft, revision);
+    const commands = tasks.flatMap((task) => unseen(draft, draft.ticket(task.task_id), commandsOf(task)));
+    const isAsked = isAdding(draft, revision) || (commands.length > 0 && asksForCommands(draft));
+    if (asks && isAsked) {
+      openGate(draft, tasks.length, revision, commandLines(commands));
+    } else {
+      if (commands.length > 0) announce(draft, undefined, commands);
+      acceptPlan(draft, revision);
+    }
     return undefined;
   }
   replaceAll(draft, tasks, plan, asks);
@@ -116,16 +128,20 @@ export function closeGate(draft: Draft): void {
   draft.patchSession({ gate: undefined });
 }
 
-/** Asks a person to approve a plan. The tickets of a first plan exist already and wait; a revision changes nothing yet. */
-function openGate(draft: Draft, tasks: number, revision?: Revision): void {
+/**
+ * Asks a person to approve a plan. The tickets of a first plan exist already and wait; a revision changes nothing yet. `commands` are those that a
+ * revision adds.
+ */
+function openGate(draft: Draft, tasks: number, revision?: Revision, commands: readonly string[] = []): void {
   const ask_id = `a${draft.session.asked + 1}`;
   const gate = { ask_id, subject: "plan", first: !revision, ...(revision ? { revision } : {}) } as const;
   draft.patchSession({ asked: draft.session.asked + 1, gate });
   draft.moveSession("plan_proposed");
+  const about = { plan: draft.fact.sequence, ...(commands.length > 0 ? { commands: [...commands] } : {}) };
   draft.envelope({
     target: "user",
     payload_type: "approval_request",
-    payload: { subject: "plan", ask_id, about: { plan: draft.fact.sequence }, estimate: { tasks } },
+    payload: { subject: "plan", ask_id, about, estimate: { tasks } },
   });
   draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
 }

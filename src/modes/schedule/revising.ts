@@ -67,6 +67,7 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
   }
   const before = draft.ticket(ticket.id) ?? ticket;
   const { attempt, attempts_before, failed_as, history, notes, clarifications, since, escalations, allowance } = before;
+  const seen = [...new Set([...(planned.seen ?? []), ...(before.seen ?? [])])];
   draft.putTicket({
     ...planned,
     ...(allowance ? carriedOver(planned, allowance) : {}),
@@ -77,6 +78,7 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
     // Kept, because a manager that answers every escalation with a plan would otherwise never reach the limit.
     ...(escalations === undefined ? {} : { escalations }),
     ...(before.wait_asks === undefined ? {} : { wait_asks: before.wait_asks }),
+    ...(seen.length > 0 ? { seen } : {}),
     ...(history ? { history } : {}),
     ...(notes ? { notes } : {}),
     ...(clarifications ? { clarifications } : {}),

@@ -54,6 +54,8 @@ export const SCHEDULE_RIGHTS: Rights = {
     final_report: "always",
     session_closed: "always",
     approval_request: "always",
+    // Of commands that nobody has to be asked about.
+    approval: "always",
     ticket: "always",
     review_request: "always",
     // If checks review a ticket, the scheduler approves it when they pass.

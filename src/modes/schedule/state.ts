@@ -82,6 +82,10 @@ export interface Ticket extends Holder {
   readonly instruction?: Place;
   /** The executable criteria of the configuration, the task and every instruction. */
   readonly criteria?: readonly Place[];
+  /** Digests of the commands of its plan, and of those that a person has allowed for it. */
+  readonly seen?: readonly string[];
+  /** An instruction whose commands a person is asked about. It counts once they are allowed. */
+  readonly instructed?: Instructed;
   /** The role that works on it, or worked on it last. */
   readonly owner?: string;
   readonly attempt: number;
@@ -125,6 +129,15 @@ export interface Ticket extends Holder {
   readonly artifacts?: Readonly<Record<string, number>>;
   readonly notes?: readonly number[];
   readonly history?: readonly number[];
+}
+
+/** An instruction that is not given yet. */
+export interface Instructed {
+  readonly record: number;
+  /** Its executable criteria. */
+  readonly criteria: readonly Place[];
+  /** Digests of its new commands. */
+  readonly commands: readonly string[];
 }
 
 export type ReviewPolicy = "manager" | "user" | "checks";
@@ -197,6 +210,10 @@ export interface SessionValue extends Holder {
   /** Set if a person gives the plan, so that the manager is not asked for one. */
   readonly plan_given?: boolean;
   readonly settings: Settings;
+  /** Digests of the commands that may run for every ticket: the configuration's, and those that a person allowed for the session. */
+  readonly seen?: readonly string[];
+  /** Why nobody is asked about commands that the manager adds: a person `allowed` them with a plan, or they are a person's `own`, of the plan file. */
+  readonly later_commands?: "allowed" | "own";
   readonly roles: readonly RoleEntry[];
   readonly requirement?: Place;
   readonly plan?: Place;

@@ -3,6 +3,7 @@ import type { Seat } from "../../kernel/mode.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { allowanceOf } from "./budget.ts";
+import { commandsOf, digestsOf } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { isRisky } from "./risk.ts";
 import type { Place, Ticket } from "./state.ts";
@@ -16,6 +17,7 @@ export function taskAt([sequence, pointer]: Place, index: number): Place {
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;
   const criteria = executablesOf(draft, task, place);
+  const seen = digestsOf(commandsOf(task));
   const allowance = allowanceOf(settings, task);
   const named = task.dependencies ?? [];
   const dependencies = new Set(named);
@@ -39,6 +41,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
     ...(discuss ? { discuss } : {}),
     ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),
     ...(criteria.length > 0 ? { criteria } : {}),
+    ...(seen.length > 0 ? { seen } : {}),
   };
 }
 

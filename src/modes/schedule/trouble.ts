@@ -76,10 +76,10 @@ function afterBackoff(
 }
 
 /** Sends the same message again, at once or after a delay, until the retries are spent. */
-function tryAgain(
+export function tryAgain(
   draft: Draft,
   id: string | undefined,
-  turn: OpenTurn,
+  turn: Omit<OpenTurn, "turn_id">,
   refused: readonly Json[] | undefined,
   delay_ms: number,
   code: string,
@@ -112,7 +112,7 @@ function tryAgain(
 function retriesSpent(
   draft: Draft,
   id: string | undefined,
-  turn: OpenTurn,
+  turn: Omit<OpenTurn, "turn_id">,
   code: string,
   refused: readonly Json[] | undefined,
 ): void {

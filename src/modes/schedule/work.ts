@@ -1,15 +1,17 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";
+import { refusalFrom } from "../../protocol/refusal.ts";
 import { isRepeated } from "./attempts.ts";
 import { budgetSpent, isSpent } from "./budget.ts";
+import { announce, commandsIn, digestsOf, unseen } from "./commands.ts";
 import { discuss } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
-import { offer } from "./offering.ts";
+import { offer, putAgainLater } from "./offering.ts";
 import { startReview } from "./reviewing.ts";
-import type { MessageType, Ticket } from "./state.ts";
+import type { Instructed, MessageType, Ticket } from "./state.ts";
 import { executables } from "./tasks.ts";
-import { escalate, refuseAnswer, stopWork } from "./trouble.ts";
+import { escalate, refuseAnswer, stopWork, tryAgain } from "./trouble.ts";
 
 /** The dispatcher has admitted a turn, so an agent now works on it. */
 export function onTurnRequest(draft: Draft, fact: FactOf<"turn_request">): void {
@@ -35,20 +37,59 @@ export function onTurnRequest(draft: Draft, fact: FactOf<"turn_request">): void 
   }
 }
 
-/** The manager instructs a ticket: work begins, or begins again. */
+/** The manager instructs a ticket. If it adds commands that a person has not seen, the ticket waits until they are allowed. */
 export function onInstruction(draft: Draft, fact: FactOf<"instruction">, ticket: Ticket): void {
   if (draft.answered?.message === "error" && isSpent(ticket, fact.received_at)) {
     refuseAnswer(draft, ticket.id, budgetSpent(ticket));
     return;
   }
-  const added = executables(fact.payload.acceptance_criteria, fact.sequence, "/acceptance_criteria");
+  const { acceptance_criteria } = fact.payload;
+  const { message = "ticket", retries = 0, rounds = 0 } = draft.answered ?? {};
+  const added = unseen(draft, ticket, commandsIn(acceptance_criteria));
+  const instructed: Instructed = {
+    record: fact.sequence,
+    criteria: executables(acceptance_criteria, fact.sequence, "/acceptance_criteria"),
+    commands: digestsOf(added),
+  };
+  const ask_id = added.length === 0 ? undefined : announce(draft, ticket.id, added);
+  if (ask_id === undefined) {
+    instruct(draft, ticket, instructed, message);
+  } else {
+    draft.patchTicket(ticket.id, { instructed });
+    putAgainLater(draft, ticket.id, ask_id, { message, retries, rounds });
+  }
+}
+
+/** A person has allowed the commands that an instruction adds, or not: then the manager has to instruct without them. */
+export function onCommandsDecided(draft: Draft, { payload }: FactOf<"approval">, ticket: Ticket): void {
+  const { instructed, put_again, waits_for: ask_id = "" } = ticket;
+  if (!instructed || !put_again) return;
+  draft.command({ do: "clear_ask", ask_id });
+  draft.patchTicket(ticket.id, { instructed: undefined, waits_for: undefined, put_again: undefined });
+  if (payload.decision === "approved") {
+    const { seen = [] } = draft.session;
+    if (payload.scope === "session") draft.patchSession({ seen: [...new Set([...seen, ...instructed.commands])] });
+    instruct(draft, ticket, instructed, put_again.message);
+    return;
+  }
+  const said = payload.notes ? `: ${payload.notes}` : "";
+  const why = failure("not_permitted", `a person does not allow the commands that this instruction adds${said}`, {
+    hint: "instruct without them",
+    details: { pointer: "/acceptance_criteria" },
+  });
+  tryAgain(draft, ticket.id, put_again, [{ ...refusalFrom("instruction", why) }], 0, why.code);
+}
+
+/** Work begins, or begins again, in answer to `asked`. */
+function instruct(draft: Draft, ticket: Ticket, { record, criteria, commands }: Instructed, asked: MessageType): void {
   draft.patchTicket(ticket.id, {
-    instruction: [fact.sequence, ""],
-    ...(added.length > 0 ? { criteria: [...(ticket.criteria ?? []), ...added] } : {}),
+    instruction: [record, ""],
+    ...(criteria.length > 0 ? { criteria: [...(ticket.criteria ?? []), ...criteria] } : {}),
+    ...(commands.length > 0 ? { seen: [...(ticket.seen ?? []), ...commands] } : {}),
     retries: undefined,
     check_rounds: undefined,
     review_rounds: undefined,
-    ...(draft.answered?.message === "error" ? { question_rounds: undefined } : {}),
+    ...(asked === "error" ? { question_rounds: undefined } : {}),
   });
   if (ticket.status === "pending") draft.move(ticket.id, "instruction_received");
   else if (ticket.status === "discussing") draft.move(ticket.id, "instruction_finalized");

@@ -82,7 +82,8 @@ function pick<T>(list: readonly T[], which: number): T | undefined {
 /** An agent's answer: mostly a helpful one, now and then any. */
 function answer(message: string, how: number, tasks: readonly RandomTask[]): [PayloadType, JsonObject] {
   const question = { question_id: "q", text: "What?" };
-  const instruction: JsonObject = { summary: "So", acceptance_criteria: how % 4 === 0 ? [runs("true")] : [] };
+  const criteria = how % 4 === 0 ? [runs(how % 8 === 0 ? "true" : "false")] : [];
+  const instruction: JsonObject = { summary: "So", acceptance_criteria: criteria };
   const plan: JsonObject = { tasks: tasksOf(tasks) };
   const all: [PayloadType, JsonObject][] = [
     ["plan", plan],
@@ -154,6 +155,10 @@ function waitEnds(session: ScheduleSession, { which, how, tasks }: Happening): v
       if (ask.kind === "review")
         return session.send("review", { decision: how % 3 ? "approved" : "changes_requested", ticket_id: ask.subject });
       const decision = how < 60 ? "approved" : (pick(["changes_requested", "rejected"] as const, how) ?? "approved");
+      if (ask.kind === "permission") {
+        const scope = how % 2 ? "session" : "once";
+        return session.send("approval", { decision, ask_id: ask.ask_id, scope });
+      }
       return session.send("approval", { decision, ...(how % 7 === 0 ? { plan: { tasks: tasksOf(tasks) } } : {}) });
     }),
   ];

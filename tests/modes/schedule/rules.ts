@@ -1,10 +1,12 @@
 import type { Advance } from "../../../src/kernel/engine.ts";
 import type { Ledger } from "../../../src/kernel/ledger.ts";
-import type { Lookup } from "../../../src/kernel/references.ts";
+import { type Lookup, resolve } from "../../../src/kernel/references.ts";
+import type { Json } from "../../../src/lib/json.ts";
+import { commandsIn, digestsOf } from "../../../src/modes/schedule/commands.ts";
 import { type Place, planOrder, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
 import { digestOf } from "../../../src/modes/schedule/tasks.ts";
 import { type TicketEvent, type TicketStatus, ticketLifecycle } from "../../../src/modes/schedule/ticket.machine.ts";
-import type { Task } from "../../../src/protocol/payload.ts";
+import type { CriterionObject, Task } from "../../../src/protocol/payload.ts";
 import { holds, type ModeRules, same } from "../invariants.ts";
 
 /** What must hold for a schedule session after each fact, whatever the fact. */
@@ -18,6 +20,7 @@ export const SCHEDULE_RULES: ModeRules<ScheduleState> = {
     checkPlan(state, lookup);
     checkLimits(state);
     checkEvidence(state, advance);
+    checkCommands(state, lookup, advance);
     checkProgress(state, ledger);
   },
 };
@@ -32,6 +35,17 @@ function checkPlan({ session, tickets }: ScheduleState, lookup: Lookup): void {
     planned,
     "the tickets of the current plan",
   );
+}
+
+/** Nothing runs that nobody was shown: the commands of checks are those of the plan, or were put on record. */
+function checkCommands({ session, tickets }: ScheduleState, lookup: Lookup, { step }: Advance): void {
+  for (const command of step.commands) {
+    if (command.do !== "run_checks" || session?.later_commands === "own") continue;
+    const criteria = resolve(command.criteria as unknown as Json, lookup) as unknown as CriterionObject[];
+    const seen = [...(session?.seen ?? []), ...(tickets.get(command.subject ?? "")?.seen ?? [])];
+    const unseen = digestsOf(commandsIn(criteria)).filter((digest) => !seen.includes(digest));
+    same(unseen, [], `the commands of ${command.subject} that nobody was shown`);
+  }
 }
 
 /** Nothing is lost: each ticket is over or something will move it, and a running session still has something to do. */

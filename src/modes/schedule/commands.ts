@@ -1,0 +1,102 @@
+import { hash } from "node:crypto";
+import { canonicalJson } from "../../lib/canonical.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import type { Criterion, Task } from "../../protocol/payload.ts";
+import { cut } from "../../protocol/refusal.ts";
+import type { Draft } from "./draft.ts";
+import type { Ticket } from "./state.ts";
+
+/** The arguments of a command with which the scheduler checks work. */
+export type CheckCommand = readonly string[];
+
+/** Maximum length of an action in characters; the details have all of it. */
+const MAX_ACTION = 2_000;
+
+export function commandsIn(criteria: readonly Criterion[] = []): CheckCommand[] {
+  return criteria.flatMap((one) => (typeof one === "object" && one.command !== undefined ? [one.command] : []));
+}
+
+/** The commands of a task, and of the instruction that its plan gives. */
+export function commandsOf({ acceptance_criteria, instruction }: Task): CheckCommand[] {
+  return [...commandsIn(acceptance_criteria), ...commandsIn(instruction?.acceptance_criteria)];
+}
+
+/** The digests that a ticket or the session keeps of commands that a person has seen: an agent must not find two commands with the same one. */
+export function digestsOf(commands: readonly CheckCommand[]): string[] {
+  return [...new Set(commands.map((command) => hash("sha256", canonicalJson([...command]), "base64")))];
+}
+
+/** Those commands, each once, that neither the ticket's plan nor the configuration has, nor a person has allowed. */
+export function unseen(draft: Draft, ticket: Ticket | undefined, commands: readonly CheckCommand[]): CheckCommand[] {
+  const { seen = [], later_commands } = draft.session;
+  if (later_commands === "own" || draft.fact.source === "user") return [];
+  const known = new Set([...seen, ...(ticket?.seen ?? [])]);
+  return commands.filter((command) => {
+    const [digest = ""] = digestsOf([command]);
+    return !known.has(digest) && known.add(digest);
+  });
+}
+
+/** Whether a person is asked before the scheduler runs a command that the approved plan does not have. */
+export function asksForCommands({ session: { settings, later_commands } }: Draft): boolean {
+  return settings.plan_approval === "ask" && later_commands === undefined;
+}
+
+/** Puts new commands on record as a permission that their manager wants. Returns the id of the ask; `undefined` if nobody has to be asked. */
+export function announce(
+  draft: Draft,
+  subject: string | undefined,
+  commands: readonly CheckCommand[],
+): string | undefined {
+  const { fact } = draft;
+  const ask_id = `p${fact.sequence}`;
+  const about = subject === undefined ? {} : { subject };
+  const payload: JsonObject = {
+    subject: "permission",
+    ask_id,
+    ...(subject === undefined ? {} : { ticket_id: subject }),
+    about: { role_id: fact.source, ...described(commands) },
+  };
+  const record = draft.envelope({
+    target: "user",
+    payload_type: "approval_request",
+    payload,
+    ...about,
+  });
+  if (asksForCommands(draft)) {
+    draft.command({ do: "ask", ask_id, kind: "permission", record, ...about });
+    return ask_id;
+  }
+  const notes =
+    draft.session.later_commands === "allowed" ? "later commands were allowed with the plan" : "plan_approval is never";
+  const approval = {
+    decision: "approved",
+    ask_id,
+    scope: subject === undefined ? "session" : "ticket",
+    notes,
+  };
+  draft.envelope({
+    target: fact.source,
+    payload_type: "approval",
+    payload: approval,
+    ...about,
+  });
+  return undefined;
+}
+
+function described(commands: readonly CheckCommand[]): JsonObject {
+  const lines = commandLines(commands);
+  const action = `have Bosun run: ${lines.join("; ").replaceAll(/\s*\n\s*/g, "; ")}`;
+  const details = lines.join("\n");
+  return {
+    action: cut(action, MAX_ACTION),
+    ...(action.length <= MAX_ACTION && action.endsWith(`: ${details}`) ? {} : { details }),
+    why: "The approved plan does not have it. It checks work, in the sandbox of the role that did it.",
+  };
+}
+
+/** As a person would type them. */
+export function commandLines(commands: readonly CheckCommand[]): string[] {
+  return commands.map((command) => command.map(shellWord).join(" "));
+}
