@@ -23,6 +23,7 @@ import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve
 
 interface PlanOptions extends AfterwardsOptions, PagerOption {
   readonly approve?: boolean;
+  readonly allowCommands?: boolean;
   readonly reject?: boolean;
   readonly edit?: boolean;
   readonly revise?: string;
@@ -36,6 +37,7 @@ export function register(command: Command, run: Run): void {
   command
     .argument(...ANY_SESSION)
     .option("--approve", "approve it: the work begins")
+    .option("--allow-commands", "with --approve or --edit: allow the check commands that the manager adds later, too")
     .option("--revise <text>", "send it back, saying what to change")
     .option("--reject", "end the session, or continue without a revised plan")
     .option("--edit", "change it in $EDITOR, then approve it")
@@ -93,6 +95,8 @@ function wrongIn(options: PlanOptions): Failure | undefined {
   if (actions > 1) return wrong("--approve, --revise, --reject, --edit and --export cannot be combined.", "Give one.");
   if (options.notes !== undefined && ![options.approve, options.reject, options.edit].includes(true))
     return wrong("--notes goes with --approve, --reject or --edit.", "To send the plan back: --revise TEXT.");
+  if (options.allowCommands === true && ![options.approve, options.edit].includes(true))
+    return wrong("--allow-commands goes with --approve or --edit.", "To allow some of them: bosun answer.");
   if (options.json === true && actions > 0)
     return wrong("--json only shows the plan.", "To write a plan file as JSON: --export plan.json.");
   if (options.revise?.trim() === "") return wrong("--revise needs a text.", "Say what to change.");
@@ -114,7 +118,8 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
     tellNext(context.terminal.out, `bosun plan ${session_id} --approve`);
     return ok(EXIT_DONE);
   }
-  const payload = { ...approval.value, ask_id };
+  const scope = options.allowCommands === true ? { scope: "session" } : {};
+  const payload = { ...approval.value, ...scope, ask_id };
   const put = await putAndResume(context, gate, row, [{ payload_type: "approval", payload }], options);
   if (put.ok) settleEdit(gate, options.edit === true);
   return put;

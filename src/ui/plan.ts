@@ -14,6 +14,8 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly review: ResolvedConfiguration["review"];
   /** The checks of every task, from the configuration. */
   readonly checks: readonly Criterion[];
+  /** The commands of a revised plan that the current one does not have. */
+  readonly new_commands?: readonly string[];
   /** What roles can do against their permissions, because nothing enforces these. */
   readonly unheld?: readonly string[];
 }
@@ -30,7 +32,7 @@ export interface RevisedTasks {
  * revised plan, only the new and the changed tasks are written out.
  */
 export function planLines(plan: ShownPlan, output: Output): string[] {
-  const { summary, tasks, checks, unheld = [], added, changed = [], left_out = [] } = plan;
+  const { summary, tasks, checks, unheld = [], added, changed = [], left_out = [], new_commands = [] } = plan;
   const { width } = output;
   const isRevised = added !== undefined;
   const news = new Set([...(added ?? []), ...changed]);
@@ -43,6 +45,8 @@ export function planLines(plan: ShownPlan, output: Output): string[] {
     ...idsLines("changed", changed, width),
     ...idsLines("removed", left_out, width),
     ...idsLines("unchanged", unchanged, width),
+    ...(new_commands.length === 0 ? [] : ["  new commands:"]),
+    ...new_commands.flatMap((command) => commandLines(command, output)),
     ...shown.flatMap((task) => ["", ...taskLines(task, plan, output)]),
     ...(checks.length === 0 ? [] : ["", output.style("bold", "Checks of every task, from the configuration")]),
     ...checks.flatMap((check) => criterionLines(check, output)),

@@ -69,6 +69,8 @@ async function planDecision(
   switch (choice) {
     case "approve":
       return { decision: "approved" };
+    case "allow":
+      return { decision: "approved", scope: "session" };
     case "reject":
       return { decision: "rejected" };
     case "revise": {
@@ -160,6 +162,7 @@ const PLAN_CHOICES = [
   { key: "revise", label: "Send back, saying what should be different" },
   { key: "edit", label: "Edit in $EDITOR, then approve" },
   { key: "reject", label: "Reject, and end the session" },
+  { key: "allow", label: "Approve, also the check commands that the manager adds later" },
 ] as const;
 
 const REVISION_CHOICES = PLAN_CHOICES.map((choice) =>

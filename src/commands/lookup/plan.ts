@@ -13,7 +13,7 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
+import { newCommands, sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
 import { openedWith, recordAt } from "./state.ts";
 
 /** A session's plan, and who wrote it. */
@@ -25,7 +25,8 @@ export interface RecordedPlan extends ShownPlan {
 /** The plan that needs a person's approval, else the current one; undefined while there is none. */
 export function planOf(reader: StoreReader, session_id: string): RecordedPlan | undefined {
   const session = sessionValue(reader, session_id);
-  const { place = session?.plan, ...changes } = waitingRevision(reader, session_id) ?? {};
+  const revision = waitingRevision(reader, session_id);
+  const { place = session?.plan, ...changes } = revision ?? {};
   if (session === undefined || place === undefined) return undefined;
   const [sequence, pointer] = place;
   const record = recordAt(reader, session_id, sequence);
@@ -40,7 +41,9 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
     return what === undefined ? [] : [`${role.role_id}: ${what}`];
   });
   const { review } = session.settings;
-  return { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld, ...changes };
+  const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, tasks) };
+  const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld };
+  return { ...shown, ...changes, ...commands };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { textOf } from "../../lib/json.ts";
 import { at } from "../../lib/json-pointer.ts";
+import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
 import {
   artifactsOf,
   isAddition,
@@ -9,6 +10,7 @@ import {
   type Ticket,
 } from "../../modes/schedule/state.ts";
 import { canBeRetried } from "../../modes/schedule/waiting.ts";
+import type { Task } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
 import { resultsOf } from "../../ui/failure-lines.ts";
@@ -48,6 +50,16 @@ export function waitingRevision(
   }
   const isOpen = (id: string) => !["done", "error", undefined].includes(ticketValue(reader, session_id, id)?.status);
   return { place, added, changed, left_out: left_out.filter(isOpen) };
+}
+
+/** The commands of a revised plan that nobody has seen, as a person would type them. */
+export function newCommands(reader: StoreReader, session_id: string, tasks: readonly Task[]): string[] {
+  const session = sessionValue(reader, session_id);
+  if (session === undefined) return [];
+  const added = tasks.flatMap((task) => {
+    return unseen(session, ticketValue(reader, session_id, task.task_id), commandsOf(task));
+  });
+  return [...new Set(commandLines(added))];
 }
 
 /** The first ticket in error that this one depends on, directly or not: the one to retry. */

@@ -5,7 +5,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import type { Criterion, Task } from "../../protocol/payload.ts";
 import { cut } from "../../protocol/refusal.ts";
 import type { Draft } from "./draft.ts";
-import type { Ticket } from "./state.ts";
+import type { SessionValue, Ticket } from "./state.ts";
 
 /** The arguments of a command with which the scheduler checks work. */
 export type CheckCommand = readonly string[];
@@ -28,10 +28,13 @@ export function digestsOf(commands: readonly CheckCommand[]): string[] {
 }
 
 /** Those commands, each once, that neither the ticket's plan nor the configuration has, nor a person has allowed. */
-export function unseen(draft: Draft, ticket: Ticket | undefined, commands: readonly CheckCommand[]): CheckCommand[] {
-  const { seen = [], later_commands } = draft.session;
-  if (later_commands === "own" || draft.fact.source === "user") return [];
+export function unseen(
+  { seen = [], later_commands }: SessionValue,
+  ticket: Ticket | undefined,
+  commands: readonly CheckCommand[],
+): CheckCommand[] {
   const known = new Set([...seen, ...(ticket?.seen ?? [])]);
+  if (later_commands === "own") return [];
   return commands.filter((command) => {
     const [digest = ""] = digestsOf([command]);
     return !known.has(digest) && known.add(digest);

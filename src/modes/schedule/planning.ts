@@ -92,7 +92,9 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
     // Must come before `revisionOf`, which restarts a ticket that waits for the revision.
     if (draft.answered?.message === "error") draft.patchHolder(fact.subject, { waits_for: REVISION });
     const revision = revisionOf(draft, tasks, plan);
-    const commands = tasks.flatMap((task) => unseen(draft, draft.ticket(task.task_id), commandsOf(task)));
+    const { session } = draft;
+    const ofManager = fact.source === "user" ? [] : tasks;
+    const commands = ofManager.flatMap((task) => unseen(session, draft.ticket(task.task_id), commandsOf(task)));
     const isAsked = isAdding(draft, revision) || (commands.length > 0 && asksForCommands(draft));
     if (asks && isAsked) {
       openGate(draft, tasks.length, revision, commandLines(commands));

@@ -45,7 +45,7 @@ export function onInstruction(draft: Draft, fact: FactOf<"instruction">, ticket:
   }
   const { acceptance_criteria } = fact.payload;
   const { message = "ticket", retries = 0, rounds = 0 } = draft.answered ?? {};
-  const added = unseen(draft, ticket, commandsIn(acceptance_criteria));
+  const added = unseen(draft.session, ticket, commandsIn(acceptance_criteria));
   const instructed: Instructed = {
     record: fact.sequence,
     criteria: executables(acceptance_criteria, fact.sequence, "/acceptance_criteria"),

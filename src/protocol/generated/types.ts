@@ -554,7 +554,7 @@ export type Approval = {
   readonly notes?: string;
   readonly plan?: Plan;
   /**
-   * How far a permission reaches.
+   * How far a permission reaches; of a plan, session allows later check commands too.
    */
   readonly scope?: "once" | "ticket" | "session";
   /**
@@ -616,7 +616,7 @@ export type ApprovalRequest = {
    */
   readonly ticket_id?: string;
   /**
-   * The thing to approve; of a permission {role_id, action, details, why, digest, criterion}.
+   * The thing to approve; of a plan {plan, commands}, of a permission {role_id, action, details, why, digest, criterion}.
    */
   readonly about?: Json;
   readonly estimate?: JsonObject;
