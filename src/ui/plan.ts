@@ -14,7 +14,7 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly review: ResolvedConfiguration["review"];
   /** The checks of every task, from the configuration. */
   readonly checks: readonly Criterion[];
-  /** The commands of a revised plan that the current one does not have. */
+  /** The commands that a revised plan adds to tasks of the current one. */
   readonly new_commands?: readonly string[];
   /** What roles can do against their permissions, because nothing enforces these. */
   readonly unheld?: readonly string[];

@@ -41,7 +41,8 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
     return what === undefined ? [] : [`${role.role_id}: ${what}`];
   });
   const { review } = session.settings;
-  const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, tasks) };
+  const changed = tasks.filter(({ task_id }) => revision?.changed.includes(task_id));
+  const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, changed) };
   const shown = { source: record.source, summary: wordsOf(plan.summary), tasks, review, checks, unheld };
   return { ...shown, ...changes, ...commands };
 }

@@ -52,7 +52,7 @@ export function waitingRevision(
   return { place, added, changed, left_out: left_out.filter(isOpen) };
 }
 
-/** The commands of a revised plan that nobody has seen, as a person would type them. */
+/** The commands of these tasks that nobody has seen, as a person would type them. */
 export function newCommands(reader: StoreReader, session_id: string, tasks: readonly Task[]): string[] {
   const session = sessionValue(reader, session_id);
   if (session === undefined) return [];

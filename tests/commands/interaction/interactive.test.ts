@@ -38,7 +38,7 @@ describe("a person at the terminal", () => {
     await pane.shows("A plan of 1 task");
     await pane.asks("1  Approve");
     pane.type("9", "Enter");
-    await pane.asks("Type a number from 1 to 4");
+    await pane.asks("Type a number from 1 to 5");
     pane.type("1", "Enter");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
