@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
+import type { Withholder } from "../lib/withholder.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
 import type { Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
@@ -62,6 +63,8 @@ export interface TurnContext {
   started(process: ProcessIdentity): Promise<void>;
   /** Reports what the agent sends before its answer, in order. */
   emit(event: TurnEvent): void;
+  /** Withholds the session's secrets from text that is shown or kept. */
+  readonly secrets: Withholder;
   /** Requests a permission while the agent waits. Never rejects: the permission is denied when the turn ends or nobody may be asked. */
   permit(request: PermissionRequest): Promise<Permission>;
 }

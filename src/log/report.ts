@@ -5,6 +5,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
+import { escapedMarkdown } from "../lib/markdown.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
@@ -132,7 +133,7 @@ function resultSections(parts: readonly ResultPart[]): string[] {
 
 /** Quotes untrusted text, so that none of its lines can pass for the report's own. */
 function quoted(text: string): string[] {
-  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${oneLine(line)}`.trimEnd());
+  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${escapedMarkdown(oneLine(line))}`.trimEnd());
 }
 
 type ReportedTicket = NonNullable<Report["tickets"]>[number];
@@ -143,7 +144,7 @@ function ticketRow(ticket: ReportedTicket): string {
     : [ticket.reason, ticket.spent].filter(Boolean).join(", ");
   const checks = ticket.checks_passed === undefined ? "-" : ticket.checks_passed ? "passed" : "failed";
   const { ticket_id, status, owner = "-", attempts = 0, reviews = 0 } = ticket;
-  return `| ${[ticket_id, status, owner, attempts, reviews, checks, phrase(why).replaceAll("|", "\\|")].join(" | ")} |`;
+  return `| ${[ticket_id, status, owner, attempts, reviews, checks, phrase(why)].join(" | ")} |`;
 }
 
 function ticketSection(ticket: ReportedTicket, home: string): string[] {
@@ -153,8 +154,8 @@ function ticketSection(ticket: ReportedTicket, home: string): string[] {
     .filter((output) => !kept.has(typeof output === "string" ? output : output.label))
     .map(outputText);
   const artifacts = (ticket.artifacts ?? []).map(({ label, uri }) => `${label}: ${openable(uri, home)}`);
-  const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
-  const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
+  const issues = (ticket.issues ?? []).map((issue) => `issue: ${textIn(issue)}`);
+  const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${textIn(action)}`);
   const used = ticket.usage && ticket.usage.input_tokens !== null ? [`used: ${spentWords(ticket.usage)}`] : [];
   const entries = [...outputs, ...artifacts, ...issues, ...suggestions, ...used].map((entry) => `- ${phrase(entry)}`);
   const summary = quoted(ticket.summary ?? "");
@@ -179,13 +180,12 @@ function outputText(output: NonNullable<ReportedTicket["outputs"]>[number]): str
   return [...new Set([label, text, uri])].filter((words) => words !== undefined && words !== "").join(": ");
 }
 
-/** Puts an agent's or a person's text on one line. */
+/** An agent's or a person's text on one line, without markup of its own. */
 function phrase(value: unknown): string {
-  const text =
-    typeof value === "string"
-      ? value
-      : typeof value === "object" && value !== null && "text" in value
-        ? String(value.text)
-        : "";
-  return oneLine(text).replaceAll(/\s+/g, " ").trim();
+  return escapedMarkdown(oneLine(textIn(value)).replaceAll(/\s+/g, " ").trim());
+}
+
+function textIn(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "object" && value !== null && "text" in value ? String(value.text) : "";
 }

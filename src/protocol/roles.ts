@@ -37,7 +37,7 @@ export function networkIn(said: unknown): boolean | undefined {
 
 /** Whether the name of a variable suggests that its value is secret. */
 export function isSecretName(name: string): boolean {
-  return /key|token|secret|password|passwd|credential/i.test(name);
+  return /key|token|secret|pass|pwd|credential|auth(?!or)|cookie|private|(?:^|_)(?:pat|pin|dsn)(?:_|$)/i.test(name);
 }
 
 /** Whether a role does nothing but review. */

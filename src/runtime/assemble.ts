@@ -22,6 +22,7 @@ import type { RecordHashes } from "./checked-records.ts";
 import { SessionRecords } from "./records.ts";
 import type { SessionLease } from "./context.ts";
 import type { NotificationHook, SentNotification } from "./notifications.ts";
+import { withholderFor } from "./secrets.ts";
 import { Session } from "./session.ts";
 import { SteadyClock } from "./time/steady-clock.ts";
 
@@ -132,6 +133,7 @@ export function assemble<S>(
       log: log?.value,
       clock: new SteadyClock(around.clock, made.last_at),
       launcher,
+      secrets: withholderFor(roles, process.env),
       paths,
       config,
       workspace: made.workspace,

@@ -4,6 +4,7 @@ import type { Advance } from "../kernel/engine.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Change, Mode } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { Withholder } from "../lib/withholder.ts";
 import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
@@ -42,6 +43,7 @@ export interface SessionEnvironment {
   readonly log: LogFolder | undefined;
   readonly clock: SteadyClock;
   readonly launcher: Launcher;
+  readonly secrets: Withholder;
   readonly agentFor: (role: Role) => Agent;
 }
 

@@ -15,7 +15,7 @@ import type { Store } from "../store/store.ts";
 import type { SessionLease } from "./context.ts";
 import { type FactInput, fromPerson } from "./facts.ts";
 import { RecordHashes } from "./checked-records.ts";
-import { withoutSecrets } from "./secrets.ts";
+import { withholderFor, withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
@@ -40,9 +40,12 @@ export interface NewSessionInput {
 export async function createSession<S>(
   around: Surroundings,
   mode: Mode<S>,
-  input: NewSessionInput,
+  given: NewSessionInput,
 ): Promise<Result<Session<S>, Failure>> {
   const { store, clock } = around;
+  const said = given.requirement;
+  const input =
+    said === undefined ? given : { ...given, requirement: withholderFor(given.roles, process.env).text(said) };
   const { session_id, requirement, workspace } = input;
   for (const fact of input.facts) {
     const allowed = fromPerson(fact, mode.rights);

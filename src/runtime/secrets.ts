@@ -1,16 +1,48 @@
-import { isSecretProxy } from "../agents/cli/environment.ts";
+import { WITHHELD, Withholder } from "../lib/withholder.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { isSecretName, type Role } from "../protocol/roles.ts";
+import type { FactInput } from "./facts.ts";
 
-const WITHHELD = "[withheld]";
+/** Words, short numbers, and names such as `gpt4o`: what values consist of that are no secrets. */
+const PLAIN = /^(?:[a-z]{0,20}|\d{1,8}|[a-z]{1,12}\d{1,3}[a-z]{0,2})$/i;
 
-/** A role as recorded: without the values of variables whose names look secret, and without proxy passwords. */
+const PATH = /^(?:~|\.{0,2})\/[^+=\s]*$/;
+
+/** Whether a value may be a secret: an address with a password, or text with a part that is neither a word nor a number. */
+function looksSecret(value: string): boolean {
+  if (value.length < 8 || PATH.test(value)) return false;
+  return /:\/\/[^\s/]*@/.test(value) || value.split(/[^A-Za-z0-9]+/).some((part) => !PLAIN.test(part));
+}
+
+/** A role as recorded: without the values of variables that look secret, by name or by value. */
 export function withoutSecrets(role: Role): Role {
   if (!role.env) return role;
-  const isSecret = (name: string, value: string) => isSecretName(name) || isSecretProxy(name, value);
+  const isSecret = (name: string, value: string) => isSecretName(name) || looksSecret(value);
   const env = Object.entries(role.env).map(([name, value]) => [name, isSecret(name, value) ? WITHHELD : value]);
   return { ...role, env: Object.fromEntries(env) as Record<string, string> };
+}
+
+/** Withholds what the roles of a session are given as secrets: variables of their own, of their auth profiles, and passed on from `environment`. */
+export function withholderFor(
+  roles: readonly Role[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Withholder {
+  const given = roles.flatMap(({ env = {}, pass_env = [] }): [string, string][] => [
+    ...Object.entries(env),
+    ...pass_env.map((name): [string, string] => [name, environment[name] ?? ""]),
+  ]);
+  const secrets = given.filter(([name, value]) => {
+    return looksSecret(value) || (isSecretName(name) && !PATH.test(value) && !/^\d*$/.test(value));
+  });
+  const passwords = secrets.flatMap(([, value]) => /:\/\/[^\s/@:]*:([^\s/@]+)@/.exec(value)?.[1] ?? []);
+  return new Withholder([...secrets.map(([, value]) => value), ...passwords]);
+}
+
+/** A fact as decided and recorded. The first one has been made without secrets, and a turn's request consists of what is on record. */
+export function withheldFrom(fact: FactInput, secrets: Withholder): FactInput {
+  if (fact.payload_type === "session_opened" || fact.payload_type === "turn_request") return fact;
+  return { ...fact, payload: secrets.json(fact.payload) };
 }
 
 /**

@@ -23,6 +23,7 @@ import { InboxWatch } from "./inbox.ts";
 import { Journal } from "./journal.ts";
 import { type NotificationHook, Notifications, type SentNotification } from "./notifications.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
+import { withheldFrom } from "./secrets.ts";
 import { markOf } from "./time/session-time.ts";
 import { TimeWatch } from "./time/time-watch.ts";
 import { Workload } from "./workload.ts";
@@ -175,8 +176,9 @@ export class Session<S> {
     return kept;
   }
 
-  #note(note: Note): void {
+  #note(given: Note): void {
     this.#recording(() => {
+      const note = { ...given, payload: this.#setup.secrets.json(given.payload) };
       this.#journal.record(noteRecord(this.session_id, note, this.#setup.clock.now()));
       this.#schedule();
     });
@@ -208,7 +210,8 @@ export class Session<S> {
 
   // ── Decide
 
-  #take(input: FactInput): Advance {
+  #take(given: FactInput): Advance {
+    const input = withheldFrom(given, this.#setup.secrets);
     const before = input.turn && this.ledger.turns.get(input.turn.turn_id);
     const { fact, done } = this.#decide(input);
     for (const command of done.step.commands) this.#carryOut(command, fact.received_at);

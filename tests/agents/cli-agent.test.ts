@@ -1,3 +1,4 @@
+import { NO_SECRETS } from "../../src/lib/withholder.ts";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -20,6 +21,7 @@ function simply(request: TurnRequest, launcher: Launcher = embeddedLauncher(), s
     signal,
     started: async () => {},
     emit: () => {},
+    secrets: NO_SECRETS,
     permit: async () => ({ granted: false }),
   });
 }
@@ -234,20 +236,31 @@ describe("a turn of a command-line agent", () => {
     expect(environment).not.toHaveProperty("BOSUN_TICKET_ID");
   });
 
-  test("writes console text to a file for each stream and emits it, redacted", async () => {
-    const { puppet, result, events } = await rig.turn({
-      settings: { redact: (text) => text.replaceAll("hunter2", "***") },
-    });
+  test("writes console text to a file for each stream and emits it, without secrets", async () => {
+    const { puppet, result, events } = await rig.turn({ secrets: ["hunter2"] });
     await puppet.print("thinking about hunter2\n\u001b[31mred\n");
     await puppet.print("warning hunter2", "stderr");
     await puppet.print(REPORT);
     puppet.tell({ do: "exit", code: 4 });
-    expect((await result).failure?.details).toMatchObject({ stderr_tail: "warning ***" });
+    expect((await result).failure?.details).toMatchObject({ stderr_tail: "warning [withheld]" });
     const output = join(rig.directory, "output");
-    expect(await readFile(join(output, "t7.3.stdout.log"), "utf8")).toBe("thinking about ***\n\u001b[31mred\n");
-    expect(await readFile(join(output, "t7.3.stderr.log"), "utf8")).toBe("warning ***\n");
-    expect(events).toContainEqual({ kind: "console", stream: "stdout", text: "thinking about ***" });
-    expect(events).toContainEqual({ kind: "console", stream: "stderr", text: "warning ***" });
+    const kept = "thinking about [withheld]\n\u001b[31mred\n";
+    expect(await readFile(join(output, "t7.3.stdout.log"), "utf8")).toBe(kept);
+    expect(await readFile(join(output, "t7.3.stderr.log"), "utf8")).toBe("warning [withheld]\n");
+    expect(events).toContainEqual({ kind: "console", stream: "stdout", text: "thinking about [withheld]" });
+    expect(events).toContainEqual({ kind: "console", stream: "stderr", text: "warning [withheld]" });
+  });
+
+  test("withholds a secret that is printed over two lines, and shows a line that merely began like one", async () => {
+    const { puppet, result, events } = await rig.turn({ secrets: ["correct-horse-battery"] });
+    await puppet.print("it is correct-horse\n-battery, so\nnot correct-\n");
+    await puppet.print(REPORT);
+    puppet.tell({ do: "exit", code: 0 });
+    await result;
+    const texts = events.flatMap((event) => (event.kind === "console" ? [event.text] : []));
+    expect(texts).toEqual(["it is [withheld], so", "not correct-"]);
+    const kept = await readFile(join(rig.directory, "output", "t7.3.stdout.log"), "utf8");
+    expect(kept).toBe("it is [withheld], so\nnot correct-\n");
   });
 
   test("makes no console file for an agent that prints only messages", async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { cliAgent } from "../../src/agents/cli/agent.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
+import { NO_SECRETS } from "../../src/lib/withholder.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { livingInGroup } from "../processes.ts";
@@ -72,12 +73,12 @@ async function turn(dialect: string, lines: readonly JsonObject[], then: string,
     max_line_bytes: 8_388_608,
     max_output_bytes: 67_108_864,
     environment: { PATH: process.env["PATH"], HOME: directory },
-    redact: (words: string) => words,
   };
   const result: TurnResult = await cliAgent({ launcher: embeddedLauncher(), settings }).turn(request, {
     signal: new AbortController().signal,
     started: async ({ pid }) => void pids.push(pid),
     emit: () => {},
+    secrets: NO_SECRETS,
     permit: async () => ({ granted: false }),
   });
   return { result, living: pids.flatMap(livingInGroup) };

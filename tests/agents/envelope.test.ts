@@ -26,11 +26,7 @@ const REQUEST: TurnRequest = {
 
 function hear(...lines: (string | Buffer)[]) {
   const events: TurnEvent[] = [];
-  const reader = new EnvelopeReader(
-    REQUEST,
-    (event) => events.push(event),
-    (text) => text.replaceAll("hunter2", "[redacted]"),
-  );
+  const reader = new EnvelopeReader(REQUEST, (event) => events.push(event));
   const kinds = lines.map((line) => reader.read(Buffer.from(typeof line === "string" ? line.trimEnd() : line), false));
   return { reader, events, kinds };
 }
@@ -78,7 +74,7 @@ describe("the envelope reader", () => {
     const plan = Buffer.from(envelope("plan", { summary: "Much", tasks }).trimEnd());
     const ask = (expects: readonly string[]) => {
       const request = { ...REQUEST, payload: { ...REQUEST.payload, expects } };
-      const reader = new EnvelopeReader(request, () => {}, String);
+      const reader = new EnvelopeReader(request, () => {});
       reader.read(plan, false);
       return reader.end();
     };
@@ -118,11 +114,7 @@ describe("the envelope reader", () => {
     const events: TurnEvent[] = [];
     const expects = ["instruction_proposal", "instruction"];
     const request = { ...REQUEST, payload: { ...REQUEST.payload, expects } };
-    const reader = new EnvelopeReader(
-      request,
-      (event) => events.push(event),
-      (text) => text,
-    );
+    const reader = new EnvelopeReader(request, (event) => events.push(event));
     expect([reader.read(proposal, false), reader.read(instruction, false)]).toEqual(["answer", "message"]);
     expect(events).toEqual([{ kind: "late", payload_type: "instruction", payload }]);
   });
@@ -165,11 +157,7 @@ describe("the envelope reader", () => {
 
   test("refuses a cut message with output_limit", () => {
     const events: TurnEvent[] = [];
-    const reader = new EnvelopeReader(
-      REQUEST,
-      (event) => events.push(event),
-      (text) => text,
-    );
+    const reader = new EnvelopeReader(REQUEST, (event) => events.push(event));
     expect(reader.read(Buffer.from('{"payload_type":"report","payload":{"summary":"xxx'), true)).toBe("message");
     expect(reader.read(Buffer.from('{"payload":{"status":"completed","summary":"xxx'), true)).toBe("message");
     expect(reader.read(Buffer.from('{"something":"else'), true)).toBe("console");
@@ -186,16 +174,5 @@ describe("the envelope reader", () => {
     expect(events.at(-1)).toMatchObject({ kind: "refused", refusal: said });
     expect(reader.end().refused).not.toContainEqual(expect.objectContaining({ code: "output_limit" }));
     expect(reader.end().answer).toBeDefined();
-  });
-
-  test("redacts the excerpt of a refused line, even across its end", () => {
-    const padding = "x".repeat(2_040 - 40);
-    const { events } = hear(`{"payload_type":"report","a":"hunter2","b":"${padding}hunter2"`);
-    const [event] = events;
-    expect(event?.kind).toBe("refused");
-    const excerpt = event?.kind === "refused" ? event.excerpt : "";
-    expect(excerpt.length).toBeLessThanOrEqual(2_048);
-    expect(excerpt.endsWith("x[")).toBe(true);
-    expect(excerpt).not.toContain("h");
   });
 });

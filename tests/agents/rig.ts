@@ -1,3 +1,4 @@
+import { Withholder } from "../../src/lib/withholder.ts";
 import { EventEmitter, once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
@@ -62,6 +63,7 @@ export interface TurnChoices {
   /** What the puppet does before its start is on record, and so before any time limit starts. */
   readonly prepare?: (puppet: Puppet) => Promise<void>;
   readonly started?: Promise<void>;
+  readonly secrets?: readonly string[];
 }
 
 /** Starts real agent processes that the test drives over a socket, so that no test depends on timing. */
@@ -129,7 +131,6 @@ export class AgentRig {
       max_line_bytes: 8_388_608,
       max_output_bytes: 67_108_864,
       environment: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
-      redact: (text) => text,
       ...choices,
     };
   }
@@ -155,6 +156,7 @@ export class AgentRig {
         events.push(event);
         emitted.emit("event");
       },
+      secrets: new Withholder(choices.secrets ?? []),
       permit: async () => ({ granted: false }),
     });
     onTestFinished(async () => {

@@ -1,3 +1,4 @@
+import { NO_SECRETS } from "../../src/lib/withholder.ts";
 import { describe, expect, test } from "vitest";
 import { type ScriptedHandler, scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Answer, TurnContext, TurnEvent, TurnRequest } from "../../src/kernel/agent.ts";
@@ -31,6 +32,7 @@ function turn(
     signal: more.signal ?? new AbortController().signal,
     started: () => Promise.reject(new Error("there is no process to record")),
     emit: (event) => more.events?.push(event),
+    secrets: NO_SECRETS,
     permit: async () => ({ granted: false }),
   };
   return scriptedAgent(handler).turn({ ...REQUEST, timeout_ms: more.timeout_ms ?? REQUEST.timeout_ms }, context);

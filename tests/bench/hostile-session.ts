@@ -72,7 +72,6 @@ export async function besideHostile(order: HostileOrder): Promise<Lateness> {
       max_line_bytes: config.max_line_bytes,
       max_output_bytes: config.max_output_bytes,
       environment: process.env,
-      redact: (text) => text,
     },
   });
   const command = (...words: string[]) => [process.execPath, order.worker, ...words];

@@ -144,7 +144,6 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
           max_line_bytes: config.max_line_bytes,
           max_output_bytes: config.max_output_bytes,
           environment,
-          redact: (text) => text,
         },
       })
     : scriptedAgent((_, context) => {

@@ -30,7 +30,6 @@ const CLI: Agent = cliAgent({
     max_line_bytes: 8_388_608,
     max_output_bytes: 67_108_864,
     environment: { PATH: process.env["PATH"] },
-    redact: (text) => text,
   },
 });
 

@@ -120,12 +120,12 @@ it("has no control characters of an agent, and no line that an agent began", () 
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   expect(text.match(/^#.*$/gm)).toEqual([
-    "# one ]0;mine # two 2J three four",
-    "## t: one ]0;mine # two 2J three four",
+    "# one &#93;0;mine &#35; two 2J three four",
+    "## t: one &#93;0;mine &#35; two 2J three four",
     "## Asked and answered",
     "## Verdict of j",
   ]);
-  expect(text).toContain("> one ]0;mine\n> # two 2J three  four\n");
+  expect(text).toContain("> one &#93;0;mine\n> &#35; two 2J three  four\n");
 });
 
 it("shows summaries, reviews, checks and answers", () => {
@@ -157,7 +157,7 @@ it("lists each output once, with its place if it was kept", () => {
   expect(text.match(/^- (?:a|b).*$/gm)).toEqual([
     "- b.md",
     "- a note",
-    "- a.md: file:///a.md",
+    "- a.md: file&#58;///a.md",
     `- b.txt: ${join(folder, "../../sessions/s/artifacts/1-b.txt")}`,
   ]);
 });
@@ -192,5 +192,5 @@ it("lists what a worker suggests to do next", () => {
 it("escapes a reason in its table cell", () => {
   const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
   expect(writeReport(folder, report([ticket]), schedulePresentation).ok).toBe(true);
-  expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | 0 | - | a\\|b |\n");
+  expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | 0 | - | a&#124;b |\n");
 });

@@ -19,7 +19,6 @@ export function cli(settings: Partial<CliSettings> = {}): Agent {
       max_line_bytes: 8_388_608,
       max_output_bytes: 67_108_864,
       environment: { PATH: process.env["PATH"] },
-      redact: (text) => text,
       ...settings,
     },
   });

@@ -24,8 +24,6 @@ export interface CliSettings {
   readonly max_output_bytes: number;
   /** The scheduler's own environment. Agents get the variables on the allow-list. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Removes secrets from console text and excerpts. Messages are redacted when they are recorded. */
-  readonly redact: (text: string) => string;
   /** Renders turns for programs that speak no envelopes. Defaults to the built-in templates. */
   readonly prompts?: Prompts;
   /** The paths of the home that a sandboxed agent may not see, and the parts of them that it may read. */
@@ -95,7 +93,6 @@ async function runProcess(
     scratch: () => scratch.path(),
     emit: (event) => context.emit(event),
     show: (text) => void output.show("stdout", text),
-    redact: settings.redact,
     ...(repaired === undefined ? {} : { repair: repaired }),
   });
   const environment = { ...given, ...spoken.environment };
@@ -139,6 +136,7 @@ async function runProcess(
   const end = await run.ended;
   listener.close();
   scratch.remove();
+  output.end();
   const stderr_tail = output.stderrTail();
   const heard = reader.end(end, stderr_tail);
   const missed_variable = missedVariable(stderr_tail, settings.environment, environment);

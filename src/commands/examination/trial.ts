@@ -7,6 +7,7 @@ import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { NO_SECRETS } from "../../lib/withholder.ts";
 import { spentWords } from "../../log/usage-words.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
@@ -65,6 +66,7 @@ const TURNS: Readonly<Record<"manager" | "worker", JsonObject>> = {
 const ALONE: Omit<TurnContext, "signal"> = {
   started: () => Promise.resolve(),
   emit: () => {},
+  secrets: NO_SECRETS,
   permit: () => Promise.resolve({ granted: false, notes: "This turn needs no permission." }),
 };
 

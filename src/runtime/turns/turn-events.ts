@@ -9,6 +9,8 @@ import { aboutOf } from "../facts.ts";
 import { isConversationId } from "./told.ts";
 import type { SessionContext } from "../context.ts";
 
+const EXCERPT_CHARACTERS = 2_048;
+
 /** A run whose agent's events are handled. */
 export interface ListenedRun {
   readonly request: TurnRequest;
@@ -38,6 +40,7 @@ export class TurnEventHandler {
   async handle(event: TurnEvent, run: ListenedRun): Promise<void> {
     crashPoint("turn_heard");
     const { stamp, role } = run.request;
+    const { secrets } = this.#context;
     switch (event.kind) {
       case "console":
         this.#context.bus.emit({
@@ -62,7 +65,7 @@ export class TurnEventHandler {
           message,
           details: { pointer, rule: payload_type },
           // The cut may have split a character, and no record can hold half of one.
-          metadata: { excerpt: event.excerpt.toWellFormed() },
+          metadata: { excerpt: secrets.text(event.excerpt).slice(0, EXCERPT_CHARACTERS).toWellFormed() },
         });
         return;
       }

@@ -127,6 +127,7 @@ export class Turns {
           .then(() => this.#events.handle(event, run))
           .catch((error: unknown) => this.#context.broken(error));
       },
+      secrets: this.#context.secrets,
       permit: (asked) => this.#permissions.ask(asked, request, signal),
     });
     this.#permissions.over(stamp);

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { cliAgent } from "../../../src/agents/cli/agent.ts";
 import { embeddedLauncher } from "../../../src/agents/embedded-launcher.ts";
 import type { PermissionRequest, TurnEvent, TurnRequest } from "../../../src/kernel/agent.ts";
+import { NO_SECRETS } from "../../../src/lib/withholder.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { livingInGroup } from "../../processes.ts";
@@ -65,7 +66,6 @@ function begin(stream: string, choices: Choices = {}) {
       max_line_bytes: 8_388_608,
       max_output_bytes: 67_108_864,
       environment: { PATH: process.env["PATH"], HOME: directory },
-      redact: (text) => text,
     },
   });
   const env = { ACP_RECORD: record, ...(choices.stays === true ? { ACP_STAYS: "1" } : {}) };
@@ -98,6 +98,7 @@ function begin(stream: string, choices: Choices = {}) {
       events.push(event);
       if (event.kind === "conversation") started.resolve();
     },
+    secrets: NO_SECRETS,
     permit: async (wanted) => {
       asked.push(wanted);
       return { granted: choices.grants ?? false };

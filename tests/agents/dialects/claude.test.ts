@@ -8,6 +8,7 @@ import { embeddedLauncher } from "../../../src/agents/embedded-launcher.ts";
 import { answerSchema } from "../../../src/agents/prompts/answers.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
 import type { PermissionRequest, TurnEvent, TurnRequest } from "../../../src/kernel/agent.ts";
+import { NO_SECRETS } from "../../../src/lib/withholder.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Budget } from "../../../src/protocol/payload.ts";
 import type { Permissions, Role } from "../../../src/protocol/roles.ts";
@@ -68,7 +69,6 @@ function speak(choices: Choices = { permissions: { ask: "deny" } }) {
     scratch: () => "/scratch",
     emit: (event) => events.push(event),
     show: (text) => shown.push(text),
-    redact: (text) => text,
   });
   return { ...spoken, shown, events };
 }
@@ -107,7 +107,6 @@ async function turn(streams: readonly string[], choices: Choices = {}) {
     max_line_bytes: 8_388_608,
     max_output_bytes: 67_108_864,
     environment: { PATH: process.env["PATH"], HOME: directory },
-    redact: (text: string) => text,
   };
   const role = { cli_command: [process.execPath, FAKE, "--effort=high"], ...choices.role, env };
   const result = await cliAgent({ launcher: embeddedLauncher(), settings }).turn(
@@ -116,6 +115,7 @@ async function turn(streams: readonly string[], choices: Choices = {}) {
       signal: new AbortController().signal,
       started: async () => {},
       emit: (event) => events.push(event),
+      secrets: NO_SECRETS,
       permit: async (request) => {
         asked.push(request);
         const granted = (await choices.permit?.()) === true;

@@ -7,6 +7,7 @@ import type { Heard, Reader } from "../../../src/agents/cli/dialects/dialect.ts"
 import { embeddedLauncher } from "../../../src/agents/embedded-launcher.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
 import type { PermissionRequest, TurnEvent, TurnRequest } from "../../../src/kernel/agent.ts";
+import { NO_SECRETS } from "../../../src/lib/withholder.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Permissions, Role } from "../../../src/protocol/roles.ts";
 import { scratchDirectory } from "../scratch.ts";
@@ -57,7 +58,6 @@ function execReader(): Reader {
     scratch: scratchDirectory,
     emit: () => {},
     show: () => {},
-    redact: (text) => text,
   }).reader;
 }
 
@@ -100,7 +100,6 @@ async function turn(
     max_line_bytes: 8_388_608,
     max_output_bytes: 67_108_864,
     environment,
-    redact: (text: string) => text,
   };
   const role = { cli_command: [process.execPath, FAKE, "--config", "x=1"], env, ...choices.role };
   const result = await cliAgent({ launcher: embeddedLauncher(), settings }).turn(
@@ -109,6 +108,7 @@ async function turn(
       signal: new AbortController().signal,
       started: async () => {},
       emit: (event) => events.push(event),
+      secrets: NO_SECRETS,
       permit: async (request) => {
         asked.push(request);
         return { granted: choices.grants === true };

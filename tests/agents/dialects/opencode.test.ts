@@ -42,7 +42,6 @@ function speak({ role, expects = ["report"], conversation, repair, show = () => 
     scratch: () => "/tmp/scratch",
     emit: () => {},
     show,
-    redact: (text) => text,
     ...(repair === undefined ? {} : { repair }),
   });
 }

@@ -31,7 +31,6 @@ export function readerOf(dialect: Dialect, role: JsonObject, conversation?: Turn
     scratch: scratchDirectory,
     emit: () => {},
     show: () => {},
-    redact: (text) => text,
   }).reader;
 }
 

@@ -69,7 +69,7 @@ class AcpReader implements Reader {
   constructor(turn: DialectTurn, modelIsChosen: boolean) {
     this.#turn = turn;
     this.#modelIsChosen = modelIsChosen;
-    this.#messages = new Messages(turn.request, turn.emit, turn.redact);
+    this.#messages = new Messages(turn.request, turn.emit);
     this.#updates = new Updates(turn.show);
   }
 

@@ -36,7 +36,7 @@ export class ClaudeReader implements Reader {
   constructor(turn: DialectTurn, converses: boolean) {
     this.#turn = turn;
     this.#converses = converses;
-    this.#messages = new Messages(turn.request, turn.emit, turn.redact);
+    this.#messages = new Messages(turn.request, turn.emit);
   }
 
   connect(port: Port): void {

@@ -49,7 +49,7 @@ export class CodexTurn {
 
   constructor(turn: DialectTurn) {
     this.#turn = turn;
-    this.#messages = new Messages(turn.request, turn.emit, turn.redact);
+    this.#messages = new Messages(turn.request, turn.emit);
   }
 
   /** The conversation that this process continues. */

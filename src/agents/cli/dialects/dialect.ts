@@ -25,8 +25,6 @@ export interface DialectTurn {
   readonly emit: (event: TurnEvent) => void;
   /** Shows and keeps a line that says what the program does: `$ npm test`, `edit src/limit.ts`. */
   readonly show: (text: string) => void;
-  /** Removes secrets from text that is shown. */
-  readonly redact: (text: string) => string;
   /** Set in the second process of a turn whose first answer could not be read. */
   readonly repair?: Repair;
 }

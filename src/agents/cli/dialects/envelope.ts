@@ -22,10 +22,10 @@ export function requestLine(request: TurnRequest): string {
 }
 
 /** The wire protocol itself: one request line on stdin, envelopes among console text on stdout (SPEC.md). */
-export const envelope: Dialect = ({ request, emit, redact }) => ({
+export const envelope: Dialect = ({ request, emit }) => ({
   command: request.role.cli_command ?? [],
   input: requestLine(request),
-  reader: new EnvelopeReader(request, emit, redact),
+  reader: new EnvelopeReader(request, emit),
 });
 
 /** Reads one turn's stdout line by line and separates messages from console text. */
@@ -33,8 +33,8 @@ export class EnvelopeReader implements Reader {
   readonly #messages: Messages;
   readonly #members: number;
 
-  constructor(request: TurnRequest, emit: (event: TurnEvent) => void, redact: (text: string) => string) {
-    this.#messages = new Messages(request, emit, redact);
+  constructor(request: TurnRequest, emit: (event: TurnEvent) => void) {
+    this.#messages = new Messages(request, emit);
     this.#members = membersFor(request.payload.expects);
   }
 

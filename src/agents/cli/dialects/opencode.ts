@@ -88,7 +88,7 @@ class OpencodeReader implements Reader {
 
   constructor(turn: DialectTurn) {
     this.#turn = turn;
-    this.#messages = new Messages(turn.request, turn.emit, turn.redact);
+    this.#messages = new Messages(turn.request, turn.emit);
   }
 
   mayBeLong(firstByte: number): boolean {

@@ -1,0 +1,84 @@
+import { describe, expect, it, test } from "vitest";
+import { Withholder } from "../../src/lib/withholder.ts";
+
+const SECRET = 'sk-aB3/é"x\\w_9zQ';
+
+/** The secret as programs print it. */
+const PRINTED: readonly (readonly [how: string, text: string])[] = [
+  ["as it is", SECRET],
+  ["in JSON", JSON.stringify(SECRET).slice(1, -1)],
+  ["in JSON in JSON", JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
+  [
+    "in JSON with all escapes",
+    [...SECRET].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
+  ],
+  ["in JSON with capital escapes", JSON.stringify(SECRET).slice(1, -1).replace("é", "\\u00E9").replace("/", "\\/")],
+  ["wrapped", [...SECRET].join("\n  ")],
+  ["wrapped in JSON", JSON.stringify([...SECRET].join("\r\n")).slice(1, -1)],
+  ["in base64", Buffer.from(SECRET).toString("base64")],
+  ["in base64 for addresses", Buffer.from(SECRET).toString("base64url")],
+  ["in base64 with what is around it", Buffer.from(`user:${SECRET}!`).toString("base64")],
+  ["in base64 at the other offset", Buffer.from(`one ${SECRET} two`).toString("base64")],
+];
+
+describe("a secret", () => {
+  const secrets = new Withholder([SECRET]);
+
+  it.for(PRINTED)("is withheld %s", ([how, text]) => {
+    const shown = secrets.text(`before ${text} after`);
+    expect(shown.startsWith("before ") && shown.endsWith(" after"), shown).toBe(true);
+    expect(shown).toContain("[withheld]");
+    // What is around it in the same base64 text stays.
+    if (!how.includes("base64")) expect(shown.replace("\\[", "[")).toBe("before [withheld] after");
+    else expect(Buffer.from(shown.slice(7, -6), "base64").includes(SECRET.slice(2, -2))).toBe(false);
+  });
+
+  it("is withheld in the texts and names of a JSON value, which keeps its form", () => {
+    const value = { list: [1, null, `x${SECRET}`], [SECRET]: { deep: SECRET, other: "y" } };
+    expect(secrets.json(value)).toEqual({
+      list: [1, null, "x[withheld]"],
+      "[withheld]": { deep: "[withheld]", other: "y" },
+    });
+    const clean = { list: ["x"] };
+    expect(secrets.json(clean)).toBe(clean);
+  });
+
+  it("of several lines is withheld line by line too", () => {
+    const key = ["-----BEGIN KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQE", "FAASCBKcwggSjAgEAAoIBAQC", "-----END KEY-----"];
+    const withholder = new Withholder([key.join("\n")]);
+    expect(withholder.text(`the second is ${key[2]}.`)).toBe("the second is [withheld].");
+    expect(withholder.text(key.join("\\n"))).toBe("[withheld]");
+  });
+
+  it("may go on after a part of it, in any of its forms", () => {
+    const goesOn = (text: string) => secrets.mayGoOn(text);
+    expect([SECRET.slice(0, 8), SECRET.slice(0, 3), `${SECRET} `, "", "sk-b"].map(goesOn)).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(goesOn(Buffer.from(SECRET).toString("base64").slice(0, 9))).toBe(true);
+  });
+
+  it("too short to be told from other words is not looked for", () => {
+    expect(new Withholder(["abc"]).text("the abc")).toBe("the abc");
+  });
+});
+
+describe("a password in an address", () => {
+  const none = new Withholder([]);
+
+  test.for([
+    ["postgres://app:s3cret@db/x", "postgres://app:[withheld]@db/x"],
+    ["see http://u:p@proxy:8080 and https://:pw@h", "see http://u:[withheld]@proxy:8080 and https://:[withheld]@h"],
+    ["git+ssh://git@host/x", "git+ssh://git@host/x"],
+    ["http://host:8080/a@b", "http://host:8080/a@b"],
+    ["10:30 a://b and c:d@e", "10:30 a://b and c:d@e"],
+  ])("is withheld without any secret: %s", ([text = "", shown]) => {
+    expect(none.text(text)).toBe(shown);
+    expect(none.text(none.text(text))).toBe(shown);
+    expect(none.json({ text })).toEqual({ text: shown });
+  });
+});
