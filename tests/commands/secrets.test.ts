@@ -35,7 +35,7 @@ console.log(JSON.stringify({ session_id, source: payload.role_id, target: "sched
 async function leaked(here: Rig): Promise<string> {
   const worker = { role_id: "worker", type: "worker", cli_command: [process.execPath, here.write("leaks.cjs", LEAKS)] };
   const roles = [
-    { role_id: "playbook", type: "manager", cli_command: ["\${node}", "\${crew.playbook}"] },
+    { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] },
     { ...worker, env: OWN, pass_env: Object.keys(PASSED) },
   ];
   const check = { text: "it is there", command: ["sh", "-c", "cat leak.txt; exit 1"] };

@@ -3,35 +3,40 @@ import { Withholder } from "../../src/lib/withholder.ts";
 
 const SECRET = 'sk-aB3/é"x\\w_9zQ';
 
+const CHARACTERS = SECRET.split("");
+const JSON_TEXT = JSON.stringify(SECRET).slice(1, -1);
+
 /** The secret as programs print it. */
 const PRINTED: readonly (readonly [how: string, text: string])[] = [
   ["as it is", SECRET],
-  ["in JSON", JSON.stringify(SECRET).slice(1, -1)],
+  ["in JSON", JSON_TEXT],
   ["in JSON in JSON", JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
   [
     "in JSON with all escapes",
-    [...SECRET].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
+    CHARACTERS.map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""),
   ],
-  ["in JSON with capital escapes", JSON.stringify(SECRET).slice(1, -1).replace("é", "\\u00E9").replace("/", "\\/")],
-  ["wrapped", [...SECRET].join("\n  ")],
-  ["wrapped in JSON", JSON.stringify([...SECRET].join("\r\n")).slice(1, -1)],
-  ["in base64", Buffer.from(SECRET).toString("base64")],
-  ["in base64 for addresses", Buffer.from(SECRET).toString("base64url")],
-  ["in base64 with what is around it", Buffer.from(`user:${SECRET}!`).toString("base64")],
-  ["in base64 at the other offset", Buffer.from(`one ${SECRET} two`).toString("base64")],
+  ["in JSON with capital escapes", JSON_TEXT.replace("é", "\\u00E9").replace("/", "\\/")],
+  ["wrapped", CHARACTERS.join("\n  ")],
+  ["wrapped in JSON", JSON.stringify(CHARACTERS.join("\r\n")).slice(1, -1)],
 ];
 
 describe("a secret", () => {
   const secrets = new Withholder([SECRET]);
 
-  it.for(PRINTED)("is withheld %s", ([how, text]) => {
-    const shown = secrets.text(`before ${text} after`);
-    expect(shown.startsWith("before ") && shown.endsWith(" after"), shown).toBe(true);
-    expect(shown).toContain("[withheld]");
-    // What is around it in the same base64 text stays.
-    if (!how.includes("base64")) expect(shown.replace("\\[", "[")).toBe("before [withheld] after");
-    else expect(Buffer.from(shown.slice(7, -6), "base64").includes(SECRET.slice(2, -2))).toBe(false);
+  it.for(PRINTED)("is withheld %s", ([, text]) => {
+    // The first character's escape may keep its backslash.
+    expect(secrets.text(`before ${text} after`).replace("\\[", "[")).toBe("before [withheld] after");
   });
+
+  it.for([SECRET, `user:${SECRET}!`, `one ${SECRET} two`])(
+    "is withheld in base64, with what is around it: %s",
+    (text) => {
+      for (const alphabet of ["base64", "base64url"] as const) {
+        const shown = secrets.text(`before ${Buffer.from(text).toString(alphabet)} after`);
+        expect(shown).toMatch(/^before .{0,8}\[withheld\].{0,8} after$/);
+      }
+    },
+  );
 
   it("is withheld in the texts and names of a JSON value, which keeps its form", () => {
     const value = { list: [1, null, `x${SECRET}`], [SECRET]: { deep: SECRET, other: "y" } };
