@@ -43,8 +43,8 @@ export function onPermissionAsked(ledger: Ledger, fact: FactOf<"approval_request
  */
 export function onPermissionDecided(ledger: Ledger, { payload }: FactOf<"approval">): Step | undefined {
   const { ask_id = "", decision, notes } = payload;
-  const { permission } = ledger.asks.get(ask_id) ?? {};
-  if (permission === undefined && !isUndecided(ledger.grants.get(ask_id))) return undefined;
+  const { kind, permission } = ledger.asks.get(ask_id) ?? {};
+  if (kind !== "permission" && !isUndecided(ledger.grants.get(ask_id))) return undefined;
   if (decision === "changes_requested") {
     const hint = "decide approved or rejected, with notes";
     const details = { pointer: "/decision" };
@@ -53,7 +53,8 @@ export function onPermissionDecided(ledger: Ledger, { payload }: FactOf<"approva
       refused: failure("validation_failed", `"${ask_id}" asks for a permission`, { hint, details }),
     };
   }
-  if (permission === undefined) return NOTHING;
+  // The mode itself may ask for one.
+  if (permission === undefined) return kind === undefined ? NOTHING : undefined;
   const permit: Command = {
     do: "permit",
     turn_id: permission.turn_id,

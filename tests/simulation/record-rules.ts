@@ -32,6 +32,12 @@ export class RecordRules {
   #mode: unknown;
   #houseCommands: string[][] = [];
   /** The ids of the permissions that were asked for. */
+  /** The ticket and the commands of the last instruction, and those of instructions that wait for a person. */
+  #instructed: { readonly ticket_id?: string | undefined; readonly commands?: readonly string[][] } = {};
+  readonly #heldBack = new Map<
+    unknown,
+    { readonly ticket_id?: string | undefined; readonly commands: readonly string[][] }
+  >();
   readonly #permissions = new Set<unknown>();
   /** The tasks of the current plan, and of the plan that waits for approval. */
   #standing: readonly JsonObject[] = [];
@@ -138,18 +144,23 @@ export class RecordRules {
       case "approval":
         // One about a permission moves no plan.
         if (disposition !== "applied") return;
-        if (this.#permissions.has(payload["ask_id"])) this.#budgets.decided(record);
+        if (this.#heldBack.has(payload["ask_id"])) this.#commandsDecided(payload);
+        else if (this.#permissions.has(payload["ask_id"])) this.#budgets.decided(record);
         else this.#approved(record);
         return;
       case "approval_request":
-        if (payload["subject"] === "permission" && disposition === "applied") {
+        if (payload["subject"] === "permission" && turn_id === undefined) {
+          this.#holdBack(payload["ask_id"], ticket_id);
+        } else if (payload["subject"] === "permission" && disposition === "applied") {
           this.#permissions.add(payload["ask_id"]);
           this.#budgets.waits(record);
         }
         break;
       case "instruction":
         if (disposition === "applied" && ticket_id !== undefined) {
-          this.#tickets.get(ticket_id)?.commands.push(...commandsOf(payload["acceptance_criteria"]));
+          const commands = commandsOf(payload["acceptance_criteria"]);
+          this.#tickets.get(ticket_id)?.commands.push(...commands);
+          this.#instructed = { ticket_id, commands };
         }
         break;
       case "session_stopped":
@@ -263,6 +274,19 @@ export class RecordRules {
         checked: undefined,
       });
     }
+  }
+
+  /** The commands of the last instruction do not count until they are allowed. */
+  #holdBack(ask_id: unknown, ticket_id: string | undefined): void {
+    const { commands = [] } = ticket_id === undefined ? {} : this.#instructed;
+    this.#tickets.get(ticket_id ?? "")?.commands.splice(-commands.length, commands.length);
+    this.#heldBack.set(ask_id, { ticket_id, commands });
+  }
+
+  #commandsDecided({ ask_id, decision }: JsonObject): void {
+    const { ticket_id = "", commands = [] } = this.#heldBack.get(ask_id) ?? {};
+    this.#heldBack.delete(ask_id);
+    if (decision === "approved") this.#tickets.get(ticket_id)?.commands.push(...commands);
   }
 
   #followEffects({ record, integrity }: LogRecord): void {

@@ -101,6 +101,14 @@ describe("commands that an instruction adds to an approved plan", () => {
     expect(checked(session.instruct("a"), "a")).toEqual([["npm", "test"]]);
   });
 
+  it("are allowed or denied, and not sent back", () => {
+    const session = decide(instruct(approved(), "a", ["make"]), { decision: "changes_requested" });
+    expect([session.refused, session.open]).toEqual([
+      "validation_failed /decision",
+      ["ask permission p8", "manager ticket b"],
+    ]);
+  });
+
   it("stop the session if the manager insists", () => {
     const session = approved();
     for (let time = 0; time < 2; time++) decide(instruct(session, "a", ["make"]), { decision: "rejected" });
