@@ -290,3 +290,38 @@ describe.runIf(HAS_FILES)("a check", () => {
     expect((await worked(here, { sandbox: "files" }, shell, ["false"], { env })).code).toBe(1);
   });
 });
+
+describe("programs in the workspace that agents of other roles can change", () => {
+  it("are told by doctor, run and the plan gate, unless a sandbox or their place prevents it", async () => {
+    const here = rig();
+    for (const name of ["boss.sh", "plain.sh"]) writeFileSync(join(here.workspace, name), "cat >/dev/null\n");
+    const boss = { role_id: "other", type: "participant", cli_command: ["sh", "boss.sh"] };
+    const roles = (sandbox: string, other: object = boss) => [
+      ...["--crew", "embedded", "--roles"],
+      here.write(
+        "roles.json",
+        JSON.stringify({
+          roles: [
+            { role_id: "shell", type: "worker", sandbox },
+            { role_id: "playbook", type: "manager", sandbox },
+            other,
+          ],
+        }),
+      ),
+    ];
+    const told = /can change boss\.sh, which other runs/;
+    const found = async (args: readonly string[]) =>
+      (
+        await typedJson<{ findings: { name: string; what: string }[] }>(here, ["doctor", "--json", ...args])
+      ).findings.filter(({ name }) => name === "programs");
+    expect(await found(roles("none"))).toMatchObject([{ state: "poor", what: expect.stringMatching(told) as string }]);
+    const gated = await typed(here, run(here, ...roles("none"), "--ask-plan", "--no-input", "--session", "s-gate"));
+    expect(gated).toMatchObject({ code: 4, stderr: expect.stringMatching(told) as string });
+    expect((await typed(here, ["plan", "s-gate"])).stdout).toMatch(told);
+    const outside = here.write("boss.sh", "cat >/dev/null\n");
+    expect(await found(roles("none", { ...boss, cli_command: ["sh", outside] }))).toEqual([]);
+    expect(
+      await found(roles(HAS_FILES ? "files" : "none", HAS_FILES ? boss : { ...boss, cli_command: ["cat"] })),
+    ).toEqual([]);
+  });
+});
