@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { isDirectory } from "../../lib/files.ts";
+import { isDirectory, realPath } from "../../lib/files.ts";
 import type { SandboxLevel, LaunchSpec, SandboxPaths } from "../launcher.ts";
 
 /** How this machine sandboxes processes, with the absolute paths of the programs. */
@@ -83,7 +83,8 @@ function fileSystemOptions(
     ...(level === "offline" ? ["--unshare-net"] : []),
     ...mounts.flatMap(([path, kind]) => {
       if (kind === "writable") return ["--bind", path, path];
-      if (kind !== "hidden") return ["--ro-bind", path, path];
+      // An agent that may change it may have just removed it.
+      if (kind !== "hidden") return ["--ro-bind-try", path, path];
       return isDirectory(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
     }),
     ...mounts.flatMap(([path, kind]) => (kind === "hidden" && isDirectory(path) ? ["--remount-ro", path] : [])),
@@ -138,7 +139,7 @@ function isThroughLink(path: string): boolean {
 
 /** The real paths of the existing ones, because mounts are made on real paths. */
 function existing(paths: readonly string[]): string[] {
-  return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
+  return [...new Set(paths.filter((path) => existsSync(path)).map(realPath))];
 }
 
 export function isBelow(path: string, folder: string): boolean {
