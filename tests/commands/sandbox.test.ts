@@ -282,12 +282,15 @@ describe.runIf(HAS_FILES)("a check", () => {
     });
   });
 
-  it("does not believe a shell of the workspace that its PATH leads to", async () => {
+  it("does not believe a shell of the workspace that its PATH leads to, nor does a notification run it", async () => {
     const here = rig();
     const bin = join(here.workspace, "bin");
-    const shell = "mkdir bin && printf '#!/bin/sh\\nexit 97\\n' >bin/sh && chmod +x bin/sh";
+    const owned = join(dirname(here.home), "owned");
+    const shell = `mkdir bin && printf '#!/bin/sh\\ntouch ${owned}; exit 97\\n' >bin/sh && chmod +x bin/sh`;
     const env = { PATH: `${bin}:${here.environment["PATH"] ?? ""}` };
-    expect((await worked(here, { sandbox: "files" }, shell, ["false"], { env })).code).toBe(1);
+    const settings = { notify: { command: ["/bin/true"] } };
+    expect((await worked(here, { sandbox: "files" }, shell, ["false"], { env, settings })).code).toBe(1);
+    expect(existsSync(owned)).toBe(false);
   });
 });
 
