@@ -31,7 +31,7 @@ export interface LaunchSpec {
   /** The whole environment; nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
   /** The sandbox; without it the process only has its own group. */
-  readonly isolation?: Isolation;
+  readonly isolation?: Isolation | undefined;
 }
 
 /** A sandbox level: see SPEC.md, "Sandboxes". */
@@ -53,6 +53,8 @@ export interface SandboxPaths {
   readonly hidden: readonly string[];
   /** Parts of hidden paths that it may read. */
   readonly readable: readonly string[];
+  /** Parts of writable paths that it may only read. */
+  readonly unwritable: readonly string[];
 }
 
 /**

@@ -12,7 +12,7 @@ import { withUnusedAnswers } from "./interaction/answers.ts";
 import { begin } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { resumeSame } from "./driver/same-inputs.ts";
-import { warnOfOthers, warnOfUncommitted } from "./driver/workspace-warnings.ts";
+import { warnOfOthers, warnOfWorkspace } from "./driver/workspace-warnings.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
@@ -66,7 +66,7 @@ async function runSession(
       const { workspace, roles } = input.value.session;
       const declined = await warnOfOthers(context, store, workspace, ask && !approve_plans);
       if (declined !== undefined) return ok(declined);
-      await warnOfUncommitted(context, workspace, roles);
+      await warnOfWorkspace(context, workspace, roles);
     }
     const session_id = options.session ?? newSessionId("schedule");
     const left = existing.value

@@ -11,10 +11,10 @@ export function realPath(path: string): string {
   }
 }
 
-/** The text of a file; undefined if it cannot be read. */
+/** The text of a file; undefined if it cannot be read. A pipe or device that an agent put in its place is not read, for it need not end. */
 export function textIn(file: string): string | undefined {
   try {
-    return readFileSync(file, "utf8");
+    return statSync(file).isFile() ? readFileSync(file, "utf8") : undefined;
   } catch {
     return undefined;
   }

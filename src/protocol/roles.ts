@@ -29,6 +29,11 @@ export function permissionsOf(
   };
 }
 
+/** Whether a role may use git itself, and with it write to `.git`. */
+export function mayUseGit(role: Parameters<typeof permissionsOf>[0]): boolean {
+  return permissionsOf(role).commands.some((pattern) => /^\s*git(?:[\s*]|$)/.test(pattern));
+}
+
 /** Reads `metadata.network`; undefined if it has no known value. */
 export function networkIn(said: unknown): boolean | undefined {
   if (said === "isolated" || said === false) return false;

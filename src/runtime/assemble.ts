@@ -1,5 +1,6 @@
 import { lstatSync } from "node:fs";
 import os from "node:os";
+import type { Closed } from "../agents/isolation/role-sandbox.ts";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
 import type { Ledger } from "../kernel/ledger.ts";
@@ -33,7 +34,9 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly launcher: Launcher;
   readonly version: string;
-  readonly agentFor: (role: Role, config: ResolvedConfiguration) => Agent;
+  /** What sandboxes of a session close; absent in measurements. */
+  readonly closedIn?: (session: Pick<Assembled<unknown>, "session_id" | "config" | "roles" | "workspace">) => Closed;
+  readonly agentFor: (role: Role, config: ResolvedConfiguration, closed?: Closed) => Agent;
   /** False in measurements without log files. */
   readonly files: boolean;
   /** Runs `notify.command`; absent in measurements. */
@@ -121,6 +124,7 @@ export function assemble<S>(
     return caughtUp;
   }
   crashPoint("caught_up");
+  const closed = around.closedIn?.(made);
   return ok(
     new Session<S>({
       session_id,
@@ -138,7 +142,8 @@ export function assemble<S>(
       config,
       workspace: made.workspace,
       opened_at: made.opened_at,
-      agentFor: (role) => around.agentFor(role, config),
+      closed,
+      agentFor: (role) => around.agentFor(role, config, closed),
       notify: around.notify,
       sent: made.sent,
       takeChild: around.childrenOf?.(around, { ...made, lease }) ?? noChildren,

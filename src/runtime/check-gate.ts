@@ -1,6 +1,9 @@
 import { exitFromShell } from "../agents/isolation/namespace.ts";
 import type { Exit } from "../protocol/record.ts";
 
+/** Not looked up: a folder of the workspace on the `PATH` could hold a shell by an agent, which says what it likes. */
+export const SHELL = "/bin/sh";
+
 /** Holds the command back until its process is on record: if the scheduler dies before, nothing runs. */
 const GATE = 'read -r go && exec "$@" </dev/null';
 
@@ -31,9 +34,9 @@ export interface GatedCheck {
  * start exits with 1. Swapping the expected code with an unused one keeps both from passing as the expected exit.
  */
 export function gated(command: readonly string[], expect_exit: number): GatedCheck {
-  if (expect_exit > HIGHEST_EXIT) return { command: ["sh", "-c", GATE, "check", ...command], endedAs: (exit) => exit };
+  if (expect_exit > HIGHEST_EXIT) return { command: [SHELL, "-c", GATE, "check", ...command], endedAs: (exit) => exit };
   return {
-    command: ["sh", "-c", witness(expect_exit), "check", ...command],
+    command: [SHELL, "-c", witness(expect_exit), "check", ...command],
     endedAs: ({ code, signal }) =>
       exitFromShell({ code: code === expect_exit ? WITNESSED : code === WITNESSED ? expect_exit : code, signal }),
   };

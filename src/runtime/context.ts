@@ -1,3 +1,4 @@
+import type { Closed } from "../agents/isolation/role-sandbox.ts";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
 import type { Advance } from "../kernel/engine.ts";
@@ -44,6 +45,8 @@ export interface SessionEnvironment {
   readonly clock: SteadyClock;
   readonly launcher: Launcher;
   readonly secrets: Withholder;
+  /** What sandboxes of this session close. */
+  readonly closed?: Closed | undefined;
   readonly agentFor: (role: Role) => Agent;
 }
 

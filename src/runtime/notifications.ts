@@ -6,6 +6,7 @@ import type { SessionView } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import { SHELL } from "./check-gate.ts";
 import type { SessionContext } from "./context.ts";
 import { runProgram } from "./program.ts";
 
@@ -58,7 +59,7 @@ export interface SentNotification {
 const PROCESS_ID = "notification";
 
 /** Starts the program only once its process is on record, so that a crash before that leaves no program without a message. */
-const GATE = ["sh", "-c", 'read -r go && exec "$@"', "notification"];
+const GATE = [SHELL, "-c", 'read -r go && exec "$@"', "notification"];
 
 /**
  * Runs `notify.command` when a person should look. One program runs at a time, with all open items of one event that were not notified. They

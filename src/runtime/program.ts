@@ -1,5 +1,6 @@
 import { checkEnvironment } from "../agents/cli/environment.ts";
 import { type OutputListener, type RunEnd, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
+import { strictestSandbox } from "../agents/isolation/role-sandbox.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import type { Change } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
@@ -34,15 +35,18 @@ export async function runProgram(
   listener: RunListener | OutputListener,
   signal: AbortSignal,
 ): Promise<Result<RunEnd, Failure>> {
-  const { config, launcher, paths, session_id, workspace } = context;
+  const { closed, config, launcher, paths, roles, session_id, workspace } = context;
   const { kind, id, command, variables, subject, input = "", timeout_ms, begun = [] } = program;
   const artifacts_dir = paths.work(subject);
   const made = makeWorkDirectory(artifacts_dir);
   if (!made.ok && isOfStorage(made.error)) context.fail(made.error);
   if (!made.ok) return made;
+  // A check runs what workers wrote. A notification program is the person's own.
+  const workers = kind === "check" ? roles.filter(({ type }) => type === "worker") : [];
+  const isolation = strictestSandbox(workers, { workspace, artifacts_dir }, closed);
   const launched = await launcher.launch({
     // Where the machine supports it, everything that the program starts dies with it.
-    isolation: { level: "processes", required: false },
+    isolation: isolation ?? { level: "processes", required: false },
     command,
     directory: workspace,
     environment: { ...checkEnvironment(process.env, { session_id, artifacts_dir, subject }), ...variables },

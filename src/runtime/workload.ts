@@ -99,10 +99,8 @@ export class Workload {
         return;
       case "clear_ask":
       case "clear_timer":
-        // Only the ledger follows these.
-        return;
       case "open_session":
-        // `admitAll` begins it when the limits allow, like a turn.
+        // Only the ledger follows these. `admitAll` begins a child session when the limits allow, like a turn.
         return;
       case "withdraw_session":
         this.#context.afterCommit(() => this.children.cancel(command.child, command.reason));

@@ -31,7 +31,7 @@ async function said(
   const isolation: Isolation = {
     level,
     required: true,
-    paths: { writable: [directory], hidden: [], readable: [], ...paths },
+    paths: { writable: [directory], hidden: [], readable: [], unwritable: [], ...paths },
   };
   const environment = { PATH: path, TMPDIR: "/somewhere" };
   const launched = await embeddedLauncher(PATH).launch({
@@ -78,7 +78,11 @@ async function home(within = directory): Promise<{
     await writeFile(join(root, file), "known\n");
   }
   const hidden = ["bosun.db", "bosun.db-wal", "logs", "sessions"].map((name) => join(root, name));
-  return { root, folder, paths: { writable: [directory, join(folder, "work")], hidden, readable: [folder] } };
+  return {
+    root,
+    folder,
+    paths: { writable: [directory, join(folder, "work")], hidden, readable: [folder], unwritable: [] },
+  };
 }
 
 describe.runIf(hasFiles)("an agent in the sandbox files", () => {
@@ -175,6 +179,23 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(readdirSync(root).toSorted()).toEqual(["bosun.db", "logs", "sessions"]);
     expect(existsSync(join(directory, "above", "beside"))).toBe(true);
     expect(existsSync(join(directory, "above", "it", "beside"))).toBe(true);
+  });
+
+  test("can neither change nor replace the unwritable parts of its workspace, nor see hidden ones in them", async () => {
+    const { root, paths } = await home(join(directory, "kept"));
+    await mkdir(join(directory, "a", "b"), { recursive: true });
+    const secret = join(root, "sessions/s-2/secret");
+    const files = ["a/b/one", "a/b/two", "kept/note"].map((name) => join(directory, name));
+    for (const file of files) await writeFile(file, "known\n");
+    const script = `for f in ${files.join(" ")} a/b a kept; do echo x >$f && echo changed; mv $f moved && echo moved; done; touch kept/new && echo new; cat ${root}/bosun.db ${secret}; touch a/b/new a/new`;
+    const [one = "", two = ""] = files;
+    const out = await said("files", script, {
+      ...paths,
+      unwritable: [one, two, join(directory, "kept"), secret, "/etc/passwd"],
+    });
+    expect(out).not.toMatch(/^(?:changed|moved|new|known)$/m);
+    expect(files.map((file) => readFileSync(file, "utf8"))).toEqual(["known\n", "known\n", "known\n"]);
+    expect([existsSync(join(directory, "a/b/new")), existsSync(join(directory, "a/new"))]).toEqual([true, true]);
   });
 
   test("reads its session's folder, and writes only to its artifacts", async () => {

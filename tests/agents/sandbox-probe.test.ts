@@ -70,7 +70,7 @@ describe("a machine", () => {
     for (const level of ["processes", "files", "offline"] as const) {
       const mechanism = await sandboxMechanism(level, path);
       expect(mechanism.ok && mechanism.value.by).toBe("bubblewrap");
-      const paths = { writable: [directory], hidden: [], readable: [] };
+      const paths = { writable: [directory], hidden: [], readable: [], unwritable: [] };
       expect(await outcome(path, { level, required: true, paths })).toBe("apart");
     }
   });

@@ -76,7 +76,10 @@ describe("bosun run", () => {
     renameSync(dirname(program), join(here.workspace, "inner", "bin"));
     registry({ cli_command: ["its-own-worker"], env: { PATH: "bin:/bin:/usr/bin" } });
     const inner = await typed(here, ["run", "--plan", here.write("plan.json", WRITE), ...args, "--cwd", "inner"]);
-    expect([inner.stderr, inner.code]).toEqual(["", 0]);
+    expect([inner.code, inner.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^.*bin\/its-own-worker, which hand runs\.\n$/),
+    ]);
     registry({ cli_command: ["sh"], env: { PATH: dirname(program) } });
     const refused = await typed(here, ["run", "--plan", here.write("plan.json", WRITE), ...args]);
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('"sh", which is not on the PATH')]);

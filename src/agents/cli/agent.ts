@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import type { Isolation, Launcher, SandboxPaths } from "../launcher.ts";
+import { type Closed, strictestSandbox } from "../isolation/role-sandbox.ts";
+import type { Launcher } from "../launcher.ts";
 import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
 import type { Repair } from "./dialects/dialect.ts";
@@ -26,8 +27,8 @@ export interface CliSettings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Renders turns for programs that speak no envelopes. Defaults to the built-in templates. */
   readonly prompts?: Prompts;
-  /** The paths of the home that a sandboxed agent may not see, and the parts of them that it may read. */
-  readonly home?: (session_id: string) => Pick<SandboxPaths, "hidden" | "readable">;
+  /** What sandboxed agents of the session may not see or change. */
+  readonly closed?: Closed | undefined;
 }
 
 /**
@@ -85,12 +86,14 @@ async function runProcess(
   repaired?: Repair,
 ): Promise<ProcessOutcome> {
   const given = agentEnvironment(settings.environment, request);
-  const scratch = new Scratch();
+  // A directory for this process, made on first use.
+  let scratch: string | undefined;
+  const removeScratch = () => scratch !== undefined && rmSync(scratch, { recursive: true, force: true });
   const spoken = dialectFor(request.role)({
     request,
     prompts: settings.prompts ?? standardPrompts,
     environment: given,
-    scratch: () => scratch.path(),
+    scratch: () => (scratch ??= mkdtempSync(join(tmpdir(), "bosun-"))),
     emit: (event) => context.emit(event),
     show: (text) => void output.show("stdout", text),
     ...(repaired === undefined ? {} : { repair: repaired }),
@@ -100,10 +103,10 @@ async function runProcess(
     command: spoken.command,
     directory: request.payload.workspace,
     environment,
-    ...isolationOf(request, settings),
+    isolation: strictestSandbox([request.role], request.payload, settings.closed),
   });
   if (!launched.ok) {
-    scratch.remove();
+    removeScratch();
     return { result: { failure: launched.error, refused: [] } };
   }
 
@@ -135,7 +138,7 @@ async function runProcess(
 
   const end = await run.ended;
   listener.close();
-  scratch.remove();
+  removeScratch();
   output.end();
   const stderr_tail = output.stderrTail();
   const heard = reader.end(end, stderr_tail);
@@ -152,30 +155,4 @@ async function runProcess(
 
 function inNewConversation({ conversation: _gone, ...request }: TurnRequest): TurnRequest {
   return request;
-}
-
-/** The sandbox that the role requires. */
-function isolationOf(
-  { role, session_id, payload }: TurnRequest,
-  { home }: CliSettings,
-): { readonly isolation?: Isolation } {
-  const { sandbox: level = "none" } = role;
-  if (level === "none") return {};
-  const { hidden = [], readable = [] } = home?.(session_id) ?? {};
-  const writable = [payload.workspace, payload.artifacts_dir];
-  return { isolation: { level, required: true, paths: { writable, hidden, readable } } };
-}
-
-/** A directory for one process, created on first use. */
-class Scratch {
-  #path: string | undefined;
-
-  path(): string {
-    this.#path ??= mkdtempSync(join(tmpdir(), "bosun-"));
-    return this.#path;
-  }
-
-  remove(): void {
-    if (this.#path !== undefined) rmSync(this.#path, { recursive: true, force: true });
-  }
 }

@@ -1,5 +1,6 @@
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isDirectory, realPath } from "../../lib/files.ts";
 import type { SandboxLevel, LaunchSpec, SandboxPaths } from "../launcher.ts";
 
 /** How this machine sandboxes processes, with the absolute paths of the programs. */
@@ -14,7 +15,7 @@ export type SandboxMechanism =
     }
   | { readonly by: "bubblewrap"; readonly bwrap: string };
 
-const NO_PATHS: SandboxPaths = { writable: [], hidden: [], readable: [] };
+const NO_PATHS: SandboxPaths = { writable: [], hidden: [], readable: [], unwritable: [] };
 
 /** The command that starts the given one in a sandbox. */
 export function sandboxCommand(
@@ -63,15 +64,7 @@ function fileSystemOptions(
   allowed: SandboxPaths,
   programs: readonly string[],
 ): string[] {
-  const [writable, hidden, readable] = [allowed.writable, allowed.hidden, allowed.readable].map(existing) as [
-    string[],
-    string[],
-    string[],
-  ];
-  const bind = (path: string) => ["--bind", path, path];
-  const isDirectory = (path: string) => statSync(path).isDirectory();
-  const aroundHidden = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
-  const otherWritable = writable.filter((path) => !aroundHidden.includes(path));
+  const mounts = [...mountsFor(allowed)];
   // /run has sockets of daemons that could act for the agent.
   const emptied = existing(level === "offline" ? [...TEMPORARY, "/run"] : TEMPORARY);
   const folders = temporaryFoldersOf(programs);
@@ -88,25 +81,39 @@ function fileSystemOptions(
     ...linksTo(named, emptied, plain).flatMap((path) => ["--symlink", realpathSync(path), path]),
     ...["--unsetenv", "TMPDIR"],
     ...(level === "offline" ? ["--unshare-net"] : []),
-    ...aroundHidden.flatMap(bind),
-    ...[...new Set(hidden.map((path) => dirname(path)))].flatMap((folder) => pinned(aroundHidden, folder)),
-    ...hidden.flatMap((path) => (isDirectory(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
-    ...readable.flatMap((path) => ["--ro-bind", path, path]),
-    ...otherWritable.flatMap(bind),
-    ...hidden.filter(isDirectory).flatMap((path) => ["--remount-ro", path]),
+    ...mounts.flatMap(([path, kind]) => {
+      if (kind === "writable") return ["--bind", path, path];
+      // An agent that may change it may have just removed it.
+      if (kind !== "hidden") return ["--ro-bind-try", path, path];
+      return isDirectory(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
+    }),
+    ...mounts.flatMap(([path, kind]) => (kind === "hidden" && isDirectory(path) ? ["--remount-ro", path] : [])),
   ];
 }
 
 /**
- * Options that pin a folder inside a writable path: a mount point cannot be moved. Otherwise an agent could replace the folder that outside programs
- * use, or put a journal beside a database to be played back into it.
+ * The mounts of these paths, outer ones first, so that an inner one counts. The folders between a writable path and a closed one inside it are mounts,
+ * too, because a mount point cannot be moved: otherwise an agent could replace the folder that outside programs use. Nothing can be added beside a
+ * hidden file: a journal beside a database would be played back into it.
  */
-function pinned(paths: readonly string[], folder: string): string[] {
-  const parent = paths.find((path) => path !== folder && isBelow(folder, path));
-  if (parent === undefined) return [];
-  const names = relative(parent, folder).split(sep);
-  const above = names.slice(1).map((_, index) => join(parent, ...names.slice(0, index + 1)));
-  return [...above.flatMap((path) => ["--bind", path, path]), "--ro-bind", folder, folder];
+function mountsFor(allowed: SandboxPaths): Map<string, keyof SandboxPaths> {
+  const hidden = existing(allowed.hidden);
+  const beside = hidden.filter((path) => !isDirectory(path)).map((path) => dirname(path));
+  const all = { ...allowed, hidden, unwritable: [...allowed.unwritable, ...beside] };
+  // Of two kinds of one path, the first counts. A folder is shorter than what is in it.
+  const wanted = (["hidden", "writable", "readable", "unwritable"] as const)
+    .flatMap((kind) => existing(all[kind]).map((path) => [path, kind] as const))
+    .toSorted(([one], [other]) => one.length - other.length);
+  const mounts = new Map<string, keyof SandboxPaths>();
+  for (const [path, kind] of wanted) {
+    const [outer = "", around] = [...mounts].findLast(([other]) => isBelow(path, other)) ?? [];
+    // A path inside a closed one is closed as that one is.
+    if (path === outer || kind === around || (kind === "unwritable" && around !== "writable")) continue;
+    const between = around === "writable" ? relative(outer, path).split(sep).slice(0, -1) : [];
+    for (const index of between.keys()) mounts.set(join(outer, ...between.slice(0, index + 1)), "writable");
+    mounts.set(path, kind);
+  }
+  return mounts;
 }
 
 /** World-writable, so each agent gets its own. */
@@ -114,13 +121,8 @@ const TEMPORARY = ["/tmp", "/var/tmp"];
 
 /** The top-level folders of /tmp and /var/tmp that hold one of these programs, scripts or program folders, and must stay visible. */
 function temporaryFoldersOf(words: readonly string[]): string[] {
-  const named = words.filter((word) => isAbsolute(word) && existsSync(word));
-  const below = [...named, ...existing(named)].flatMap((path) =>
-    TEMPORARY.filter((folder) => isBelow(path, folder) && path !== folder).map((folder) =>
-      join(folder, relative(folder, path).split(sep, 1)[0] ?? ""),
-    ),
-  );
-  return [...new Set(below)];
+  const named = words.filter((word) => isAbsolute(word) && existsSync(word)).map((word) => resolve(word));
+  return [...new Set([...named, ...existing(named)].flatMap((path) => /^(?:\/var)?\/tmp\/[^/]+/.exec(path) ?? []))];
 }
 
 /** The paths through links that are missing in an emptied folder and must be recreated as links there; only the outermost of nested ones. */
@@ -137,9 +139,9 @@ function isThroughLink(path: string): boolean {
 
 /** The real paths of the existing ones, because mounts are made on real paths. */
 function existing(paths: readonly string[]): string[] {
-  return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
+  return [...new Set(paths.filter((path) => existsSync(path)).map(realPath))];
 }
 
-function isBelow(path: string, folder: string): boolean {
+export function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }

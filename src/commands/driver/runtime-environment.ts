@@ -1,7 +1,10 @@
 import { dirname } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
-import type { SandboxPaths } from "../../agents/launcher.ts";
+import { type Closed, programsInside } from "../../agents/isolation/role-sandbox.ts";
 import { watchedLauncher } from "../../agents/watched-launcher.ts";
+import { findUserConfiguration } from "../../config/found.ts";
+import { stateFolder } from "../../config/known-homes.ts";
+import { gitDirectories } from "../../lib/git-directories.ts";
 import { childSessions } from "../../runtime/children/child-sessions.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { collectEarly } from "../../runtime/memory.ts";
@@ -45,16 +48,27 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
       timeout_ms: NOTIFICATION_MS,
     },
     childrenOf: childSessions(loadMode),
-    agentFor: (_role, config) => cliAgentOf(launcher, config, environment, (session_id) => homePaths(home, session_id)),
+    closedIn: (session) => closedIn(home, session, environment),
+    agentFor: (_role, config, closed) => cliAgentOf(launcher, config, environment, closed),
   };
 }
 
-/** Hides the record from sandboxed agents, and lets them read the folder of their own session. */
-function homePaths(home: string, session_id: string): Pick<SandboxPaths, "hidden" | "readable"> {
+/** Hides the state folder and the record from sandboxes, shows them their session's folder, and keeps programs and settings of others as they are. */
+function closedIn(
+  home: string,
+  { session_id, config, roles, workspace }: Parameters<NonNullable<Surroundings["closedIn"]>>[0],
+  environment: CommandContext["environment"],
+): Closed {
   const database = databasePath(home);
   const { log, folder } = sessionPaths(home, session_id);
+  const { own, common } = gitDirectories(workspace);
+  const user = findUserConfiguration(environment);
+  const settings = user.ok && user.value ? [{ path: user.value.folder, role_id: "user" }] : [];
+  const notifier = { role_id: "user", cli_command: config.notify?.command ?? [] };
   return {
-    hidden: [database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)],
+    hidden: [stateFolder(environment), database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)],
     readable: [folder],
+    owned: [...settings, ...programsInside([...roles, notifier], workspace, environment.PATH)],
+    git: [own, common],
   };
 }

@@ -7,6 +7,7 @@ import { safeLine } from "../../ui/display.ts";
 import { counted } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { confirmHere, type Declined } from "../interaction/confirm.ts";
+import { changeableWords } from "../lookup/changeable-programs.ts";
 import { runningSessions } from "../lookup/resolve.ts";
 
 /** Maximum number of files that are named. */
@@ -34,12 +35,13 @@ export async function warnOfOthers(
   return declined;
 }
 
-/** Warns of uncommitted changes in the workspace of a new session, because its agents work in it. The embedded crew only runs its plan. */
-export async function warnOfUncommitted(
+/** Warns of what agents may change in the workspace of a new session: programs of other roles, and uncommitted files. The embedded crew only runs its plan. */
+export async function warnOfWorkspace(
   { terminal: { err }, environment }: CommandContext,
   workspace: string,
   roles: readonly Role[],
 ): Promise<void> {
+  for (const what of changeableWords(roles, workspace, environment.PATH)) err.line(err.style("yellow", safeLine(what)));
   const files = roles.every(isEmbedded) ? [] : await uncommittedFiles(workspace, environment);
   if (files.length === 0) return;
   const more = files.length > NAMED ? ` and ${files.length - NAMED} more` : "";

@@ -1,4 +1,5 @@
-import { type CliSettings, cliAgent } from "../../agents/cli/agent.ts";
+import { cliAgent } from "../../agents/cli/agent.ts";
+import type { Closed } from "../../agents/isolation/role-sandbox.ts";
 import type { Launcher } from "../../agents/launcher.ts";
 import { makePrompts, type Prompts } from "../../agents/prompts/prompts.ts";
 import type { Agent } from "../../kernel/agent.ts";
@@ -11,7 +12,7 @@ export function cliAgentOf(
   launcher: Launcher,
   config: ResolvedConfiguration,
   environment: CommandContext["environment"],
-  home?: CliSettings["home"],
+  closed: Closed | undefined,
 ): Agent {
   return cliAgent({
     launcher,
@@ -21,7 +22,7 @@ export function cliAgentOf(
       max_line_bytes: config.max_line_bytes,
       max_output_bytes: config.max_output_bytes,
       environment,
-      ...(home === undefined ? {} : { home }),
+      closed,
       ...promptsOf(config),
     },
   });

@@ -1,15 +1,18 @@
 import { dialectOf } from "../../config/role-defaults.ts";
+import { changeableWords } from "../lookup/changeable-programs.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Finding } from "./finding.ts";
 
-/** What holds the agents of these roles: the sandbox or the rules of their program, and Bosun's own sandbox. */
-export function isolationFindings(roles: readonly Role[]): Finding[] {
-  return Array.from(Map.groupBy(roles, isolationOf), ([held, alike]): Finding => {
-    const what = `${alike.map(({ role_id }) => role_id).join(", ")}: ${held}`;
+/** What holds the agents of these roles: the sandbox or the rules of their program, and Bosun's own sandbox; and whose programs they can change. */
+export function isolationFindings(roles: readonly Role[], workspace: string, path: string | undefined): Finding[] {
+  const held = Array.from(Map.groupBy(roles, isolationOf), ([by, alike]): Finding => {
+    const what = `${alike.map(({ role_id }) => role_id).join(", ")}: ${by}`;
     return alike.every(isHeld)
       ? { name: "isolation", state: "ok", what }
       : { name: "isolation", state: "poor", what, hint: PROTECT };
   });
+  const changeable = changeableWords(roles, workspace, path);
+  return [...held, ...changeable.map((what): Finding => ({ name: "programs", state: "poor", what, hint: PROTECT }))];
 }
 
 const PROTECT =

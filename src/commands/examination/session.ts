@@ -23,14 +23,14 @@ export async function examineSession(
   const config = settings.values;
   const refused = [notYet(config), nothingToUse(settings), unpriced(config.budget.usd, roles)];
   const examined = await Promise.all(roles.map((role) => examineRole(role, settings, environment)));
-  const usable = examined.filter(({ findings }) => !findings.some(isMissing));
+  const usable = examined.filter(({ findings }) => !findings.some(isMissing)).map(({ role }) => role);
   return {
     roles: examined,
     findings: [
       ...refused.filter((one) => one !== undefined).map((one) => because("settings", one)),
       workspaceFinding(config.workspace),
       ...withoutRepetition(examined.flatMap(({ findings }) => findings)),
-      ...isolationFindings(usable.map(({ role }) => role)),
+      ...isolationFindings(usable, config.workspace, environment.PATH),
     ],
   };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import { watchedLauncher } from "../../agents/watched-launcher.ts";
+import { stateFolder } from "../../config/known-homes.ts";
 import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -78,7 +79,7 @@ export async function tryRoles(
   heard: (trial: Trial) => void,
 ): Promise<Result<readonly Trial[], Failure>> {
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(context.environment.PATH));
-  const agent = cliAgentOf(launcher, config, context.environment);
+  const agent = cliAgentOf(launcher, config, context.environment, { hidden: [stateFolder(context.environment)] });
   const stopped = new AbortController();
   const signals = watchSignals({ stop: () => stopped.abort(), kill: killAll }, context.leave);
   try {

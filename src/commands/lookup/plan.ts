@@ -13,6 +13,7 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
+import { changeableWords } from "./changeable-programs.ts";
 import { newCommands, sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
 import { openedWith, recordAt } from "./state.ts";
 
@@ -36,10 +37,11 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const tasks = (plan.tasks ?? []) as unknown as Task[];
   const { config, roles = [] } = openedWith(reader, session_id) ?? {};
   const checks = config?.checks.ticket ?? [];
-  const unheld = roles.flatMap((role) => {
+  const beyond = roles.flatMap((role) => {
     const what = unheldPermission(role, role.sandbox ?? "none");
     return what === undefined ? [] : [`${role.role_id}: ${what}`];
   });
+  const unheld = [...beyond, ...changeableWords(roles, config?.workspace ?? "", undefined)];
   const { review } = session.settings;
   const changed = tasks.filter(({ task_id }) => revision?.changed.includes(task_id));
   const commands = revision === undefined ? {} : { new_commands: newCommands(reader, session_id, changed) };

@@ -95,7 +95,7 @@ function described(commands: readonly CheckCommand[]): JsonObject {
   return {
     action: cut(action, MAX_ACTION),
     ...(action.length <= MAX_ACTION && action.endsWith(`: ${details}`) ? {} : { details }),
-    why: "The approved plan does not have it. It checks work, in the sandbox of the role that did it.",
+    why: "The approved plan does not have it. It checks work, in the strictest sandbox of the workers.",
   };
 }
 

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from "../../../lib/json.ts";
 import type { Failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
-import { permissionsOf } from "../../../protocol/roles.ts";
+import { mayUseGit, permissionsOf } from "../../../protocol/roles.ts";
 import { milliseconds } from "../../../protocol/timestamp.ts";
 import { type Complaint, complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, type Program } from "../../causes/failures.ts";
@@ -219,10 +219,10 @@ export function codexCommand({ request }: DialectTurn): {
 } {
   const { role, payload } = request;
   const program = role.cli_command ?? ["codex"];
-  const { write, commands, network } = permissionsOf(role);
+  const { write, network } = permissionsOf(role);
   if (write === "none") return { program, settings: [], sandbox: "read-only" };
   // Hooks and settings in `.git` run programs when a person uses git, so only a role that may use git itself may write there.
-  const committed = commands.some((pattern) => /^\s*git(?:[\s*]|$)/.test(pattern)) ? written(payload.workspace) : [];
+  const committed = mayUseGit(role) ? written(payload.workspace) : [];
   const writable = [payload.artifacts_dir, ...committed];
   const settings = [
     `sandbox_workspace_write.writable_roots=${JSON.stringify(writable)}`,
