@@ -88,6 +88,7 @@ const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "runtime/program.ts": ["process.env"],
   "runtime/time/clock.ts": ["Date.now"],
   "runtime/resume.ts": ["process.env"],
+  "runtime/secrets.ts": ["process.env"],
 };
 
 const OUTER_WORLD_PATTERNS = {

@@ -137,7 +137,7 @@ export function assemble<S>(
       log: log?.value,
       clock: new SteadyClock(around.clock, made.last_at),
       launcher,
-      secrets: withholderFor(roles, process.env),
+      secrets: withholderFor(roles),
       paths,
       config,
       workspace: made.workspace,

@@ -44,8 +44,7 @@ export async function createSession<S>(
 ): Promise<Result<Session<S>, Failure>> {
   const { store, clock } = around;
   const said = given.requirement;
-  const input =
-    said === undefined ? given : { ...given, requirement: withholderFor(given.roles, process.env).text(said) };
+  const input = said === undefined ? given : { ...given, requirement: withholderFor(given.roles).text(said) };
   const { session_id, requirement, workspace } = input;
   for (const fact of input.facts) {
     const allowed = fromPerson(fact, mode.rights);

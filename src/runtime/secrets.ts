@@ -26,7 +26,7 @@ export function withoutSecrets(role: Role): Role {
 /** Withholds what the roles of a session are given as secrets: variables of their own, of their auth profiles, and passed on from `environment`. */
 export function withholderFor(
   roles: readonly Role[],
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Withholder {
   const given = roles.flatMap(({ env = {}, pass_env = [] }): [string, string][] => [
     ...Object.entries(env),
