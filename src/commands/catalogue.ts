@@ -9,6 +9,8 @@ export interface CommandEntry {
   readonly examples: readonly string[];
   /** Whether only `bosun help all` shows it. */
   readonly hidden?: boolean;
+  /** Whether it puts a person's word to a session, or widens trust: always, or with one of these options. Agents and checks may not. */
+  readonly decides?: true | readonly string[];
   readonly load: () => Promise<{ readonly register: Register }>;
 }
 
@@ -33,6 +35,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "resume",
+    decides: true,
     summary: "continue a session where it stopped",
     examples: ["bosun resume", "bosun resume s-k3m9pa --budget-turns 300 --deadline 4h"],
     load: () => import("./resume.ts"),
@@ -40,6 +43,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "answer",
+    decides: true,
     summary: "answer a session's questions",
     examples: [
       "bosun answer",
@@ -51,6 +55,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "plan",
+    decides: ["approve", "revise", "reject", "edit"],
     summary: "show a session's plan, approve it, or send it back",
     examples: [
       "bosun plan",
@@ -62,6 +67,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "review",
+    decides: ["approve", "changes", "reject"],
     summary: "approve work, or send it back",
     examples: ["bosun review s-k3m9pa build --approve", 'bosun review s-k3m9pa build --changes "Name the limits."'],
     load: () => import("./review.ts"),
@@ -69,6 +75,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "retry",
+    decides: true,
     summary: "try a ticket in error again",
     examples: ["bosun retry build", "bosun retry --all s-k3m9pa"],
     load: () => import("./retry.ts"),
@@ -76,6 +83,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "tell",
+    decides: true,
     summary: "give a session's agents a note",
     examples: ['bosun tell s-k3m9pa "The server is back."', 'bosun tell s-k3m9pa build "Use the new format."'],
     load: () => import("./tell.ts"),
@@ -83,6 +91,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "pause",
+    decides: true,
     summary: "begin no new turns until resume",
     examples: ["bosun pause", "bosun pause s-k3m9pa"],
     load: () => import("./pause.ts"),
@@ -90,6 +99,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "stop",
+    decides: true,
     summary: "stop a running session; resume continues it",
     examples: ["bosun stop", 'bosun stop s-k3m9pa --reason "The server is down."'],
     load: () => import("./stop.ts"),
@@ -97,6 +107,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "cancel",
+    decides: true,
     summary: "end a session, or one ticket",
     examples: ["bosun cancel s-k3m9pa build", 'bosun cancel s-k3m9pa --reason "No longer needed." --yes'],
     load: () => import("./cancel.ts"),
@@ -189,6 +200,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: CREW,
     name: "trust",
+    decides: true,
     summary: "let a project's configuration run its commands",
     examples: ["bosun trust"],
     load: () => import("./trust.ts"),

@@ -55,7 +55,8 @@ async function config(context: CommandContext, given: ConfigOptions): Promise<Re
   const shown = shownOf(settings.value);
   if (given.json === true) {
     const { user, project } = found.value;
-    const files = { config: given.config ?? null, project: project?.settings ?? null, user: user?.settings ?? null };
+    const file = (one: typeof user) => one?.settings?.path ?? null;
+    const files = { config: given.config ?? null, project: file(project), user: file(user) };
     out.line(safeJson({ files, settings: shown }));
     return ok(EXIT_DONE);
   }

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Command } from "commander";
 import { AGENT_PROGRAMS, agentProgramOf } from "../config/agent-programs.ts";
 import { crewRegistry } from "../config/crews.ts";
-import { EXTENSIONS, findUserConfiguration } from "../config/found.ts";
+import { readProject, readUser } from "../config/configuration.ts";
+import { findProjectConfiguration } from "../config/found.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
@@ -26,6 +27,8 @@ interface InitOptions {
 interface NewFile {
   readonly name: string;
   readonly content: string;
+  /** The file of this name that is there already. */
+  readonly there: string | undefined;
 }
 
 /** `bosun init`: writes a project's configuration, but never over an existing file. */
@@ -39,7 +42,7 @@ export function register(command: Command, run: Run): void {
 async function init(context: CommandContext, options: InitOptions): Promise<Result<number, Failure>> {
   const { directory, environment, terminal } = context;
   const { out } = terminal;
-  const user = findUserConfiguration(environment);
+  const user = readUser(environment);
   if (!user.ok) return user;
   const found = { user: user.value, project: undefined };
   const installed = options.crew === undefined ? await crewHere(context, found) : ok(options.crew);
@@ -49,13 +52,18 @@ async function init(context: CommandContext, options: InitOptions): Promise<Resu
   if (!registry.ok) return registry;
   const root = repositoryRoot(directory);
   const folder = join(root ?? directory, ".bosun");
-  const files = [
-    { name: "roles", content: rolesFile(crew, registry.value) },
-    { name: "scheduler_config", content: SETTINGS_FILE },
+  const present = findProjectConfiguration(root ?? directory);
+  if (!present.ok) return present;
+  // A link would lead the files elsewhere.
+  const checked = present.value && readProject(present.value);
+  if (checked?.ok === false) return checked;
+  const files: NewFile[] = [
+    { name: "roles", content: rolesFile(crew, registry.value), there: present.value?.roles },
+    { name: "scheduler_config", content: SETTINGS_FILE, there: present.value?.settings },
   ];
-  const there = files.flatMap(({ name }) => existing(folder, name));
-  const missing = files.filter(({ name }) => existing(folder, name).length === 0);
-  for (const file of there) out.line(`left     ${safeLine(relative(directory, file))} (it exists)`);
+  const missing = files.filter(({ there }) => there === undefined);
+  for (const file of files.flatMap(({ there }) => there ?? []))
+    out.line(`left     ${safeLine(relative(directory, file))} (it exists)`);
   out.line(`crew     ${safeLine(`${crew}: ${whoDoesWhat(registry.value)}`)}`);
   if (installed.value === undefined)
     out.line("         No agent program is on the PATH; `bosun doctor` says what to install.");
@@ -74,10 +82,6 @@ async function init(context: CommandContext, options: InitOptions): Promise<Resu
   return ok(EXIT_DONE);
 }
 
-function existing(folder: string, name: string): string[] {
-  return EXTENSIONS.map((extension) => join(folder, name + extension)).filter((file) => existsSync(file));
-}
-
 function write(folder: string, files: readonly NewFile[]): Result<string[], Failure> {
   const written: string[] = [];
   for (const { name, content } of files) {
@@ -88,11 +92,10 @@ function write(folder: string, files: readonly NewFile[]): Result<string[], Fail
       writeFileSync(file, content, { flag: "wx" });
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
-      return err(
-        failure("environment", `${file} cannot be written (${code}).`, {
-          hint: `Make ${shellWord(folder)} a folder that you may write to, and try again: existing files are left.`,
-        }),
-      );
+      // Half of them would count as all. A file that exists is another's.
+      for (const made of code === "EEXIST" ? written : [...written, file]) rmSync(made, { force: true });
+      const hint = `Make ${shellWord(folder)} a folder that you may write to, and try again: existing files are left.`;
+      return err(failure("environment", `${file} cannot be written (${code}).`, { hint }));
     }
     written.push(file);
   }

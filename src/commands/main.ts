@@ -1,12 +1,13 @@
 import { Command, CommanderError, Help } from "commander";
 import { err } from "../lib/result.ts";
 import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
+import { onlyForPeople } from "../protocol/inside-turn.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import { wrappedLines } from "../ui/display.ts";
 import type { Output, Terminal } from "../ui/terminal.ts";
 import { localize } from "../ui/words.ts";
 import { invocationName } from "./context/invocation.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Work } from "./context/command.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
 import { lostBytes } from "./context/lost-bytes.ts";
 import { programVersion } from "./context/program.ts";
@@ -29,13 +30,14 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   let exit_code = EXIT_DONE;
   const program = newProgram(terminal);
   setProgram(terminal, invocationName({ ...around, home: undefined }));
-  const run: Run = async (work) => {
+  const run = async (entry: CommandEntry, command: Command, work: Work) => {
     const { home } = program.opts<{ home?: string }>();
     if (home !== undefined) setProgram(terminal, invocationName({ ...around, home }));
     const context = { ...around, home };
-    const lost = lostBytes(argv, around);
-    const done = lost
-      ? err(lost)
+    const isDecision = entry.decides === true || entry.decides?.some((option) => command.opts()[option] !== undefined);
+    const refused = lostBytes(argv, around) ?? (isDecision ? onlyForPeople(entry.name, around.environment) : undefined);
+    const done = refused
+      ? err(refused)
       : await catchStorage(() => work(context)).catch(async (error: unknown) =>
           (await import("./lookup/damage.ts")).damageBehind(context, error),
         );
@@ -55,7 +57,7 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     }
     const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
     const command = program.commands.find((candidate) => candidate.name() === chosen?.name);
-    if (chosen && command) (await chosen.load()).register(command, run);
+    if (chosen && command) (await chosen.load()).register(command, (work) => run(chosen, command, work));
     // Help for an unknown command fails like the command itself.
     const unknown = first === "help" && second !== undefined && !chosen;
     await program.parseAsync(unknown ? [second] : argv, { from: "user" });

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
-import { findProjectConfiguration, findUserConfiguration } from "../config/found.ts";
+import { readProject, readUser } from "../config/configuration.ts";
+import { findProjectConfiguration } from "../config/found.ts";
 import { trustNeeded } from "../config/trust.ts";
-import { contentOf, rememberTrust } from "../config/trusted.ts";
+import { rememberTrust } from "../config/trusted.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
@@ -19,41 +20,36 @@ export function register(command: Command, run: Run): void {
 
 async function trust(context: CommandContext, agreed: boolean): Promise<Result<number, Failure>> {
   const { directory, environment, terminal } = context;
-  const project = findProjectConfiguration(directory);
-  if (!project.ok) return project;
-  if (project.value === undefined) {
-    return err(
-      failure("not_found", "There is no .bosun folder here or above in this repository.", {
-        hint: "`bosun init` writes one.",
-      }),
-    );
+  const found = findProjectConfiguration(directory);
+  if (!found.ok) return found;
+  if (found.value === undefined) {
+    const hint = "`bosun init` writes one.";
+    return err(failure("not_found", "There is no .bosun folder here or above in this repository.", { hint }));
   }
-  const user = findUserConfiguration(environment);
+  const user = readUser(environment);
   if (!user.ok) return user;
-  const { folder } = project.value;
-  // Comes before the files are read: a change while the user reads and answers is not part of what they trust.
-  const content = contentOf(folder);
-  if (!content.ok) return content;
+  const { folder } = found.value;
+  const project = readProject(found.value);
+  if (!project.ok) return project;
   const needed = trustNeeded(project.value, user.value);
   if (!needed.ok) return needed;
-  const powers = needed.value?.powers ?? [];
-  if (powers.length === 0) terminal.out.line(safeLine(`${folder} runs nothing by itself, so it needs no trust.`));
-  else terminal.out.line(safeLine(`The configuration in ${folder}:`));
-  for (const { where, what } of powers) terminal.out.line(`  ${where}: ${what}`);
-  if (powers.length > 0 && !agreed) {
+  const { out } = terminal;
+  const isFree = needed.value.length === 0;
+  out.line(
+    safeLine(isFree ? `${folder} runs nothing by itself, so it needs no trust.` : `The configuration in ${folder}:`),
+  );
+  for (const { where, what } of needed.value) out.line(`  ${where}: ${what}`);
+  if (!isFree && !agreed) {
     if (!terminal.hasPerson) {
-      return err(
-        failure("person_needed", "Nobody is here to say whether to trust this.", {
-          hint: "Read it, then bosun trust --yes.",
-        }),
-      );
+      const hint = "Read it, then bosun trust --yes.";
+      return err(failure("person_needed", "Nobody is here to say whether to trust this.", { hint }));
     }
     const declined = await confirmHere(context, "Trust it, until one of its files changes?", "yes");
     if (declined !== undefined) return ok(declined);
   }
-  const remembered = powers.length === 0 ? ok(undefined) : rememberTrust(environment, folder, content.value);
+  const remembered = isFree ? ok(undefined) : rememberTrust(environment, project.value);
   if (!remembered.ok) return remembered;
-  if (powers.length > 0) terminal.out.line("Trusted, until one of its files changes.");
-  tellNext(terminal.out, 'bosun run "…"', "bosun doctor");
+  if (!isFree) out.line("Trusted, until one of its files changes.");
+  tellNext(out, 'bosun run "…"', "bosun doctor");
   return ok(EXIT_DONE);
 }

@@ -45,11 +45,8 @@ export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
   if (question_id !== "" && answer !== "") return ok({ question_id, text: answer });
   const what =
     at === -1 ? "there is no = in it" : question_id === "" ? "the question's id is missing" : "the answer is empty";
-  return err(
-    failure("usage", `--answer ${JSON.stringify(text)}: ${what}.`, {
-      hint: "Write --answer id=text, such as --answer q1=yes.",
-    }),
-  );
+  const hint = "Write --answer id=text, such as --answer q1=yes.";
+  return err(failure("usage", `--answer ${JSON.stringify(text)}: ${what}.`, { hint }));
 }
 
 /**

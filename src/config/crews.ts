@@ -1,17 +1,18 @@
-import { basename, extname, join } from "node:path";
+import { basename, extname } from "node:path";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role, RoleRegistry } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
-import { entriesOf, EXTENSIONS } from "./found.ts";
+import { EXTENSIONS, type Folder, sourcesIn } from "./found.ts";
 import { shipped } from "./installation.ts";
+import { pathOf, type TextSource } from "./read-text.ts";
 import { loadRoles } from "./roles.ts";
 
 /** A named set of roles and the registry file that holds them. */
 export interface CrewFile {
   readonly name: string;
-  readonly file: string;
+  readonly file: TextSource;
 }
 
 /** The shipped crews of agent programs, in order of preference. */
@@ -21,21 +22,22 @@ export const AGENT_CREWS = ["codex-claude", "claude", "codex", "opencode", "gemi
  * Lists all crews by name: the shipped ones, and those in the `crews` folders of the user and the project, where a later one replaces an earlier one
  * of the same name. A missing folder has none. Failure `configuration` for a folder that cannot be read.
  */
-export function listCrews(folders: readonly string[]): Result<CrewFile[], Failure> {
+export function listCrews(folders: readonly Folder[]): Result<CrewFile[], Failure> {
   const crews = new Map<string, CrewFile>();
   for (const folder of [shipped("config", "crews"), ...folders]) {
-    const files = registryFiles(folder);
+    const files = sourcesIn(folder);
     if (!files.ok) return files;
     for (const file of files.value) {
-      const name = basename(file, extname(file));
-      crews.set(name, { name, file: join(folder, file) });
+      const format = extname(pathOf(file));
+      const name = basename(pathOf(file), format);
+      if (EXTENSIONS.includes(format)) crews.set(name, { name, file });
     }
   }
   return ok([...crews.values()].sort((one, other) => (one.name < other.name ? -1 : 1)));
 }
 
 /** The roles of a crew as written in its file, to be copied into another. Fails like `loadCrew`. */
-export function crewRegistry(name: string, folders: readonly string[]): Result<readonly Role[], Failure> {
+export function crewRegistry(name: string, folders: readonly Folder[]): Result<readonly Role[], Failure> {
   const crew = crewCalled(name, folders);
   if (!crew.ok) return crew;
   const document = loadDocument(crew.value.file);
@@ -46,29 +48,19 @@ export function crewRegistry(name: string, folders: readonly string[]): Result<r
 /** Loads the roles of the crew with this name. Failure `usage` for an unknown name, `configuration` for an invalid file. */
 export async function loadCrew(
   name: string,
-  folders: readonly string[],
+  folders: readonly Folder[],
   standard: readonly Role[] = [],
 ): Promise<Result<Role[], Failure>> {
   const crew = crewCalled(name, folders);
   return crew.ok ? loadRoles([], [crew.value.file], standard) : crew;
 }
 
-function crewCalled(name: string, folders: readonly string[]): Result<CrewFile, Failure> {
+function crewCalled(name: string, folders: readonly Folder[]): Result<CrewFile, Failure> {
   const crews = listCrews(folders);
   if (!crews.ok) return crews;
   const crew = crews.value.find((candidate) => candidate.name === name);
   if (crew) return ok(crew);
   const names = crews.value.map((candidate) => candidate.name);
-  return err(
-    failure("usage", `There is no crew named ${JSON.stringify(name)}.${didYouMean(name, names)}`, {
-      hint: `The crews are ${names.join(", ")}.`,
-    }),
-  );
-}
-
-function registryFiles(folder: string): Result<string[], Failure> {
-  const entries = entriesOf(folder);
-  if (!entries.ok) return entries;
-  const files = (entries.value ?? []).map(({ name }) => name);
-  return ok(files.filter((file) => EXTENSIONS.includes(extname(file))).sort());
+  const what = `There is no crew named ${JSON.stringify(name)}.${didYouMean(name, names)}`;
+  return err(failure("usage", what, { hint: `The crews are ${names.join(", ")}.` }));
 }

@@ -3,7 +3,7 @@ import { parseDocument, type SourceDocument } from "../protocol/document/documen
 import type { Scalars } from "../protocol/document/located-value.ts";
 import { explain, type Finding, type Problem } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { readText, shownName } from "./read-text.ts";
+import { readText, shownName, type TextSource } from "./read-text.ts";
 
 /** Maximum size of a configuration, role or answers file, in bytes. It may come with a repository, and 1 MiB of YAML already takes seconds. */
 const MAX_CONFIGURATION_BYTES = 1024 * 1024;
@@ -12,9 +12,9 @@ const MAX_CONFIGURATION_BYTES = 1024 * 1024;
 const SHOWN_PROBLEMS = 10;
 
 /** Loads a configuration file, YAML or JSON. */
-export function loadDocument(file: string, scalars: Scalars = "typed"): Result<SourceDocument, Problem> {
-  const text = readText(file, MAX_CONFIGURATION_BYTES);
-  return text.ok ? parseDocument(shownName(file), text.value, scalars) : text;
+export function loadDocument(source: TextSource, scalars: Scalars = "typed"): Result<SourceDocument, Problem> {
+  const text = readText(source, MAX_CONFIGURATION_BYTES);
+  return text.ok ? parseDocument(shownName(source), text.value, scalars) : text;
 }
 
 /** Converts the findings in a document to one failure, in document order. */

@@ -1,10 +1,11 @@
-import { type Dirent, existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isDirectory } from "../lib/files.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import type { ReadFile, TextSource } from "./read-text.ts";
 
 /** The formats of configuration files. */
 export const EXTENSIONS = [".json", ".yaml", ".yml"];
@@ -50,19 +51,29 @@ export function baseDirectory(environment: Environment, variable: string, fallba
   return join(environment.HOME !== undefined && isAbsolute(environment.HOME) ? environment.HOME : homedir(), fallback);
 }
 
-/** The entries of a configuration folder; undefined if it is missing. Failure `configuration` for one that cannot be read. */
-export function entriesOf(folder: string): Result<Dirent[] | undefined, Failure> {
+/** The paths of what a folder holds, by name; none if it is missing. Failure `configuration` for one that cannot be read. */
+export function pathsIn(folder: string): Result<string[], Failure> {
   try {
-    return ok(readdirSync(folder, { withFileTypes: true }));
+    const names = readdirSync(folder).sort();
+    return ok(names.map((name) => join(folder, name)));
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return ok(undefined);
-    return err(
-      failure("configuration", `The configuration in ${folder} cannot be read (${code}).`, {
-        hint: "Make it readable, or remove it.",
-      }),
-    );
+    return code === "ENOENT" || code === "ENOTDIR" ? ok([]) : err(unreadable(folder, code));
   }
+}
+
+/** The failure for a file or folder of a configuration that cannot be read. */
+export function unreadable(path: string, code: string): Failure {
+  const hint = "Make it readable, or remove it.";
+  return failure("configuration", `The configuration in ${path} cannot be read (${code}).`, { hint });
+}
+
+/** A folder by its path, whose files are read when they are used, or the files of one that were read before. */
+export type Folder = string | readonly ReadFile[];
+
+/** The files of a folder, by name. Fails like `pathsIn`. */
+export function sourcesIn(folder: Folder): Result<readonly TextSource[], Failure> {
+  return typeof folder === "string" ? pathsIn(folder) : ok(folder);
 }
 
 function configurationIn(folder: string): Result<FoundConfiguration, Failure> {
@@ -77,9 +88,6 @@ function configurationIn(folder: string): Result<FoundConfiguration, Failure> {
 function onlyFile(folder: string, name: string): Result<string | undefined, Failure> {
   const files = EXTENSIONS.map((extension) => join(folder, name + extension)).filter(existsSync);
   if (files.length < 2) return ok(files[0]);
-  return err(
-    failure("configuration", `${files.join(" and ")} both exist, and only one may.`, {
-      hint: "Keep one of them.",
-    }),
-  );
+  const what = `${files.join(" and ")} both exist, and only one may.`;
+  return err(failure("configuration", what, { hint: "Keep one of them." }));
 }

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { linesIn, realPath } from "../lib/files.ts";
-import { baseDirectory, entriesOf, type Environment } from "./found.ts";
+import { baseDirectory, pathsIn, type Environment } from "./found.ts";
 
 /** The file that makes a directory a home. */
 export const DATABASE = "bosun.db";
@@ -43,10 +43,8 @@ export function knownHomes(environment: Environment): string[] {
 
 /** The folders in which `resolveHome` puts homes that are not named. */
 function repositoryHomes(environment: Environment): string[] {
-  const folder = realPath(stateFolder(environment));
-  const entries = entriesOf(folder);
-  const folders = entries.ok ? entries.value?.filter((entry) => entry.isDirectory()) : undefined;
-  return folders?.map(({ name }) => join(folder, name)) ?? [];
+  const paths = pathsIn(realPath(stateFolder(environment)));
+  return paths.ok ? paths.value : [];
 }
 
 /** When a home was last written to, in ms; 0 without a database. SQLite writes its write-ahead log long before the database. */

@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
-import { basename, extname, join } from "node:path";
+import { basename, extname } from "node:path";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { problemsFailure } from "./document.ts";
-import { entriesOf } from "./found.ts";
+import { type Folder, sourcesIn } from "./found.ts";
 import { shipped } from "./installation.ts";
-import { readText } from "./read-text.ts";
+import { pathOf, readText } from "./read-text.ts";
 
 /** A prompt template of the user or the project. */
 export interface PromptFile {
@@ -24,17 +24,18 @@ const SUFFIX = ".md";
  * Loads the templates in these folders; a later one replaces an earlier one of the same name. Missing folders and hidden files are ignored. Failure
  * `configuration` for a name that no built-in template has, and for a file that cannot be read.
  */
-export function loadPrompts(folders: readonly string[]): Result<PromptFile[], Failure> {
+export function loadPrompts(folders: readonly Folder[]): Result<PromptFile[], Failure> {
   const known = readdirSync(shipped("config", "prompts"));
   const found = new Map<string, PromptFile>();
   const problems: Problem[] = [];
   for (const folder of folders) {
-    const entries = entriesOf(folder);
-    if (!entries.ok) return entries;
-    const names = (entries.value ?? []).map(({ name }) => name).filter((name) => !name.startsWith("."));
-    for (const name of names.sort()) {
-      const file = join(folder, name);
-      const text = known.includes(name) ? readText(file, MAX_TEMPLATE_BYTES) : err(unknown(file, known));
+    const sources = sourcesIn(folder);
+    if (!sources.ok) return sources;
+    for (const source of sources.value) {
+      const file = pathOf(source);
+      const name = basename(file);
+      if (name.startsWith(".")) continue;
+      const text = known.includes(name) ? readText(source, MAX_TEMPLATE_BYTES) : err(unknown(file, known));
       if (text.ok) found.set(name, { name: basename(name, SUFFIX), file, text: text.value });
       else problems.push(text.error);
     }

@@ -9,26 +9,38 @@ import { decodeText } from "../protocol/document/source-text.ts";
 const WRITER_WITHIN_MS = 3_000;
 const LOOK_EVERY_MS = 10;
 
+/** A file that was read before, of which only these bytes count. */
+export interface ReadFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Where a text comes from: the name of a file that is read now, or a file that was read before. */
+export type TextSource = string | ReadFile;
+
 /**
  * Reads UTF-8 text that a person wrote, from a file, a pipe as `<(command)` gives, a device, or `-`, standard input. Drops a byte order mark, and keeps
  * line ends as they are. What is missing, a directory, unreadable, over `limit_bytes`, binary or in another encoding returns a problem that says so.
  */
-export function readText(file: string, limit_bytes: number): Result<string, Problem> {
-  const bytes = readBytes(file, limit_bytes);
-  return bytes.ok ? decodeText(shownName(file), bytes.value) : bytes;
+export function readText(source: TextSource, limit_bytes: number): Result<string, Problem> {
+  const bytes = readBytes(source, limit_bytes);
+  return bytes.ok ? decodeText(shownName(source), bytes.value) : bytes;
 }
 
-/** The text that came from standard input. Fails like `readText`. */
-export function receivedText(bytes: Uint8Array, limit_bytes: number): Result<string, Problem> {
-  return bytes.length > limit_bytes ? tooLong("-", limit_bytes) : decodeText(shownName("-"), bytes);
+/** The path of a source. */
+export function pathOf(source: TextSource): string {
+  return typeof source === "string" ? source : source.path;
 }
 
-/** The name of a file in messages. */
-export function shownName(file: string): string {
-  return file === "-" ? "standard input" : file;
+/** The name of a source in messages. */
+export function shownName(source: TextSource): string {
+  const path = pathOf(source);
+  return path === "-" ? "standard input" : path;
 }
 
-function readBytes(file: string, limit_bytes: number): Result<Uint8Array, Problem> {
+function readBytes(file: TextSource, limit_bytes: number): Result<Uint8Array, Problem> {
+  if (typeof file !== "string")
+    return file.bytes.length > limit_bytes ? tooLong(file.path, limit_bytes) : ok(file.bytes);
   let descriptor: number | undefined;
   try {
     // Without O_NONBLOCK, opening a named pipe that has no writer would wait forever.

@@ -6,6 +6,7 @@ import type { Finding } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { networkIn, type Role, type RoleRegistry, type RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
+import type { TextSource } from "./read-text.ts";
 import { crewProgram, shipped } from "./installation.ts";
 import { asWritten, withMetadata } from "./role-metadata.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
@@ -20,7 +21,7 @@ const RESERVED = ["user", "scheduler"];
  */
 export async function loadRoles(
   crew: readonly Role[],
-  files: readonly string[],
+  files: readonly TextSource[],
   standard: readonly Role[] = [],
 ): Promise<Result<Role[], Failure>> {
   const roles = byId(crew);
@@ -58,11 +59,8 @@ export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]):
   const remedies = missing.map((type) =>
     type === "participant" ? '{"type": "participant"} in --roles F' : `--${type} CMD`,
   );
-  return err(
-    failure("configuration", `No role is a ${missing.join(" and none a ")}: ${there}.`, {
-      hint: `Add one with ${remedies.join(" and ")}, or take a whole crew with --crew NAME.`,
-    }),
-  );
+  const hint = `Add one with ${remedies.join(" and ")}, or take a whole crew with --crew NAME.`;
+  return err(failure("configuration", `No role is a ${missing.join(" and none a ")}: ${there}.`, { hint }));
 }
 
 /**

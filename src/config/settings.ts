@@ -14,6 +14,7 @@ import { loadDocument, problemsFailure, problemsIn } from "./document.ts";
 import { profileFindings } from "./auth-profiles.ts";
 import type { Environment } from "./found.ts";
 import { shipped } from "./installation.ts";
+import { pathOf, type TextSource } from "./read-text.ts";
 import { costsMoney, isEmbedded } from "./role-defaults.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 import { environmentTexts, type GivenText, givenValues, keyPointer } from "./setting-text.ts";
@@ -22,12 +23,12 @@ import { environmentTexts, type GivenText, givenValues, keyPointer } from "./set
 export interface SettingSources {
   readonly flags: readonly GivenText[];
   /** The file of `--config`. */
-  readonly config?: string | undefined;
+  readonly config?: TextSource | undefined;
   /** The process's environment; only `BOSUN_<SETTING>` is read. */
   readonly environment: Environment;
   /** The project's `scheduler_config` file, and the user's own. */
-  readonly project?: string | undefined;
-  readonly user?: string | undefined;
+  readonly project?: TextSource | undefined;
+  readonly user?: TextSource | undefined;
   /** The current directory, absolute: the default workspace. */
   readonly directory: string;
   /** The roles of the session; they decide the defaults of `plan_approval` and `confirm`. */
@@ -109,12 +110,13 @@ function uselessSettings(value: JsonObject): Finding[] {
 
 /** Reads the settings of a file. A relative workspace in it is relative to `base`, starting from the file's folder. */
 function fileLayer(
-  file: string | undefined,
+  source: TextSource | undefined,
   base: "." | "..",
   from: "file" | "default" = "file",
 ): Result<Layer, Problem[]> | undefined {
-  if (file === undefined) return undefined;
-  const document = loadDocument(file);
+  if (source === undefined) return undefined;
+  const file = pathOf(source);
+  const document = loadDocument(source);
   if (!document.ok) return err([document.error]);
   return ok({
     // If this is not a mapping, the schema check reports it.

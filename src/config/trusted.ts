@@ -1,60 +1,42 @@
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { linesIn } from "../lib/files.ts";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ownLinesIn } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { type Configuration, readProject } from "./configuration.ts";
 import type { Environment } from "./found.ts";
 import { stateFolder } from "./known-homes.ts";
-import { filesBelow } from "./trust.ts";
 
-/** Whether the user trusted this configuration folder with its current content. */
-export function isTrusted(environment: Environment, folder: string): boolean {
-  const line = contentOf(folder);
-  return line.ok && linesIn(fileOf(environment)).includes(line.value);
+/** Whether the user trusted the project's configuration with the content that was read. */
+export function isTrusted(environment: Environment, { content }: Configuration): boolean {
+  return ownLinesIn(fileOf(environment)).includes(content);
 }
 
 /**
- * Remembers that the user trusts a configuration folder with the content that was read; a change of any file ends that. Failure `trust` if it has
+ * Remembers that the user trusts a project's configuration with the content that was read; a change of any file ends that. Failure `trust` if it has
  * already changed, `environment` if that cannot be written.
  */
-export function rememberTrust(environment: Environment, folder: string, content: string): Result<void, Failure> {
-  const line = contentOf(folder);
-  if (!line.ok) return line;
-  if (line.value !== content) {
-    return err(
-      failure("trust", `${folder} has changed since its powers were shown, so it is not trusted.`, {
-        hint: "See what it can do now: bosun trust.",
-      }),
-    );
+export function rememberTrust(environment: Environment, { found, content }: Configuration): Result<void, Failure> {
+  const now = readProject(found);
+  if (!now.ok) return now;
+  if (now.value.content !== content) {
+    const what = `${found.folder} has changed since its powers were shown, so it is not trusted.`;
+    return err(failure("trust", what, { hint: "See what it can do now: bosun trust." }));
   }
   const file = fileOf(environment);
-  const path = line.value.slice(line.value.indexOf(" "));
-  const others = linesIn(file).filter((one) => !one.endsWith(path));
+  const path = content.slice(content.indexOf(" "));
+  const others = ownLinesIn(file).filter((one) => !one.endsWith(path));
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, [...others, line.value, ""].join("\n"));
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, [...others, content, ""].join("\n"), { mode: 0o600 });
+    chmodSync(file, 0o600);
     return ok(undefined);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    return err(
-      failure("environment", `${file} cannot be written (${code}), so the trust would be forgotten.`, {
-        hint: "Make it writable, or name the files of the configuration with --roles and --config.",
-      }),
-    );
+    const hint = "Make it writable, or name the files of the configuration with --roles and --config.";
+    const what = `${file} cannot be written (${code}), so the trust would be forgotten.`;
+    return err(failure("environment", what, { hint }));
   }
-}
-
-/** A digest of all files, with the folder's real path. */
-export function contentOf(folder: string): Result<string, Failure> {
-  const files = filesBelow(folder);
-  if (!files.ok) return files;
-  const hash = createHash("sha256");
-  for (const file of files.value) {
-    const content = createHash("sha256").update(readFileSync(file)).digest("hex");
-    hash.update(`${JSON.stringify(relative(folder, file))} ${content}\n`);
-  }
-  return ok(`sha256:${hash.digest("hex")} ${JSON.stringify(realpathSync(folder))}`);
 }
 
 function fileOf(environment: Environment): string {

