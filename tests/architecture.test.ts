@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cycleIn, importsOf, withoutComments } from "./imports.ts";
-
-const ROOT = resolve(import.meta.dirname, "..");
+import { difference, filesBelow, ROOT, type Source, SOURCES } from "./sources.ts";
 
 /** A folder of `src/` imports only from earlier rows; siblings in a row never import each other. */
 const ORDER = [
@@ -97,27 +96,6 @@ const OUTER_WORLD_PATTERNS = {
   "process.env": /\bprocess\.env\b/,
 };
 
-interface Source {
-  /** Relative to `src/`, with slashes. */
-  readonly name: string;
-  readonly text: string;
-  /** The text without comments. */
-  readonly code: string;
-}
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(?:ts|tsx|mjs)$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !file.includes("/generated/") && !file.includes("/node_modules/"))
-    .toSorted();
-}
-
-const SOURCES: readonly Source[] = filesBelow(join(ROOT, "src")).map((file) => {
-  const text = readFileSync(file, "utf8");
-  return { name: relative(join(ROOT, "src"), file), text, code: withoutComments(text) };
-});
-
 /** The part a file of `src/` belongs to: its folder, its mode, or at the top level its name. */
 function partOf(name: string): string {
   const [folder = "", inner = ""] = name.split("/");
@@ -174,17 +152,6 @@ function modesKnownIn(code: string): string[] {
 
 function outerWorldIn(code: string): string[] {
   return Object.entries(OUTER_WORLD_PATTERNS).flatMap(([what, pattern]) => (pattern.test(code) ? [what] : []));
-}
-
-/** Entries found in the files but missing from the list, and the other way round. */
-function difference(found: ReadonlyMap<string, readonly string[]>, known: Readonly<Record<string, readonly string[]>>) {
-  const lines = (entries: Iterable<readonly [string, readonly string[]]>) =>
-    new Set([...entries].flatMap(([name, words]) => words.map((word) => `${name}: ${word}`)));
-  const [there, listed] = [lines(found), lines(Object.entries(known))];
-  return {
-    added: [...there].filter((line) => !listed.has(line)),
-    gone: [...listed].filter((line) => !there.has(line)),
-  };
 }
 
 function inFolders(...folders: readonly string[]): Source[] {

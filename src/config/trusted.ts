@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
-import { linesIn } from "../lib/files.ts";
+import { readFileSync, realpathSync } from "node:fs";
+import { join, relative } from "node:path";
+import { makeDirectory } from "../lib/directory.ts";
+import { ownLines, replaceOwn } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Environment } from "./found.ts";
@@ -11,7 +12,7 @@ import { filesBelow } from "./trust.ts";
 /** Whether the user trusted this configuration folder with its current content. */
 export function isTrusted(environment: Environment, folder: string): boolean {
   const line = contentOf(folder);
-  return line.ok && linesIn(fileOf(environment)).includes(line.value);
+  return line.ok && ownLines(fileOf(environment)).includes(line.value);
 }
 
 /**
@@ -30,10 +31,10 @@ export function rememberTrust(environment: Environment, folder: string, content:
   }
   const file = fileOf(environment);
   const path = line.value.slice(line.value.indexOf(" "));
-  const others = linesIn(file).filter((one) => !one.endsWith(path));
+  const others = ownLines(file).filter((one) => !one.endsWith(path));
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, [...others, line.value, ""].join("\n"));
+    makeDirectory(stateFolder(environment));
+    replaceOwn(file, [...others, line.value]);
     return ok(undefined);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;

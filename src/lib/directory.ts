@@ -3,14 +3,14 @@ import { dirname } from "node:path";
 import { isDirectory } from "./files.ts";
 
 /**
- * Makes a directory and its missing parents, unless it exists. Throws the system's error; Node's own `recursive` reports ENOENT for a
- * read-only or broken disk, whatever the system's error is.
+ * Makes a directory of Bosun's own and its missing parents, unless it exists: nobody else may enter it, whatever the umask. Throws the system's error;
+ * Node's own `recursive` reports ENOENT for a read-only or broken disk, whatever the system's error is.
  */
 export function makeDirectory(path: string): void {
   if (isDirectory(path)) return;
   if (dirname(path) !== path) makeDirectory(dirname(path));
   try {
-    mkdirSync(path);
+    mkdirSync(path, 0o700);
   } catch (error) {
     // Another process may have made it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isDirectory(path)) throw error;

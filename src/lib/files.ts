@@ -1,4 +1,21 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  closeSync,
+  constants,
+  createWriteStream,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type Stats,
+  type WriteStream,
+  writeFileSync,
+} from "node:fs";
 
 // What a path leads to, where it does not matter why that cannot be found out.
 
@@ -20,9 +37,28 @@ export function textIn(file: string): string | undefined {
   }
 }
 
-/** The lines of a file that are not empty; none if it cannot be read. */
-export function linesIn(file: string): string[] {
-  return (textIn(file) ?? "").split("\n").filter((line) => line !== "");
+/** Whether only this user can have written a file: it is theirs, and no other may write to it. Systems without users have no others. */
+export function isOnlyMine({ uid, mode }: Pick<Stats, "uid" | "mode">): boolean {
+  const me = process.getuid?.();
+  return me === undefined || (uid === me && (mode & 0o022) === 0);
+}
+
+/**
+ * The lines, without empty ones, of a file that holds decisions of this user. None if it cannot be read, if it is a link, which may lead to the file
+ * of a cloned repository, or if somebody else may have written it.
+ */
+export function ownLines(file: string): string[] {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const text = isOnlyMine(fstatSync(descriptor)) ? readFileSync(descriptor, "utf8") : "";
+    return text.split("\n").filter((line) => line !== "");
+  } catch {
+    return [];
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
 }
 
 /** Whether a path is a directory, following links; false if it cannot be examined, such as one that is too long. */
@@ -32,4 +68,59 @@ export function isDirectory(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The mode of every file that Bosun keeps: nobody else may read or write it, whatever the umask. Folders: `makeDirectory`. */
+const OWN = 0o600;
+
+/** Opens a file of Bosun's own for writing, like `openSync`. */
+export function openOwn(path: string, flags: "a" | "a+" | "wx"): number {
+  return openSync(path, flags, OWN);
+}
+
+/** Writes a file of Bosun's own, like `writeFileSync`. */
+export function writeOwn(path: string, content: string): void {
+  writeFileSync(path, content, { mode: OWN });
+}
+
+/** Adds a line to a file of Bosun's own. */
+export function appendOwn(path: string, line: string): void {
+  appendFileSync(path, `${line}\n`, { mode: OWN });
+}
+
+/** Puts a new file of these lines in the place of a file of Bosun's own, whoever may write to the old one. */
+export function replaceOwn(path: string, lines: readonly string[]): void {
+  const partial = `${path}.${process.pid}.tmp`;
+  rmSync(partial, { force: true });
+  writeFileSync(partial, [...lines, ""].join("\n"), { flag: "wx", mode: OWN });
+  renameSync(partial, path);
+}
+
+/** A stream into a file of Bosun's own, like `createWriteStream`. */
+export function streamOwn(path: string, options: { flags: "a" | "wx"; highWaterMark?: number }): WriteStream {
+  return createWriteStream(path, { ...options, mode: OWN });
+}
+
+/** Makes an empty file of Bosun's own for a library that would make it for all. An existing file is not opened: closing it would drop its locks. */
+export function createOwn(path: string): void {
+  try {
+    closeSync(openOwn(path, "wx"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** Takes from others what they may do with these files and folders of this user; returns those that were open to them. Links are left. */
+export function closeToOthers(paths: readonly string[]): string[] {
+  return paths.filter((path) => {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat === undefined || stat.isSymbolicLink() || (stat.mode & 0o077) === 0) return false;
+    try {
+      chmodSync(path, stat.mode & 0o700);
+      return true;
+    } catch {
+      // It belongs to another user, or its file system has no modes.
+      return false;
+    }
+  });
 }

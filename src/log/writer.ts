@@ -3,18 +3,17 @@ import {
   closeSync,
   fstatSync,
   ftruncateSync,
-  openSync,
   readdirSync,
   readFileSync,
   readSync,
   renameSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
+import { openOwn, writeOwn } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
@@ -70,7 +69,7 @@ export class LogFolder {
   static open(directory: string): Result<LogFolder, Failure> {
     return attempt(directory, () => {
       makeDirectory(directory);
-      return ok(new LogFolder(directory, openSync(join(directory, EVENTS_FILE), "a+")));
+      return ok(new LogFolder(directory, openOwn(join(directory, EVENTS_FILE), "a+")));
     });
   }
 
@@ -186,7 +185,7 @@ export class LogFolder {
       if (found === null || !isTorn(found, line)) return err(conflict(path));
     }
     const publishing = join(this.directory, PUBLISHING_FILE);
-    writeFileSync(publishing, record.line);
+    writeOwn(publishing, record.line);
     crashPoint("record_written");
     renameSync(publishing, path);
     crashPoint("record_renamed");

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import { watchedLauncher } from "../../agents/watched-launcher.ts";
 import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import { makeDirectory } from "../../lib/directory.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { spentWords } from "../../log/usage-words.ts";
@@ -119,7 +120,7 @@ export function trialFinding({ role_id, seconds, usage, failure: failed }: Trial
 
 function requestOf(role: CompleteRole, directory: string): TurnRequest {
   const workspace = join(directory, "workspace");
-  mkdirSync(workspace);
+  makeDirectory(workspace);
   const timeout_ms = Math.min(role.timeout_s * 1000, PATIENCE_MS);
   const turn_id = "t1";
   const seat = role.type === "manager" ? "manager" : "worker";

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { splitCommand } from "../../config/command-line.ts";
 import { loadPlanFile, planIn } from "../../config/plan-file.ts";
 import { makeDirectory } from "../../lib/directory.ts";
+import { writeOwn } from "../../lib/files.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -31,7 +32,7 @@ export async function editPlan(
     folder,
     () => {
       makeDirectory(folder);
-      if (!existsSync(file)) writeFileSync(file, original);
+      if (!existsSync(file)) writeOwn(file, original);
       return ok(readFileSync(file));
     },
     "The plan to be edited",

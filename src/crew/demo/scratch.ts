@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
+import { makeDirectory } from "../../lib/directory.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { git } from "../git.ts";
@@ -71,8 +72,7 @@ export function makeScratch({ directory }: Source): Scratch {
     configuration: join(folder, "configuration"),
     temporary: join(folder, "temporary"),
   };
-  mkdirSync(scratch.configuration);
-  mkdirSync(scratch.temporary);
+  for (const path of [scratch.configuration, scratch.temporary]) makeDirectory(path);
   return scratch;
 }
 
