@@ -73,7 +73,7 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
 const CRASH_POINTS = "lib/crash-point.ts";
 const DIRECTORIES = "lib/directory.ts";
 const FILES = "lib/files.ts";
-const GIT_DIRECTORIES = "lib/git-directories.ts";
+const GIT = ["lib/git.ts", "lib/git-directories.ts", "lib/program-file.ts"];
 /** It loads its libraries when they are needed. */
 const TEXT_LAYOUT = "lib/text-layout.ts";
 const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
@@ -275,7 +275,7 @@ describe("the engine", () => {
 
   it("is not imported by the modes, which are pure", () => {
     const sources = inFolders(...PURE).filter(
-      ({ name }) => ![CRASH_POINTS, DIRECTORIES, FILES, GIT_DIRECTORIES, TEXT_LAYOUT].includes(name),
+      ({ name }) => ![CRASH_POINTS, DIRECTORIES, FILES, ...GIT, TEXT_LAYOUT].includes(name),
     );
     const impure = sources.flatMap(({ name, code }) => [
       ...importsOf(code)

@@ -22,6 +22,33 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
 const MAKING =
   /(?<![#.\w])(?:mkdir|writeFile|appendFile|copyFile|cp)(?:Sync)?\b(?=\()|\bcreateWriteStream\b(?=\()|\bopenSync\b(?=\([^)]*"[wa]x?\+?"\))/g;
 
+/** The only files that start programs, and what each starts. */
+const STARTERS: Readonly<Record<string, string>> = {
+  "agents/launch.ts": "agents, checks, notifications, sandbox programs",
+  "agents/process-table.ts": "ps of the system",
+  "commands/demo.ts": "this Node",
+  "commands/driver/play.ts": "this Node",
+  "commands/driver/scheduler-process.ts": "this Node",
+  "commands/examination/program.ts": "agent programs, for their version",
+  "commands/interaction/plan-edit.ts": "the person's editor",
+  "crew/demo/bosun.ts": "this Node",
+  "crew/shell/run.ts": "the steps of a plan",
+  "lib/git.ts": "git",
+  "ui/pager.ts": "the person's pager",
+};
+
+describe("other programs", () => {
+  it("are started only in listed files, and git only in one", () => {
+    const starting = SOURCES.filter(({ code }) => /(?:from |import\()"(?:node:child_process|execa)"/.test(code));
+    const started = starting.filter(
+      ({ code }) => !/^import type [^\n]*"(?:node:child_process|execa)"/m.test(code) || /import\("execa"\)/.test(code),
+    );
+    expect(started.map(({ name }) => name).toSorted()).toEqual(Object.keys(STARTERS));
+    const naming = SOURCES.filter(({ code }) => /["'`]git["'`]/.test(code)).map(({ name }) => name);
+    expect(naming).toEqual(["lib/git.ts"]);
+  });
+});
+
 describe("the disk", () => {
   it("gets files and folders that only this user may read, except in listed files", () => {
     const inside = SOURCES.filter(({ name }) => !["lib/directory.ts", "lib/files.ts"].includes(name));
