@@ -71,7 +71,6 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
 
 /** The impure files of `lib`, and the folders that may import the first. */
 const CRASH_POINTS = "lib/crash-point.ts";
-const DIRECTORIES = "lib/directory.ts";
 const FILES = "lib/files.ts";
 const GIT = ["lib/git.ts", "lib/git-directories.ts", "lib/program-file.ts"];
 /** It loads its libraries when they are needed. */
@@ -274,9 +273,7 @@ describe("the engine", () => {
   });
 
   it("is not imported by the modes, which are pure", () => {
-    const sources = inFolders(...PURE).filter(
-      ({ name }) => ![CRASH_POINTS, DIRECTORIES, FILES, ...GIT, TEXT_LAYOUT].includes(name),
-    );
+    const sources = inFolders(...PURE).filter(({ name }) => ![CRASH_POINTS, FILES, ...GIT, TEXT_LAYOUT].includes(name));
     const impure = sources.flatMap(({ name, code }) => [
       ...importsOf(code)
         .filter((specifier) => specifier.startsWith("node:") && !PURE_MAY_IMPORT.includes(specifier))

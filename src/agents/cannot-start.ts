@@ -1,4 +1,4 @@
-import { mayEnter } from "../lib/directory.ts";
+import { mayEnter } from "../lib/files.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
 import { directoryObstacle, notExecutable, type Obstacle, programObstacle } from "./program-file.ts";

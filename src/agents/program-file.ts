@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { mayEnter } from "../lib/directory.ts";
+import { mayEnter } from "../lib/files.ts";
 import { shellWord } from "../lib/shell-word.ts";
 
 /** What prevents a start, for people: `why` follows the name of the program or directory, `remedy` is a sentence without a full stop. */

@@ -1,7 +1,6 @@
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory } from "../lib/directory.ts";
-import { appendOwn, closeToOthers, ownLines, realPath, replaceOwn } from "../lib/files.ts";
+import { closeToOthers, makeDirectory, OWN, ownLines, realPath, replaceOwn } from "../lib/files.ts";
 import { baseDirectory, entriesOf, type Environment } from "./found.ts";
 
 /** The file that makes a directory a home. */
@@ -28,7 +27,7 @@ export function rememberHome(environment: Environment, directory: string): void 
   try {
     makeDirectory(stateFolder(environment));
     // Another process may add a line at the same time.
-    if (lines.length < MANY && (lines.length > 0 || !existsSync(file))) appendOwn(file, line);
+    if (lines.length < MANY && (lines.length > 0 || !existsSync(file))) appendFileSync(file, `${line}\n`, OWN);
     else replaceOwn(file, [...lines.filter((one) => homeIn(one) !== undefined), line]);
   } catch {
     // Naming a home must not fail because it cannot be remembered.

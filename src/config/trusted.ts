@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
-import { makeDirectory } from "../lib/directory.ts";
-import { ownLines, replaceOwn } from "../lib/files.ts";
+import { makeDirectory, ownLines, replaceOwn } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Environment } from "./found.ts";

@@ -1,11 +1,11 @@
 import {
-  appendFileSync,
+  accessSync,
   chmodSync,
   closeSync,
   constants,
-  createWriteStream,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
@@ -13,9 +13,9 @@ import {
   rmSync,
   statSync,
   type Stats,
-  type WriteStream,
   writeFileSync,
 } from "node:fs";
+import { dirname } from "node:path";
 
 // What a path leads to, where it does not matter why that cannot be found out.
 
@@ -70,41 +70,21 @@ export function isDirectory(path: string): boolean {
   }
 }
 
-/** The mode of every file that Bosun keeps: nobody else may read or write it, whatever the umask. Folders: `makeDirectory`. */
-const OWN = 0o600;
-
-/** Opens a file of Bosun's own for writing, like `openSync`. */
-export function openOwn(path: string, flags: "a" | "a+" | "wx"): number {
-  return openSync(path, flags, OWN);
-}
-
-/** Writes a file of Bosun's own, like `writeFileSync`. */
-export function writeOwn(path: string, content: string): void {
-  writeFileSync(path, content, { mode: OWN });
-}
-
-/** Adds a line to a file of Bosun's own. */
-export function appendOwn(path: string, line: string): void {
-  appendFileSync(path, `${line}\n`, { mode: OWN });
-}
+/** The mode of every file that Bosun keeps, for the calls that make it: nobody else may read or write it, whatever the umask. */
+export const OWN = { mode: 0o600 };
 
 /** Puts a new file of these lines in the place of a file of Bosun's own, whoever may write to the old one. */
 export function replaceOwn(path: string, lines: readonly string[]): void {
   const partial = `${path}.${process.pid}.tmp`;
   rmSync(partial, { force: true });
-  writeFileSync(partial, [...lines, ""].join("\n"), { flag: "wx", mode: OWN });
+  writeFileSync(partial, [...lines, ""].join("\n"), { flag: "wx", ...OWN });
   renameSync(partial, path);
-}
-
-/** A stream into a file of Bosun's own, like `createWriteStream`. */
-export function streamOwn(path: string, options: { flags: "a" | "wx"; highWaterMark?: number }): WriteStream {
-  return createWriteStream(path, { ...options, mode: OWN });
 }
 
 /** Makes an empty file of Bosun's own for a library that would make it for all. An existing file is not opened: closing it would drop its locks. */
 export function createOwn(path: string): void {
   try {
-    closeSync(openOwn(path, "wx"));
+    closeSync(openSync(path, "wx", OWN.mode));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
@@ -123,4 +103,29 @@ export function closeToOthers(paths: readonly string[]): string[] {
       return false;
     }
   });
+}
+
+/**
+ * Makes a directory of Bosun's own and its missing parents, unless it exists: nobody else may enter it, whatever the umask. Throws the system's error;
+ * Node's own `recursive` reports ENOENT for a read-only or broken disk, whatever the system's error is.
+ */
+export function makeDirectory(path: string): void {
+  if (isDirectory(path)) return;
+  if (dirname(path) !== path) makeDirectory(dirname(path));
+  try {
+    mkdirSync(path, 0o700);
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isDirectory(path)) throw error;
+  }
+}
+
+/** Whether this user can enter a directory. `refused` if it exists but may not be entered. */
+export function mayEnter(path: string): "yes" | "refused" | "gone" {
+  try {
+    accessSync(`${path}/.`, constants.X_OK);
+    return "yes";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? "refused" : "gone";
+  }
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { execa } from "execa";
 import { realPath } from "./files.ts";
 import { repositoryRoot } from "./git-directories.ts";
@@ -47,7 +46,7 @@ const DRIVERS: readonly (readonly [setting: RegExp, off: string])[] = [
 /** In characters. */
 const MAX_OUTPUT = 256 * 1024 * 1024;
 
-export interface GitOptions {
+interface GitOptions {
   readonly input?: string;
   readonly cancelSignal?: AbortSignal;
   /** Time limit in milliseconds. */
@@ -69,51 +68,36 @@ export type Git = (
  * Rejects with git's message; the `cause` is execa's error, with git's `exitCode`.
  */
 export function gitIn(environment: NodeJS.ProcessEnv): Git {
-  return async (directory, [command, ...args], options = {}) => {
-    const start = starter(environment, directory, options, command === "clone" ? "file" : "");
+  return async (directory, [command, ...args], { repository, input = "", ...limits } = {}) => {
+    const root = repositoryRoot(directory);
+    const inside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(`${realPath(root)}/`);
+    const PATH = absoluteFolders(environment["PATH"], (folder) => !inside(folder));
+    const env = {
+      ...withoutRepository(environment),
+      ...(repository !== undefined && { GIT_DIR: repository, GIT_WORK_TREE: directory }),
+      PATH,
+      LC_ALL: "C",
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_OPTIONAL_LOCKS: "0",
+      GIT_NO_LAZY_FETCH: "1",
+      GIT_ALLOW_PROTOCOL: command === "clone" ? "file" : "",
+    };
+    // `cleanup` listens to SIGXFSZ, and from then on a file size limit ends this process.
+    const around = { cleanup: false, cwd: directory, env, extendEnv: false, maxBuffer: MAX_OUTPUT, reject: false };
+    const start = async (words: readonly string[], text = "") => {
+      const file = programFile("git", directory, PATH) ?? "git";
+      const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, input: text });
+      if (!ran.failed) return ran.stdout;
+      throw new Error(`git ${command}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
+    };
     const drivers = driversIn(await start(["config", "--list", "--name-only", "-z"]));
-    return start([...drivers, command, ...COMMANDS[command], ...args], options);
-  };
-}
-
-function starter(environment: NodeJS.ProcessEnv, directory: string, { repository, timeout }: GitOptions, via: string) {
-  const root = repositoryRoot(directory);
-  const inside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(join(realPath(root), "/"));
-  const PATH = absoluteFolders(environment["PATH"], (folder) => !inside(folder));
-  const file = programFile("git", directory, PATH);
-  const env = {
-    ...withoutRepository(environment),
-    ...(repository !== undefined && { GIT_DIR: repository, GIT_WORK_TREE: directory }),
-    PATH,
-    LC_ALL: "C",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_OPTIONAL_LOCKS: "0",
-    GIT_NO_LAZY_FETCH: "1",
-    GIT_ALLOW_PROTOCOL: via,
-  };
-  return async (words: readonly string[], { input = "", cancelSignal }: GitOptions = {}): Promise<string> => {
-    if (file === undefined) throw new Error("git is not on the PATH");
-    const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], {
-      // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
-      cleanup: false,
-      cwd: directory,
-      env,
-      extendEnv: false,
-      input,
-      maxBuffer: MAX_OUTPUT,
-      reject: false,
-      ...(cancelSignal && { cancelSignal }),
-      ...(timeout !== undefined && { timeout }),
-    });
-    if (!ran.failed) return ran.stdout;
-    throw new Error(`git ${words.at(-1)}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
+    return start([...drivers, command, ...COMMANDS[command], ...args], input);
   };
 }
 
 /** The options that switch off the drivers with these names in the configuration. Throws if a name cannot be an option. */
 function driversIn(listed: string): string[] {
-  const names = [...new Set(listed.split("\0"))];
-  return names.flatMap((name) => {
+  return [...new Set(listed.split("\0"))].flatMap((name) => {
     const [setting, off] = DRIVERS.find(([pattern]) => pattern.test(name)) ?? [];
     if (setting === undefined || off === undefined) return [];
     // Git ends the name at the first "=", and of bytes that are not UTF-8 the name is lost.

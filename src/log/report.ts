@@ -1,10 +1,9 @@
-import { appendFileSync, closeSync, lstatSync, renameSync, rmSync } from "node:fs";
+import { appendFileSync, closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
-import { makeDirectory } from "../lib/directory.ts";
-import { openOwn } from "../lib/files.ts";
+import { makeDirectory, OWN } from "../lib/files.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -70,7 +69,7 @@ function replace(path: string, lines: Iterable<string>): void {
   const partial = `${path}.tmp`;
   // A folder with this name, which only an agent can have made, cannot be replaced.
   rmSync(partial, { force: true, recursive: true });
-  const file = openOwn(partial, "wx");
+  const file = openSync(partial, "wx", OWN.mode);
   try {
     let chunk = "";
     for (const line of lines) {

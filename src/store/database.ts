@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { makeDirectory } from "../lib/directory.ts";
-import { createOwn } from "../lib/files.ts";
+import { createOwn, makeDirectory } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { verifyCommand } from "./failures.ts";

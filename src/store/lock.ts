@@ -2,8 +2,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, stat
 import os from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { makeDirectory } from "../lib/directory.ts";
-import { createOwn } from "../lib/files.ts";
+import { createOwn, makeDirectory } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { notALock } from "./failures.ts";

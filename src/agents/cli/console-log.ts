@@ -1,8 +1,7 @@
 import { once } from "node:events";
-import type { WriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
-import { makeDirectory } from "../../lib/directory.ts";
-import { streamOwn } from "../../lib/files.ts";
+import { makeDirectory, OWN } from "../../lib/files.ts";
 import { settlesWithin } from "../processes.ts";
 
 const BUFFERED_BYTES = 262_144;
@@ -65,7 +64,7 @@ export class ConsoleLog {
       this.#closed = true;
       return undefined;
     }
-    const file = streamOwn(this.#path, { flags: "a", highWaterMark: BUFFERED_BYTES });
+    const file = createWriteStream(this.#path, { flags: "a", ...OWN, highWaterMark: BUFFERED_BYTES });
     file.on("error", () => {
       this.#closed = true;
     });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
-import { makeDirectory } from "../../lib/directory.ts";
+import { makeDirectory } from "../../lib/files.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";

@@ -5,7 +5,7 @@ import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import { watchedLauncher } from "../../agents/watched-launcher.ts";
 import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
-import { makeDirectory } from "../../lib/directory.ts";
+import { makeDirectory } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { spentWords } from "../../log/usage-words.ts";

@@ -1,8 +1,7 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTo } from "../../config/picked-option.ts";
-import { makeDirectory } from "../../lib/directory.ts";
-import { writeOwn } from "../../lib/files.ts";
+import { makeDirectory, OWN } from "../../lib/files.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
@@ -62,7 +61,7 @@ export class Drafts {
   #write(all: JsonObject): Result<void, Failure> {
     const write = () => {
       makeDirectory(this.#folder);
-      writeOwn(this.#file, JSON.stringify(all));
+      writeFileSync(this.#file, JSON.stringify(all), OWN);
       return ok(undefined);
     };
     return attempt(this.#folder, write, "The answer");

@@ -1,10 +1,8 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { programObstacle } from "../../agents/program-file.ts";
 import { splitCommand } from "../../config/command-line.ts";
 import { loadPlanFile, planIn } from "../../config/plan-file.ts";
-import { makeDirectory } from "../../lib/directory.ts";
-import { writeOwn } from "../../lib/files.ts";
+import { makeDirectory, OWN } from "../../lib/files.ts";
 import { programFile } from "../../lib/program-file.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
@@ -34,7 +32,7 @@ export async function editPlan(
     folder,
     () => {
       makeDirectory(folder);
-      if (!existsSync(file)) writeOwn(file, original);
+      if (!existsSync(file)) writeFileSync(file, original, OWN);
       return ok(readFileSync(file));
     },
     "The plan to be edited",
@@ -108,7 +106,7 @@ async function openEditor(
   }
   // Not left to the system, which would take one from this folder for a relative entry of the PATH.
   const editor = programFile(program, directory, environment.PATH);
-  if (editor === undefined) return err(noEditor(named, programObstacle(program, directory).why));
+  if (editor === undefined) return err(noEditor(named, "it is not on the PATH"));
   const { execa } = await import("execa");
   const release = terminal.err.keepBelow(EDITOR);
   const { failed, exitCode, cause } = await execa(editor, [...rest, file], {

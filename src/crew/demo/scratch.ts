@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { makeDirectory } from "../../lib/directory.ts";
+import { makeDirectory } from "../../lib/files.ts";
 import { gitIn } from "../../lib/git.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";

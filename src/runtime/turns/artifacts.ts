@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { createReadStream, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import { streamOwn } from "../../lib/files.ts";
+import { OWN } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -162,7 +162,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
             yield piece;
           }
         },
-        streamOwn(path, { flags: "wx" }),
+        createWriteStream(path, { flags: "wx", ...OWN }),
       );
       return ok(undefined);
     },
