@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, utimesSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { built } from "../built.ts";
@@ -137,7 +137,7 @@ const COMMANDS = (s: string, plan: string): readonly string[][] => [
   ["run", "Do it"],
   ["run", "Do it", "--crew", "claude"],
   ["run", "--plan", plan, "--crew", "embedded", "--config", plan],
-  ["run", "--plan", plan, ...foreignCrew(), "--config", "/dev/null"],
+  ["run", "Do it", ...foreignCrew(), "--roles", "../roles.json", "--config", "../agreed.json", "--no-input"],
   ["debate", "What?", "--crew", "claude"],
   ["conformance", "--role", "worker", "--", "claude"],
   ["completion", "bash"],
@@ -172,6 +172,7 @@ describe("a clone full of traps", () => {
         () => "done",
         ({ code, stderr }: { code: unknown; stderr: string }) => `${code} ${stderr}`,
       );
+    here.write("agreed.json", JSON.stringify({ plan_approval: "never" }));
     // Files that the person names are theirs: with them a session waits at its gate.
     await type(["run", "--plan", plan, "--crew", "embedded", "--roles", roles, "--config", settings, "--no-input"]);
     const [session = ""] = here.sessions();
@@ -187,12 +188,18 @@ describe("a clone full of traps", () => {
     expect(existsSync(sprung)).toBe(false);
   });
 
-  it("starts neither its pager nor its editor at a terminal", async () => {
+  it("does not start its shell or its programs for the pager of a person", async () => {
     const here = rig();
     const sprung = hostileClone(here);
-    const PATH = `:.:${here.environment["PATH"]}`;
-    const pane = open(here, ["roles", "--prompts"], { PATH, PAGER: "head -n 3" });
+    const ours = here.write("ours/page", `#!/bin/sh\nexec /usr/bin/touch ${join(here.home, "paged")}\n`);
+    execFileSync("/bin/chmod", ["755", ours]);
+    const steps = Array.from({ length: 60 }, (_, index) => ({ task_id: `t${index}`, shell: "true" }));
+    const files = ["--roles", here.write("r.json", '{"roles": []}'), "--config", here.write("c.json", "{}")];
+    const run = ["run", "--plan", here.write("plan.json", tinyPlan(steps)), "--crew", "embedded", ...files];
+    await here.run([...run, "--no-input"]);
+    const pane = open(here, ["log"], { PATH: `:.:${dirname(ours)}:${here.environment["PATH"]}`, PAGER: "page" });
     await pane.exit();
+    expect(existsSync(join(here.home, "paged"))).toBe(true);
     expect(existsSync(sprung)).toBe(false);
   });
 });
