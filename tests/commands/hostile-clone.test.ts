@@ -20,6 +20,7 @@ const PLANTED = [
   "more",
   "head",
   "cat",
+  "page",
   "sh",
   "bash",
   "vi",
