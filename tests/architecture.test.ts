@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cycleIn, importsOf, withoutComments } from "./imports.ts";
-
-const ROOT = resolve(import.meta.dirname, "..");
+import { difference, filesBelow, ROOT, type Source, SOURCES } from "./sources.ts";
 
 /** A folder of `src/` imports only from earlier rows; siblings in a row never import each other. */
 const ORDER = [
@@ -72,9 +71,8 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
 
 /** The impure files of `lib`, and the folders that may import the first. */
 const CRASH_POINTS = "lib/crash-point.ts";
-const DIRECTORIES = "lib/directory.ts";
 const FILES = "lib/files.ts";
-const GIT_DIRECTORIES = "lib/git-directories.ts";
+const GIT = ["lib/git.ts", "lib/git-directories.ts", "lib/program-file.ts"];
 /** It loads its libraries when they are needed. */
 const TEXT_LAYOUT = "lib/text-layout.ts";
 const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
@@ -98,27 +96,6 @@ const OUTER_WORLD_PATTERNS = {
   random: /\bMath\.random\b|\brandom(?:Bytes|Int|UUID)\(|\bgetRandomValues\b/,
   "process.env": /\bprocess\.env\b/,
 };
-
-interface Source {
-  /** Relative to `src/`, with slashes. */
-  readonly name: string;
-  readonly text: string;
-  /** The text without comments. */
-  readonly code: string;
-}
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(?:ts|tsx|mjs)$/.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !file.includes("/generated/") && !file.includes("/node_modules/"))
-    .toSorted();
-}
-
-const SOURCES: readonly Source[] = filesBelow(join(ROOT, "src")).map((file) => {
-  const text = readFileSync(file, "utf8");
-  return { name: relative(join(ROOT, "src"), file), text, code: withoutComments(text) };
-});
 
 /** The part a file of `src/` belongs to: its folder, its mode, or at the top level its name. */
 function partOf(name: string): string {
@@ -176,17 +153,6 @@ function modesKnownIn(code: string): string[] {
 
 function outerWorldIn(code: string): string[] {
   return Object.entries(OUTER_WORLD_PATTERNS).flatMap(([what, pattern]) => (pattern.test(code) ? [what] : []));
-}
-
-/** Entries found in the files but missing from the list, and the other way round. */
-function difference(found: ReadonlyMap<string, readonly string[]>, known: Readonly<Record<string, readonly string[]>>) {
-  const lines = (entries: Iterable<readonly [string, readonly string[]]>) =>
-    new Set([...entries].flatMap(([name, words]) => words.map((word) => `${name}: ${word}`)));
-  const [there, listed] = [lines(found), lines(Object.entries(known))];
-  return {
-    added: [...there].filter((line) => !listed.has(line)),
-    gone: [...listed].filter((line) => !there.has(line)),
-  };
 }
 
 function inFolders(...folders: readonly string[]): Source[] {
@@ -309,9 +275,7 @@ describe("the engine", () => {
   });
 
   it("is not imported by the modes, which are pure", () => {
-    const sources = inFolders(...PURE).filter(
-      ({ name }) => ![CRASH_POINTS, DIRECTORIES, FILES, GIT_DIRECTORIES, TEXT_LAYOUT].includes(name),
-    );
+    const sources = inFolders(...PURE).filter(({ name }) => ![CRASH_POINTS, FILES, ...GIT, TEXT_LAYOUT].includes(name));
     const impure = sources.flatMap(({ name, code }) => [
       ...importsOf(code)
         .filter((specifier) => specifier.startsWith("node:") && !PURE_MAY_IMPORT.includes(specifier))

@@ -1,7 +1,8 @@
-import { mayEnter } from "../lib/directory.ts";
+import { mayEnter } from "../lib/files.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
-import { directoryObstacle, notExecutable, type Obstacle, programFile, programObstacle } from "./program-file.ts";
+import { directoryObstacle, notExecutable, type Obstacle, programObstacle } from "./program-file.ts";
+import { programFile } from "../lib/program-file.ts";
 
 /** Why this cannot be started on any machine, as a `configuration` failure; undefined if nothing is wrong with it. */
 export function unfit(spec: LaunchSpec): Failure | undefined {

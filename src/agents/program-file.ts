@@ -1,26 +1,7 @@
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
-import { mayEnter } from "../lib/directory.ts";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { mayEnter } from "../lib/files.ts";
 import { shellWord } from "../lib/shell-word.ts";
-
-/** The file that a command would start in this directory with this `PATH`; undefined if there is no executable one. */
-export function programFile(program: string, directory: string, path: string | undefined): string | undefined {
-  if (program.includes("/")) return executable(resolve(directory, program));
-  for (const folder of (path ?? "").split(delimiter)) {
-    const found = folder === "" ? undefined : executable(resolve(directory, folder, program));
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-function executable(file: string): string | undefined {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile() ? file : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** What prevents a start, for people: `why` follows the name of the program or directory, `remedy` is a sentence without a full stop. */
 export interface Obstacle {

@@ -1,5 +1,5 @@
 import { lstatSync, rmSync } from "node:fs";
-import { makeDirectory } from "../lib/directory.ts";
+import { makeDirectory } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 

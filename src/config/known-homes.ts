@@ -1,6 +1,6 @@
-import { appendFileSync, mkdirSync, realpathSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { linesIn, realPath } from "../lib/files.ts";
+import { appendFileSync, existsSync, realpathSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { closeToOthers, makeDirectory, OWN, ownLines, realPath, replaceOwn } from "../lib/files.ts";
 import { baseDirectory, pathsIn, type Environment } from "./found.ts";
 
 /** The file that makes a directory a home. */
@@ -15,19 +15,20 @@ const MANY = 500;
  */
 export function isKnownHome(environment: Environment, directory: string): boolean {
   const line = lineOf(directory);
-  return line !== undefined && linesIn(fileOf(environment)).includes(line);
+  return line !== undefined && ownLines(fileOf(environment)).includes(line);
 }
 
 /** Remembers that this user named the home. If that cannot be written, the home must be named again. */
 export function rememberHome(environment: Environment, directory: string): void {
   const file = fileOf(environment);
   const line = lineOf(directory);
-  const lines = linesIn(file);
+  const lines = ownLines(file);
   if (line === undefined || lines.includes(line)) return;
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    if (lines.length < MANY) appendFileSync(file, `${line}\n`);
-    else writeFileSync(file, [...lines.filter((one) => homeIn(one) !== undefined), line, ""].join("\n"));
+    makeDirectory(stateFolder(environment));
+    // Another process may add a line at the same time.
+    if (lines.length < MANY && (lines.length > 0 || !existsSync(file))) appendFileSync(file, `${line}\n`, OWN);
+    else replaceOwn(file, [...lines.filter((one) => homeIn(one) !== undefined), line]);
   } catch {
     // Naming a home must not fail because it cannot be remembered.
   }
@@ -35,7 +36,7 @@ export function rememberHome(environment: Environment, directory: string): void 
 
 /** The homes of this user that still exist, by real path, most recently used first: those named before, and those of repositories. */
 export function knownHomes(environment: Environment): string[] {
-  const named = linesIn(fileOf(environment)).flatMap((line) => homeIn(line) ?? []);
+  const named = ownLines(fileOf(environment)).flatMap((line) => homeIn(line) ?? []);
   const homes = new Set([...named, ...repositoryHomes(environment)]);
   const used = [...homes].map((home) => ({ home, at: lastUsed(home) })).filter(({ at }) => at > 0);
   return used.toSorted((one, other) => other.at - one.at).map(({ home }) => home);
@@ -60,6 +61,21 @@ function lastUsed(home: string): number {
 /** The folder with this user's homes and the list of named ones. */
 export function stateFolder(environment: Environment): string {
   return join(baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state")), "bosun");
+}
+
+/** What Bosun keeps in a home. */
+const KEPT = new RegExp(`^(?:${DATABASE}(?:[-.].*)?|logs|sessions)$`);
+
+/**
+ * Closes to other users what an older version, or a loose umask, left open: the state folder and a home. Returns those paths. In a folder that holds
+ * more than a home, such as a repository, only what Bosun keeps is closed.
+ */
+export function closeHome(environment: Environment, home: string): string[] {
+  const found = pathsIn(home);
+  const paths = found.ok ? found.value : [];
+  const kept = paths.filter((path) => KEPT.test(basename(path)));
+  const whole = kept.includes(join(home, DATABASE)) && kept.length === paths.length ? [home] : [];
+  return closeToOthers([stateFolder(environment), ...whole, ...kept]);
 }
 
 function fileOf(environment: Environment): string {

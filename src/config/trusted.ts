@@ -1,6 +1,5 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { ownLinesIn } from "../lib/files.ts";
+import { join } from "node:path";
+import { makeDirectory, ownLines, replaceOwn } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { type Configuration, readProject } from "./configuration.ts";
@@ -9,7 +8,7 @@ import { stateFolder } from "./known-homes.ts";
 
 /** Whether the user trusted the project's configuration with the content that was read. */
 export function isTrusted(environment: Environment, { content }: Configuration): boolean {
-  return ownLinesIn(fileOf(environment)).includes(content);
+  return ownLines(fileOf(environment)).includes(content);
 }
 
 /**
@@ -25,11 +24,10 @@ export function rememberTrust(environment: Environment, { found, content }: Conf
   }
   const file = fileOf(environment);
   const path = content.slice(content.indexOf(" "));
-  const others = ownLinesIn(file).filter((one) => !one.endsWith(path));
+  const others = ownLines(file).filter((one) => !one.endsWith(path));
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, [...others, content, ""].join("\n"), { mode: 0o600 });
-    chmodSync(file, 0o600);
+    makeDirectory(stateFolder(environment));
+    replaceOwn(file, [...others, content]);
     return ok(undefined);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;

@@ -1,4 +1,21 @@
-import { readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type Stats,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
 
 // What a path leads to, where it does not matter why that cannot be found out.
 
@@ -20,9 +37,22 @@ export function textIn(file: string): string | undefined {
   }
 }
 
-/** The lines of a file that are not empty; none if it cannot be read. */
-export function linesIn(file: string): string[] {
-  return (textIn(file) ?? "").split("\n").filter((line) => line !== "");
+/**
+ * The lines, without empty ones, of a file that holds decisions of this user. None if it cannot be read, if it is a link, which may lead to the file
+ * of a cloned repository, or if others can change it.
+ */
+export function ownLines(file: string): string[] {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const text = changedByOthers(fstatSync(descriptor)) === undefined ? readFileSync(descriptor, "utf8") : "";
+    return text.split("\n").filter((line) => line !== "");
+  } catch {
+    return [];
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
 }
 
 /**
@@ -39,20 +69,71 @@ export function changedByOthers(
   return (mode & 0o020) === 0 || (gid === group && gid === uid) ? undefined : `can be changed by its group (${gid})`;
 }
 
-/** The lines of a file that are not empty; none if others can change it, or it cannot be read. */
-export function ownLinesIn(file: string): string[] {
-  try {
-    return changedByOthers(statSync(file)) === undefined ? linesIn(file) : [];
-  } catch {
-    return [];
-  }
-}
-
 /** Whether a path is a directory, following links; false if it cannot be examined, such as one that is too long. */
 export function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
     return false;
+  }
+}
+
+/** The mode of every file that Bosun keeps, for the calls that make it: nobody else may read or write it, whatever the umask. */
+export const OWN = { mode: 0o600 };
+
+/** Puts a new file of these lines in the place of a file of Bosun's own, whoever may write to the old one. */
+export function replaceOwn(path: string, lines: readonly string[]): void {
+  const partial = `${path}.${process.pid}.tmp`;
+  rmSync(partial, { force: true });
+  writeFileSync(partial, [...lines, ""].join("\n"), { flag: "wx", ...OWN });
+  renameSync(partial, path);
+}
+
+/** Makes an empty file of Bosun's own for a library that would make it for all. An existing file is not opened: closing it would drop its locks. */
+export function createOwn(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", OWN.mode));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** Takes from others what they may do with these files and folders of this user; returns those that were open to them. Links are left. */
+export function closeToOthers(paths: readonly string[]): string[] {
+  return paths.filter((path) => {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat === undefined || stat.isSymbolicLink() || (stat.mode & 0o077) === 0) return false;
+    try {
+      chmodSync(path, stat.mode & 0o700);
+      return true;
+    } catch {
+      // It belongs to another user, or its file system has no modes.
+      return false;
+    }
+  });
+}
+
+/**
+ * Makes a directory of Bosun's own and its missing parents, unless it exists: nobody else may enter it, whatever the umask. Throws the system's error;
+ * Node's own `recursive` reports ENOENT for a read-only or broken disk, whatever the system's error is.
+ */
+export function makeDirectory(path: string): void {
+  if (isDirectory(path)) return;
+  if (dirname(path) !== path) makeDirectory(dirname(path));
+  try {
+    mkdirSync(path, 0o700);
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isDirectory(path)) throw error;
+  }
+}
+
+/** Whether this user can enter a directory. `refused` if it exists but may not be entered. */
+export function mayEnter(path: string): "yes" | "refused" | "gone" {
+  try {
+    accessSync(`${path}/.`, constants.X_OK);
+    return "yes";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? "refused" : "gone";
   }
 }

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
-import { makeDirectory } from "../lib/directory.ts";
+import { makeDirectory, OWN } from "../lib/files.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { escapedMarkdown } from "../lib/markdown.ts";
 import { ok, type Result } from "../lib/result.ts";
@@ -70,7 +70,7 @@ function replace(path: string, lines: Iterable<string>): void {
   const partial = `${path}.tmp`;
   // A folder with this name, which only an agent can have made, cannot be replaced.
   rmSync(partial, { force: true, recursive: true });
-  const file = openSync(partial, "wx");
+  const file = openSync(partial, "wx", OWN.mode);
   try {
     let chunk = "";
     for (const line of lines) {

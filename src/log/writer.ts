@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
-import { makeDirectory } from "../lib/directory.ts";
+import { makeDirectory, OWN } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
@@ -70,7 +70,7 @@ export class LogFolder {
   static open(directory: string): Result<LogFolder, Failure> {
     return attempt(directory, () => {
       makeDirectory(directory);
-      return ok(new LogFolder(directory, openSync(join(directory, EVENTS_FILE), "a+")));
+      return ok(new LogFolder(directory, openSync(join(directory, EVENTS_FILE), "a+", OWN.mode)));
     });
   }
 
@@ -186,7 +186,7 @@ export class LogFolder {
       if (found === null || !isTorn(found, line)) return err(conflict(path));
     }
     const publishing = join(this.directory, PUBLISHING_FILE);
-    writeFileSync(publishing, record.line);
+    writeFileSync(publishing, record.line, OWN);
     crashPoint("record_written");
     renameSync(publishing, path);
     crashPoint("record_renamed");

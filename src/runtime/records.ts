@@ -4,7 +4,7 @@ import type { Lookup, Recorded } from "../kernel/references.ts";
 import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { makeDirectory } from "../lib/directory.ts";
+import { makeDirectory, OWN } from "../lib/files.ts";
 import type { Json } from "../lib/json.ts";
 import { recordName } from "../log/reader.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
@@ -97,7 +97,7 @@ export class SessionRecords implements Lookup {
 
   #write(path: string, value: Json): void {
     makeDirectory(this.#folder);
-    writeFileSync(`${path}.tmp`, `${canonicalJson(value)}\n`);
+    writeFileSync(`${path}.tmp`, `${canonicalJson(value)}\n`, OWN);
     crashPoint("given_file_written");
     renameSync(`${path}.tmp`, path);
   }

@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger, type Ledger, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { canonicalJson } from "../lib/canonical.ts";
-import { textIn } from "../lib/files.ts";
+import { OWN, textIn } from "../lib/files.ts";
 import type { Json } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
@@ -76,7 +76,7 @@ export async function leaveState(store: StoreReader, session_id: string): Promis
     const digest = createHash("sha256");
     for (const _row of stored.value.rows(undefined, digest));
     const file = leftFile(store, session_id);
-    return attempt(file, () => ok(writeFileSync(file, leftText(stored.value.session, digest.digest("hex")))));
+    return attempt(file, () => ok(writeFileSync(file, leftText(stored.value.session, digest.digest("hex")), OWN)));
   });
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import SqliteDatabase from "better-sqlite3";
+import { createOwn } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { guarded } from "./storage-failure.ts";
@@ -13,6 +14,7 @@ export function backUp(path: string, label: number | string): Result<string, Fai
   const unfinished = `${copy}.tmp`;
   const copied = guarded(unfinished, () => {
     rmSync(unfinished, { force: true, recursive: true });
+    createOwn(unfinished);
     const database = new SqliteDatabase(path, { readonly: true });
     try {
       database.prepare("VACUUM INTO ?").run(unfinished);

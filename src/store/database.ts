@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { makeDirectory } from "../lib/directory.ts";
+import { createOwn, makeDirectory } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { verifyCommand } from "./failures.ts";
@@ -30,6 +30,8 @@ export function openForWriting(home: string): Result<Database, Failure> {
     makeDirectory(home);
     const notFile = notRegularFile(path);
     if (notFile) return err(notFile);
+    // SQLite would let others read a file that it makes. Its `-wal` and `-shm` get the modes of this one.
+    createOwn(path);
     const database = new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       // Only effective before the first table is created. Records of about 1 KiB fill larger pages better, with fewer writes.

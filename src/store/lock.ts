@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, stat
 import os from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { makeDirectory } from "../lib/directory.ts";
+import { createOwn, makeDirectory } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { notALock } from "./failures.ts";
@@ -45,6 +45,7 @@ export function takeLock(path: string): Result<Lock | null, Failure> {
     makeDirectory(dirname(path));
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return err(notALock(path));
     for (let waits = 0; waits < WAITS && !isLocked(path); waits++) {
+      createOwn(path);
       const lock = lockWith(new SqliteDatabase(path, { timeout: WAIT_MS }), "BEGIN EXCLUSIVE");
       if (lock === "not a lock") return err(notALock(path));
       if (lock !== null) return ok(kept(lock));

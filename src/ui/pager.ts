@@ -21,7 +21,7 @@ export function pagerAt(out: Output, command: string, environment: NodeJS.Proces
   let child: ChildProcess | undefined;
   let left: Promise<void> | undefined;
   const begin = () => {
-    child = spawn("sh", ["-c", command], { stdio: ["pipe", "inherit", "inherit"], env: environment });
+    child = spawn("/bin/sh", ["-c", command], { stdio: ["pipe", "inherit", "inherit"], env: environment });
     // The person may quit the pager before everything is written.
     child.stdin?.on("error", () => ended.abort());
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
-import { programFile } from "../../src/agents/program-file.ts";
+import { programFile } from "../../src/lib/program-file.ts";
 import type { SandboxMechanism } from "../../src/agents/isolation/mechanism.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";

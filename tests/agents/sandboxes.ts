@@ -3,7 +3,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { sandboxMechanism } from "../../src/agents/isolation/probe.ts";
 import type { SandboxMechanism } from "../../src/agents/isolation/mechanism.ts";
-import { programFile } from "../../src/agents/program-file.ts";
+import { programFile } from "../../src/lib/program-file.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 

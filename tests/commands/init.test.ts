@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { built } from "../built.ts";
@@ -39,6 +49,23 @@ describe("bosun init", () => {
     expect([changed.code, changed.stderr]).toEqual([3, expect.stringMatching(/has changed[^]*bosun trust/)]);
     expect((await typed(here, ["roles"], path)).code).toBe(3);
     expect((await typed(here, ["trust", "--yes"], path)).code).toBe(0);
+  });
+
+  it("is not trusted by a list that others may write, and trusting it again makes the list the person's own", async () => {
+    const here = rig();
+    const path = fakePrograms(here, PROGRAMS);
+    for (const words of [["init"], ["trust", "--yes"]]) expect((await typed(here, words, path)).code).toBe(0);
+    expect((await typed(here, ["roles"], path)).code).toBe(0);
+    const list = join(here.environment.XDG_STATE_HOME ?? "", "bosun", "trusted");
+    chmodSync(list, 0o666);
+    appendFileSync(list, 'sha256:00 "/of/a/stranger"\n');
+    expect((await typed(here, ["roles"], path)).code).toBe(3);
+    expect((await typed(here, ["trust", "--yes"], path)).code).toBe(0);
+    expect((await typed(here, ["roles"], path)).code).toBe(0);
+    expect([statSync(list).mode & 0o777, readFileSync(list, "utf8")]).toEqual([
+      0o600,
+      expect.not.stringContaining("stranger"),
+    ]);
   });
 
   it("leaves existing files, in any format, and says which", async () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { repositoryId, resolveHome } from "../../src/config/home.ts";
 import { rememberHome } from "../../src/config/known-homes.ts";
@@ -90,6 +90,26 @@ describe("the home", () => {
     const lines = readFileSync(join(place.directory, "state/bosun/homes"), "utf8").trimEnd().split("\n");
     expect(lines.length).toBeLessThan(20);
     for (const home of homes.slice(505)) expect(valueOf(resolveHome(undefined, environment, home))).toBe(home);
+  });
+
+  test.for([
+    ["that others may write", (file: string) => chmodSync(file, 0o664)],
+    ["of another user", (file: string) => chownSync(file, 65_534, 65_534)],
+    ["behind a link", (file: string) => (renameSync(file, `${file}.moved`), symlinkSync(`${file}.moved`, file))],
+  ] as const)("is not known from a list %s, whose lines are dropped", ([title, spoil]) => {
+    if (title === "of another user" && process.getuid?.() !== 0) return;
+    const place = scratch();
+    const environment = { XDG_STATE_HOME: join(place.directory, "state") };
+    const homes = ["one", "two"].map((name) => dirname(place.write(`${name}/bosun.db`, "")));
+    const [one = "", two = ""] = homes;
+    const isFound = (home: string) => resolveHome(undefined, environment, home).ok;
+    rememberHome(environment, one);
+    const list = join(place.directory, "state/bosun/homes");
+    spoil(list);
+    expect(homes.map(isFound)).toEqual([false, false]);
+    rememberHome(environment, two);
+    expect(homes.map(isFound)).toEqual([false, true]);
+    expect([statSync(list).mode & 0o777, statSync(list).uid]).toEqual([0o600, process.getuid?.()]);
   });
 
   test("is used without an error when it cannot be remembered", () => {

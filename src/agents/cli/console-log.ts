@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
+import { makeDirectory, OWN } from "../../lib/files.ts";
 import { settlesWithin } from "../processes.ts";
 
 const BUFFERED_BYTES = 262_144;
@@ -58,12 +59,12 @@ export class ConsoleLog {
 
   #open(): WriteStream | undefined {
     try {
-      mkdirSync(dirname(this.#path), { recursive: true });
+      makeDirectory(dirname(this.#path));
     } catch {
       this.#closed = true;
       return undefined;
     }
-    const file = createWriteStream(this.#path, { flags: "a", mode: 0o600, highWaterMark: BUFFERED_BYTES });
+    const file = createWriteStream(this.#path, { flags: "a", ...OWN, highWaterMark: BUFFERED_BYTES });
     file.on("error", () => {
       this.#closed = true;
     });

@@ -1,4 +1,5 @@
 import type { TurnRequest } from "../../kernel/agent.ts";
+import { absoluteFolders } from "../../lib/program-file.ts";
 import type { Role } from "../../protocol/roles.ts";
 
 const NEEDED = /^(?:PATH|HOME|LANG|LC_[A-Z_]+|TMPDIR|USER|SHELL|TZ|XDG_[A-Z_]+)$/;
@@ -76,5 +77,5 @@ function passedOn(own: Readonly<Record<string, string | undefined>>): Record<str
     if (value === undefined || isSecretProxy(name, value)) continue;
     if ([NEEDED, CERTIFICATES, PROXY].some((names) => names.test(name))) environment[name] = value;
   }
-  return { ...environment, TERM: "dumb" };
+  return { ...environment, PATH: absoluteFolders(own["PATH"]), TERM: "dumb" };
 }

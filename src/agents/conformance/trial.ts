@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
+import { makeDirectory } from "../../lib/files.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
@@ -65,7 +66,7 @@ async function once(
 ): Promise<Result<Trial, Failure>> {
   const request = requestOf(seat, command, one, directory, slot, timeout_ms);
   const { workspace, artifacts_dir } = request.payload;
-  for (const path of [workspace, artifacts_dir]) mkdirSync(path, { recursive: true });
+  for (const path of [workspace, artifacts_dir]) makeDirectory(path);
   const given = Object.entries(agentEnvironment(environment, request)).filter(([name]) => !one.without?.includes(name));
   const launched = await launcher.launch({ command, directory: workspace, environment: Object.fromEntries(given) });
   if (!launched.ok) return launched;

@@ -6,7 +6,7 @@ import type { Exit } from "../../protocol/record.ts";
 import { couldNotStart } from "../cannot-start.ts";
 import type { LaunchSpec } from "../launcher.ts";
 import { groupMembers, signalGroup, signalProcess } from "../processes.ts";
-import { programFile } from "../program-file.ts";
+import { programFile } from "../../lib/program-file.ts";
 
 /** Shells report a signal as this plus the signal's number. */
 const SIGNAL_BASE = 128;

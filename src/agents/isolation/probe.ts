@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { start } from "../launch.ts";
-import { programFile } from "../program-file.ts";
+import { programFile } from "../../lib/program-file.ts";
 import type { SandboxLevel } from "../launcher.ts";
 import type { SandboxMechanism } from "./mechanism.ts";
 

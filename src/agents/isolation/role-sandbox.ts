@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isDirectory, realPath } from "../../lib/files.ts";
+import { programFile } from "../../lib/program-file.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import { mayUseGit, type Role } from "../../protocol/roles.ts";
 import type { Isolation, SandboxPaths } from "../launcher.ts";
-import { programFile } from "../program-file.ts";
 import { isBelow } from "./mechanism.ts";
 import { SANDBOX_LEVELS } from "./probe.ts";
 

@@ -1,9 +1,9 @@
 import { existsSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { shellWord } from "../../lib/shell-word.ts";
 import { databasePath } from "../../store/database.ts";
 import { resolveHome } from "../../config/home.ts";
-import { isKnownHome, knownHomes, rememberHome } from "../../config/known-homes.ts";
+import { closeHome, isKnownHome, knownHomes, rememberHome } from "../../config/known-homes.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { insideOf } from "../../protocol/inside-turn.ts";
@@ -82,6 +82,8 @@ export function openHome(context: CommandContext): Result<OpenHome<Store>, Failu
 /** Opens this home for writing; creates it if it does not exist. */
 export function openHomeAt(context: CommandContext, home: string): Result<OpenHome<Store>, Failure> {
   const { environment, terminal } = context;
+  const [open, ...more] = closeHome(environment, home);
+  if (open !== undefined) terminal.err.line(safeLine(`Tightened: other users could open ${open}${alsoOf(more)}.`));
   const store = openStore(home, sharedHome(environment));
   const { name, safety } = fileSystemOf(home);
   if (store.ok && safety === "depends") terminal.err.line(`Warning: ${safeLine(doubt(home, name))}`);
@@ -91,6 +93,10 @@ export function openHomeAt(context: CommandContext, home: string): Result<OpenHo
 /** Opens this home for reading; `not_found` if it does not exist. */
 export function readHomeAt(context: CommandContext, home: string): Result<OpenHome<StoreReader>, Failure> {
   return opened(context, home, openReader(home, sharedHome(context.environment)));
+}
+
+function alsoOf(paths: readonly string[]): string {
+  return paths.length === 0 ? "" : ` and ${paths.map((path) => basename(path)).join(", ")}`;
 }
 
 function sharedHome(environment: CommandContext["environment"]): SharedHome {

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { relative } from "node:path";
-import { programFile } from "../../agents/program-file.ts";
+import { programFile } from "../../lib/program-file.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { Environment } from "../../config/found.ts";
 import { resolveHome } from "../../config/home.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { programFile } from "../../agents/program-file.ts";
+import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import { splitCommand } from "../../config/command-line.ts";
 import type { Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
@@ -27,7 +27,11 @@ export async function paged(
   if (command === undefined) return work(context);
   const { terminal, environment } = context;
   // Without LESS, less shows colours as escape sequences and does not exit at the last line.
-  const pager = pagerAt(terminal.out, command, { ...environment, LESS: environment.LESS ?? "FIRX" });
+  const pager = pagerAt(terminal.out, command, {
+    ...environment,
+    PATH: absoluteFolders(environment.PATH),
+    LESS: environment.LESS ?? "FIRX",
+  });
   try {
     return await work({ ...context, terminal: { ...terminal, out: pager.out } });
   } finally {

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { makeDirectory } from "../../lib/directory.ts";
+import { makeDirectory, OWN } from "../../lib/files.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import type { Failure } from "../../protocol/failure.ts";
@@ -19,7 +19,7 @@ export function withPlaybook(roles: readonly Role[], folder: string, played: Pla
 export function keepPlaybook(folder: string, { file, text }: Playbook): Result<void, Failure> {
   const copy = () => {
     makeDirectory(folder);
-    return ok(writeFileSync(playbookCopy(folder, file), text));
+    return ok(writeFileSync(playbookCopy(folder, file), text, OWN));
   };
   return attempt(folder, copy, "The session's copy of the plan file");
 }

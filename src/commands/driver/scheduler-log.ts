@@ -1,6 +1,6 @@
 import { openSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory } from "../../lib/directory.ts";
+import { makeDirectory, OWN } from "../../lib/files.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -22,7 +22,7 @@ export function openSchedulerLog(home: string, session_id: string): Result<numbe
   const log = schedulerLog(home, session_id);
   const open = () => {
     makeDirectory(dirname(log));
-    return ok(openSync(log, "a"));
+    return ok(openSync(log, "a", OWN.mode));
   };
   return attempt(dirname(log), open, "The scheduler's log");
 }

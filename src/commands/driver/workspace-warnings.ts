@@ -1,6 +1,6 @@
-import { execa } from "execa";
 import { isEmbedded } from "../../config/role-defaults.ts";
 import { realPath } from "../../lib/files.ts";
+import { gitIn } from "../../lib/git.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
@@ -53,22 +53,12 @@ export async function warnOfWorkspace(
   );
 }
 
-/** The files with uncommitted changes below a folder. Git starts no program that the repository's configuration names. */
+/** The files with uncommitted changes below a folder; none without a repository, or without git. */
 async function uncommittedFiles(
   folder: string,
   environment: CommandContext["environment"],
 ): Promise<readonly string[]> {
-  const careful = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
-  const { stdout, failed } = await execa("git", [...careful, "status", "--porcelain=v1", "-z", "--no-renames", "."], {
-    // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
-    cleanup: false,
-    cwd: folder,
-    env: { ...environment, GIT_OPTIONAL_LOCKS: "0" },
-    extendEnv: false,
-    stdin: "ignore",
-    reject: false,
-    timeout: 20_000,
-  });
-  // Without a repository, or without git, there is nothing to report.
-  return failed ? [] : stdout.split("\0").flatMap((entry) => (entry === "" ? [] : [entry.slice(3)]));
+  const status = ["status", "--porcelain=v1", "-z", "--no-renames", "."] as const;
+  const listed = await gitIn(environment)(folder, status, { timeout: 20_000 }).catch(() => "");
+  return listed.split("\0").flatMap((entry) => (entry === "" ? [] : [entry.slice(3)]));
 }

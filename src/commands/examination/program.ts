@@ -1,6 +1,7 @@
 import { execa } from "execa";
 import { roleEnvironment } from "../../agents/cli/environment.ts";
-import { programFile, programObstacle } from "../../agents/program-file.ts";
+import { programObstacle } from "../../agents/program-file.ts";
+import { programFile } from "../../lib/program-file.ts";
 import {
   AGENT_PROGRAMS,
   type AgentProgram,
@@ -126,6 +127,8 @@ async function ask(file: string, parameters: readonly string[], env: Record<stri
   const { stdout, exitCode } = await execa(file, parameters, {
     // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
     cleanup: false,
+    // The workspace could choose what runs: a version manager reads its files.
+    cwd: "/",
     env,
     extendEnv: false,
     stdin: "ignore",

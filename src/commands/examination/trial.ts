@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
@@ -6,6 +6,7 @@ import { watchedLauncher } from "../../agents/watched-launcher.ts";
 import { stateFolder } from "../../config/known-homes.ts";
 import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import { makeDirectory } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { NO_SECRETS } from "../../lib/withholder.ts";
@@ -122,7 +123,7 @@ export function trialFinding({ role_id, seconds, usage, failure: failed }: Trial
 
 function requestOf(role: CompleteRole, directory: string): TurnRequest {
   const workspace = join(directory, "workspace");
-  mkdirSync(workspace);
+  makeDirectory(workspace);
   const timeout_ms = Math.min(role.timeout_s * 1000, PATIENCE_MS);
   const turn_id = "t1";
   const seat = role.type === "manager" ? "manager" : "worker";

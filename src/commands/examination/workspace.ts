@@ -1,5 +1,5 @@
 import { directoryObstacle } from "../../agents/program-file.ts";
-import { mayEnter } from "../../lib/directory.ts";
+import { mayEnter } from "../../lib/files.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow } from "../../store/store.ts";
 import { because, type Finding } from "./finding.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answerTo } from "../../config/picked-option.ts";
-import { makeDirectory } from "../../lib/directory.ts";
+import { makeDirectory, OWN } from "../../lib/files.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
@@ -61,7 +61,7 @@ export class Drafts {
   #write(all: JsonObject): Result<void, Failure> {
     const write = () => {
       makeDirectory(this.#folder);
-      writeFileSync(this.#file, JSON.stringify(all));
+      writeFileSync(this.#file, JSON.stringify(all), OWN);
       return ok(undefined);
     };
     return attempt(this.#folder, write, "The answer");

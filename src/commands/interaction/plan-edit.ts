@@ -2,7 +2,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { splitCommand } from "../../config/command-line.ts";
 import { loadPlanFile, planIn } from "../../config/plan-file.ts";
-import { makeDirectory } from "../../lib/directory.ts";
+import { makeDirectory, OWN } from "../../lib/files.ts";
+import { programFile } from "../../lib/program-file.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -31,7 +32,7 @@ export async function editPlan(
     folder,
     () => {
       makeDirectory(folder);
-      if (!existsSync(file)) writeFileSync(file, original);
+      if (!existsSync(file)) writeFileSync(file, original, OWN);
       return ok(readFileSync(file));
     },
     "The plan to be edited",
@@ -89,7 +90,10 @@ async function readEdited(file: string): Promise<Result<PayloadByType["plan"], F
 }
 
 /** Opens a file in `$VISUAL` or `$EDITOR` at this terminal and resolves when the editor exits. Failure `environment`. */
-async function openEditor({ environment, terminal }: CommandContext, file: string): Promise<Result<void, Failure>> {
+async function openEditor(
+  { directory, environment, terminal }: CommandContext,
+  file: string,
+): Promise<Result<void, Failure>> {
   const named = environment.VISUAL || environment.EDITOR || "vi";
   // A configured editor may open a window; vi needs a terminal.
   if (named === "vi" && !(terminal.input.isTTY && terminal.out.stream.isTTY)) {
@@ -100,9 +104,12 @@ async function openEditor({ environment, terminal }: CommandContext, file: strin
   if (program === undefined) {
     return err(noEditor(named, command.ok ? "it is empty" : command.error));
   }
+  // Not left to the system, which would take one from this folder for a relative entry of the PATH.
+  const editor = programFile(program, directory, environment.PATH);
+  if (editor === undefined) return err(noEditor(named, "it is not on the PATH"));
   const { execa } = await import("execa");
   const release = terminal.err.keepBelow(EDITOR);
-  const { failed, exitCode, cause } = await execa(program, [...rest, file], {
+  const { failed, exitCode, cause } = await execa(editor, [...rest, file], {
     cleanup: false,
     reject: false,
     stdio: "inherit",

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { execa } from "execa";
 import type { JsonObject } from "../../lib/json.ts";
-import { withoutRepository } from "../git.ts";
+import { withoutRepository } from "../../lib/git.ts";
 import type { Scratch } from "./scratch.ts";
 
 const MAX_COMPLAINT_LENGTH = 4_000;

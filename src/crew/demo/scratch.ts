@@ -1,9 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
+import { makeDirectory } from "../../lib/files.ts";
+import { gitIn } from "../../lib/git.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import { git } from "../git.ts";
+
+const git = gitIn(process.env);
 
 /** The repository that the demo copies. It is only read. */
 export interface Source {
@@ -35,14 +38,14 @@ export async function findSource(
   named: string | undefined,
   installed: string,
 ): Promise<Result<Source, Failure>> {
-  const version = await git(current, ["--version"]).catch(() => undefined);
+  const version = await git(current, ["version"]).catch(() => undefined);
   if (version === undefined) {
     return err(failure("environment", "The demo needs git.", { hint: "Install git, then try again." }));
   }
   const own = async () => (await topOf(installed)) ?? installed;
   const wanted = resolve(current, named ?? ".");
   const directory = (await topOf(wanted)) ?? (named === undefined ? await own() : wanted);
-  const changes = ["status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"];
+  const changes = ["status", "--porcelain=v1", "-z", "--no-renames"] as const;
   const [head, status] = await Promise.all([
     git(directory, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).catch(() => undefined),
     git(directory, changes).catch(() => ""),
@@ -71,8 +74,7 @@ export function makeScratch({ directory }: Source): Scratch {
     configuration: join(folder, "configuration"),
     temporary: join(folder, "temporary"),
   };
-  mkdirSync(scratch.configuration);
-  mkdirSync(scratch.temporary);
+  for (const path of [scratch.configuration, scratch.temporary]) makeDirectory(path);
   return scratch;
 }
 
@@ -88,16 +90,18 @@ export async function fillScratch(
 ): Promise<Result<void, Failure>> {
   try {
     if (head === undefined) {
-      await git(folder, ["init", "--quiet", "--template=", work], { cancelSignal: signal });
-      const fromSource = ["--git-dir", join(work, ".git"), "--work-tree", directory];
+      await git(folder, ["init", "--quiet", work], { cancelSignal: signal });
       const withoutPackages = ["--", ".", ":(exclude,glob)**/node_modules/**"];
-      await git(directory, [...fromSource, "add", "--all", ...withoutPackages], { cancelSignal: signal });
+      await git(directory, ["add", "--all", ...withoutPackages], {
+        cancelSignal: signal,
+        repository: join(work, ".git"),
+      });
       await git(work, ["checkout-index", "--all"], { cancelSignal: signal });
       return ok(undefined);
     }
-    // With a hard link, a change to the clone would reach the original. A template may bring hooks.
-    const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags", "--template="];
-    await git(folder, ["-c", "protocol.file.allow=always", "clone", ...options, "--", directory, work], {
+    // With a hard link, a change to the clone would reach the original.
+    const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags"];
+    await git(folder, ["clone", ...options, "--", directory, work], {
       cancelSignal: signal,
     });
     await git(work, ["remote", "remove", "origin"], { cancelSignal: signal });

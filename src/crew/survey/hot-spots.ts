@@ -124,7 +124,7 @@ async function verifyHotSpots({ items, details }: Finding, repository: Repositor
     items,
     async ({ file, claim }) => {
       const path = ["--", `:(top,literal)${file}`];
-      const count = ["rev-list", "--count", "--full-history", "--no-merges", ...window, "HEAD"];
+      const count = ["rev-list", "--count", "--full-history", "--no-merges", ...window, "HEAD"] as const;
       const commits = Number(await repository.git([...count, ...path]));
       const matched = await repository.grep(["-z", "-a", "-c", "-e", "", ...path]);
       const lines = Number(matched.slice(matched.lastIndexOf("\0") + 1));

@@ -1,8 +1,8 @@
 import { lstat, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { type Git, gitIn } from "../../lib/git.ts";
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { git } from "../git.ts";
 
 /** Larger files hold data and are not read. */
 const MAX_READ_BYTES = 1024 * 1024;
@@ -24,20 +24,21 @@ export interface Repository {
   readonly read: (path: string) => Promise<string | undefined>;
   /** Whether the work tree has the path, tracked or not. */
   readonly exists: (path: string) => Promise<boolean>;
-  readonly git: (args: readonly string[], input?: string) => Promise<string>;
+  readonly git: (args: Parameters<Git>[1], input?: string) => Promise<string>;
   /** Runs `git grep`; empty when nothing matches. */
   readonly grep: (args: readonly string[]) => Promise<string>;
 }
 
 /** Opens the work tree around `directory`; fails with a sentence if there is none. */
 export async function openRepository(directory: string): Promise<Result<Repository, string>> {
+  const git = gitIn(process.env);
   let root: string;
   try {
     root = await git(directory, ["rev-parse", "--show-toplevel"]);
   } catch (error) {
     return err(`${directory} is not in a git work tree: ${(error as Error).message}`);
   }
-  const inRoot = (args: readonly string[], input = "") => git(root, args, { input, timeout: GIT_TIMEOUT_MS });
+  const inRoot = (args: Parameters<Git>[1], input = "") => git(root, args, { input, timeout: GIT_TIMEOUT_MS });
   const [head, shallow, listing] = await Promise.all([
     inRoot(["rev-parse", "--verify", "--quiet", "HEAD"]).catch(() => undefined),
     inRoot(["rev-parse", "--is-shallow-repository"]),

@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
+import { OWN } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -161,7 +162,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
             yield piece;
           }
         },
-        createWriteStream(path, { flags: "wx" }),
+        createWriteStream(path, { flags: "wx", ...OWN }),
       );
       return ok(undefined);
     },

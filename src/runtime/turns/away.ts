@@ -3,7 +3,7 @@ import { ENVIRONMENT, isHoldingCode } from "../../kernel/holds.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
 import { UNAVAILABLE } from "../../kernel/outages.ts";
 import { hasRun } from "../../kernel/spends.ts";
-import { mayEnter } from "../../lib/directory.ts";
+import { mayEnter } from "../../lib/files.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 
 /** The failure of a workspace that is not there, or not now; undefined if it is there. */

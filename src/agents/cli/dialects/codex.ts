@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TurnRequest } from "../../../kernel/agent.ts";
+import { OWN } from "../../../lib/files.ts";
 import { type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
@@ -30,7 +31,7 @@ function exec(turn: DialectTurn): Spoken {
   const { request, repair } = turn;
   const { program, settings, sandbox } = codexCommand(turn);
   const schema = join(turn.scratch(), "answer.schema.json");
-  writeFileSync(schema, JSON.stringify(answerSchema(request.payload.expects)));
+  writeFileSync(schema, JSON.stringify(answerSchema(request.payload.expects)), OWN);
   const { model } = request.role;
   const goesOn = repair ? ["resume", repair.conversation.id] : goesOnWith(request.conversation);
   return {

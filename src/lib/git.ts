@@ -1,0 +1,113 @@
+import { execa } from "execa";
+import { realPath } from "./files.ts";
+import { repositoryRoot } from "./git-directories.ts";
+import { absoluteFolders, programFile } from "./program-file.ts";
+
+// The only start of git. A repository may come from anyone, and its configuration and attributes can name programs for git to run.
+
+/** The git commands that Bosun uses, each with the options that keep it from starting what a repository names. */
+const COMMANDS = {
+  add: [],
+  "check-attr": [],
+  "checkout-index": [],
+  // A template may bring hooks.
+  clone: ["--template=", "--no-recurse-submodules"],
+  grep: ["--no-textconv", "--no-recurse-submodules"],
+  init: ["--template="],
+  log: ["--no-ext-diff", "--no-textconv", "--no-show-signature"],
+  "ls-files": [],
+  remote: [],
+  "rev-list": [],
+  "rev-parse": [],
+  // Git would start another git in each submodule, with the configuration of that.
+  status: ["--ignore-submodules=dirty"],
+  version: [],
+} as const;
+
+const SETTINGS = [
+  "core.fsmonitor=false",
+  "core.hooksPath=/dev/null",
+  "core.quotePath=false",
+  "advice.detachedHead=false",
+  "submodule.recurse=false",
+  "status.submoduleSummary=false",
+  "credential.helper=",
+  "maintenance.auto=false",
+].flatMap((setting) => ["-c", setting]);
+
+/** Settings with a name of the repository's choice that start programs, and what switches each off. */
+const DRIVERS: readonly (readonly [setting: RegExp, off: string])[] = [
+  [/^(filter\..*\.(?:clean|smudge|process))$/s, "$1="],
+  // Otherwise a missing filter is an error.
+  [/^(filter\..*\.required)$/s, "$1=false"],
+  [/^hook\.(.*)\.(?:command|event)$/s, "hook.$1.enabled=false"],
+];
+
+/** In characters. */
+const MAX_OUTPUT = 256 * 1024 * 1024;
+
+interface GitOptions {
+  readonly input?: string;
+  readonly cancelSignal?: AbortSignal;
+  /** Time limit in milliseconds. */
+  readonly timeout?: number;
+  /** A repository apart from the directory, whose files are its work tree. */
+  readonly repository?: string;
+}
+
+/** Runs a git command in a directory and returns its standard output without the last newline. */
+export type Git = (
+  directory: string,
+  command: readonly [keyof typeof COMMANDS, ...string[]],
+  options?: GitOptions,
+) => Promise<string>;
+
+/**
+ * Git in this environment. It writes nothing into a repository that it only reads, and starts no program that the repository holds or names: no hook,
+ * filter, monitor, driver, pager, helper or transport, nor a git that lies in the repository. Only `clone` may use a transport, to another folder.
+ * Rejects with git's message; the `cause` is execa's error, with git's `exitCode`.
+ */
+export function gitIn(environment: NodeJS.ProcessEnv): Git {
+  return async (directory, [command, ...args], { repository, input = "", ...limits } = {}) => {
+    const root = repositoryRoot(directory);
+    const inside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(`${realPath(root)}/`);
+    const PATH = absoluteFolders(environment["PATH"], (folder) => !inside(folder));
+    const env = {
+      ...withoutRepository(environment),
+      ...(repository !== undefined && { GIT_DIR: repository, GIT_WORK_TREE: directory }),
+      PATH,
+      LC_ALL: "C",
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_OPTIONAL_LOCKS: "0",
+      GIT_NO_LAZY_FETCH: "1",
+      GIT_ALLOW_PROTOCOL: command === "clone" ? "file" : "",
+    };
+    // `cleanup` listens to SIGXFSZ, and from then on a file size limit ends this process.
+    const around = { cleanup: false, cwd: directory, env, extendEnv: false, maxBuffer: MAX_OUTPUT, reject: false };
+    const start = async (words: readonly string[], text = "") => {
+      const file = programFile("git", directory, PATH) ?? "git";
+      const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, input: text });
+      if (!ran.failed) return ran.stdout;
+      throw new Error(`git ${command}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
+    };
+    const drivers = driversIn(await start(["config", "--list", "--name-only", "-z"]));
+    return start([...drivers, command, ...COMMANDS[command], ...args], input);
+  };
+}
+
+/** The options that switch off the drivers with these names in the configuration. Throws if a name cannot be an option. */
+function driversIn(listed: string): string[] {
+  return [...new Set(listed.split("\0"))].flatMap((name) => {
+    const [setting, off] = DRIVERS.find(([pattern]) => pattern.test(name)) ?? [];
+    if (setting === undefined || off === undefined) return [];
+    // Git ends the name at the first "=", and of bytes that are not UTF-8 the name is lost.
+    if (/[=\uFFFD]/.test(name)) throw new Error(`git: the setting ${name} cannot be switched off`);
+    return ["-c", name.replace(setting, off)];
+  });
+}
+
+/** An environment without the variables that a git hook sets for its own repository, or that lead `git config` elsewhere. */
+export function withoutRepository(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const entries = Object.entries(environment);
+  return Object.fromEntries(entries.filter(([name]) => !/^GIT_(?!SSH|EXEC_PATH|TRACE|CONFIG_|TEST)/.test(name)));
+}
