@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
+import { milliseconds } from "../../protocol/timestamp.ts";
 import type { Isolation, Launcher, SandboxPaths } from "../launcher.ts";
 import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
@@ -88,11 +89,14 @@ async function runProcess(
 ): Promise<ProcessOutcome> {
   const given = agentEnvironment(settings.environment, request);
   const scratch = new Scratch();
+  const began = performance.now();
   const spoken = dialectFor(request.role)({
     request,
     prompts: settings.prompts ?? standardPrompts,
     environment: given,
     scratch: () => scratch.path(),
+    // Derived from the time of the request, because only the runtime has a clock.
+    now: () => milliseconds(request.at) + performance.now() - began,
     emit: (event) => context.emit(event),
     show: (text) => void output.show("stdout", text),
     redact: settings.redact,
