@@ -1,7 +1,7 @@
 import { listOf, objectOf, textOf } from "../lib/json.ts";
 import type { PayloadByType } from "./payload.ts";
 
-/** A word that needs no quotes in a shell. */
+/** A word that needs no quotes in a shell. As the first one, `A=b` sets a variable there. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
 
 /** Whether an executable criterion of the turn's task or instruction is exactly the command of a permission's `action`. */
@@ -10,5 +10,6 @@ export function isCriterion(action: string, { message, context }: PayloadByType[
   return places
     .flatMap(({ acceptance_criteria }) => listOf(acceptance_criteria))
     .map((criterion) => listOf(objectOf(criterion).command).map(textOf))
+    .filter(([program = ""]) => !program.includes("="))
     .some((command) => command.every((word) => PLAIN_WORD.test(word)) && action === `run: ${command.join(" ")}`);
 }

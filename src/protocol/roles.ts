@@ -29,9 +29,12 @@ export function permissionsOf(
   };
 }
 
+/** The commands with which git writes to `.git`: any but those that only read. */
+const GIT_THAT_WRITES = /^\s*git(?!\s+(?:status|diff|log|show|blame|grep|ls-files)\b)(?:[\s*]|$)/;
+
 /** Whether a role may use git itself, and with it write to `.git`. */
-export function mayUseGit(role: Parameters<typeof permissionsOf>[0]): boolean {
-  return permissionsOf(role).commands.some((pattern) => /^\s*git(?:[\s*]|$)/.test(pattern));
+export function mayWriteGit(role: Parameters<typeof permissionsOf>[0]): boolean {
+  return permissionsOf(role).commands.some((pattern) => GIT_THAT_WRITES.test(pattern));
 }
 
 /** Reads `metadata.network`; undefined if it has no known value. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAllowedCommand } from "../../src/agents/allowed-commands.ts";
+import { isAllowedCommand } from "../../src/agents/permissions/allowed-commands.ts";
 import { plainCommand } from "../../src/agents/cli/dialects/codex-items.ts";
 
 test.each([

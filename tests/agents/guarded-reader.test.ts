@@ -10,7 +10,6 @@ function breaking(at: "read" | "end"): Reader {
     throw new RangeError("Invalid time value");
   };
   return {
-    mayBeLong: () => true,
     read: at === "read" ? fail : () => "message",
     end: at === "end" ? fail : () => ({ refused: [] }),
   };

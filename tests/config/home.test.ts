@@ -93,7 +93,7 @@ describe("the home", () => {
   });
 
   test.for([
-    ["that others may write", (file: string) => chmodSync(file, 0o664)],
+    ["that others may write", (file: string) => chmodSync(file, 0o666)],
     ["of another user", (file: string) => chownSync(file, 65_534, 65_534)],
     ["behind a link", (file: string) => (renameSync(file, `${file}.moved`), symlinkSync(`${file}.moved`, file))],
   ] as const)("is not known from a list %s, whose lines are dropped", ([title, spoil]) => {

@@ -1,16 +1,17 @@
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
-
-const SHOWN_CHARACTERS = 200;
+import { oneLine } from "../cli/messages.ts";
 
 /** What is known about a tool call so far. */
-interface ToolCall {
+export interface ToolCall {
   readonly title: string;
   readonly kind: string;
   readonly input: JsonObject;
-  readonly shown: boolean;
+  /** What is to be shown of it, such as a patch. */
+  readonly content: readonly Json[];
+  readonly locations: readonly Json[];
 }
 
-const NEW_CALL: ToolCall = { title: "", kind: "other", input: {}, shown: false };
+const NEW_CALL = { title: "", kind: "other", input: {}, content: [], locations: [], shown: false };
 
 /**
  * Reads an agent's updates while it works (`session/update`). Agents send different fields and newer ones send more, so each field is read separately
@@ -19,7 +20,7 @@ const NEW_CALL: ToolCall = { title: "", kind: "other", input: {}, shown: false }
 export class Updates {
   /** The agent's text since its last tool call: its answer, in the end. */
   #text = "";
-  readonly #calls = new Map<string, ToolCall>();
+  readonly #calls = new Map<string, ToolCall & { readonly shown: boolean }>();
   readonly #show: (line: string) => void;
   /** The input of the tool with which claude-agent-acp gives an answer that fits a schema. */
   structured: JsonObject | undefined;
@@ -69,15 +70,17 @@ export class Updates {
   }
 
   /** Takes a report of a tool call, from an update or a permission request. Returns all that is known about the call. */
-  call(told: JsonObject): Pick<ToolCall, "title" | "kind" | "input"> {
+  call(told: JsonObject): ToolCall {
     const id = typeof told.toolCallId === "string" ? told.toolCallId : "";
-    const known = this.#calls.get(id);
-    if (known === undefined) this.#endOfText();
-    const call: ToolCall = {
-      title: typeof told.title === "string" && told.title !== "" ? told.title : (known ?? NEW_CALL).title,
-      kind: typeof told.kind === "string" ? told.kind : (known ?? NEW_CALL).kind,
-      input: hasKeys(told.rawInput) ? told.rawInput : (known ?? NEW_CALL).input,
-      shown: known?.shown ?? false,
+    if (!this.#calls.has(id)) this.#endOfText();
+    const known = this.#calls.get(id) ?? NEW_CALL;
+    const call = {
+      title: typeof told.title === "string" && told.title !== "" ? told.title : known.title,
+      kind: typeof told.kind === "string" ? told.kind : known.kind,
+      input: hasKeys(told.rawInput) ? told.rawInput : known.input,
+      content: listOf(told.content ?? known.content),
+      locations: listOf(told.locations ?? known.locations),
+      shown: known.shown,
     };
     const structured = isStructuredOutput(told) || call.title === "StructuredOutput";
     if (structured && hasKeys(told.rawInput)) this.structured = told.rawInput;
@@ -103,20 +106,17 @@ export class Updates {
   }
 }
 
-/** The command of a call that runs one. Some agents report it only as the title. */
-export function commandOf({ kind, input, title }: Pick<ToolCall, "title" | "kind" | "input">): string | undefined {
-  if (kind !== "execute") return undefined;
-  return typeof input.command === "string" ? input.command : title;
+/** The command of a call that runs one, whatever its kind. Some agents report it only as the title. */
+export function commandOf({ kind, input: { command }, title }: ToolCall): string | undefined {
+  // One word can be the name of an editor's command: `view`.
+  const isShell = typeof command === "string" ? /\s/.test(command.trim()) : Array.isArray(command);
+  if (kind !== "execute" && !isShell) return undefined;
+  return typeof command === "string" ? command : title;
 }
 
 function lineOf(call: ToolCall): string {
   const command = commandOf(call);
   return oneLine(command === undefined ? call.title : `$ ${command}`);
-}
-
-function oneLine(text: string): string {
-  const line = text.trim().replaceAll(/\s+/g, " ");
-  return line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS - 1)}…`;
 }
 
 /** claude-agent-acp sends its own notices among the model's text. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
+import { milliseconds } from "../../protocol/timestamp.ts";
 import { type Closed, strictestSandbox } from "../isolation/role-sandbox.ts";
 import type { Launcher } from "../launcher.ts";
 import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
@@ -89,11 +90,14 @@ async function runProcess(
   // A directory for this process, made on first use.
   let scratch: string | undefined;
   const removeScratch = () => scratch !== undefined && rmSync(scratch, { recursive: true, force: true });
+  const began = performance.now();
   const spoken = dialectFor(request.role)({
     request,
     prompts: settings.prompts ?? standardPrompts,
     environment: given,
     scratch: () => (scratch ??= mkdtempSync(join(tmpdir(), "bosun-"))),
+    // Derived from the time of the request, because only the runtime has a clock.
+    now: () => milliseconds(request.at) + performance.now() - began,
     emit: (event) => context.emit(event),
     show: (text) => void output.show("stdout", text),
     ...(repaired === undefined ? {} : { repair: repaired }),

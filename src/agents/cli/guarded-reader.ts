@@ -18,7 +18,6 @@ export function guarded(reader: Reader): Reader {
   };
   return {
     connect: (port: Port) => attempt(() => reader.connect?.(port), undefined),
-    mayBeLong: (firstByte) => reader.mayBeLong(firstByte),
     read: (line, cut) => attempt(() => reader.read(line, cut), "message"),
     end: (end: RunEnd, stderr_tail: string): Heard => {
       const heard = attempt<Heard>(() => reader.end(end, stderr_tail), { refused: [] });

@@ -4,7 +4,10 @@ import type { JsonObject } from "../../lib/json.ts";
 import { acceptAnswer, type Channel } from "../../protocol/envelope.ts";
 import { isNotice, type PayloadType, type TypedPayload } from "../../protocol/payload.ts";
 import { WIRE_VERSION } from "../../protocol/record.ts";
-import type { Refusal } from "../../protocol/refusal.ts";
+import { cut, type Refusal } from "../../protocol/refusal.ts";
+
+/** The first byte of a message. Only such a line of stdout may be as long as a message. */
+export const OPENING_BRACE = 0x7b;
 
 const MAX_EVENTS = 1_000;
 const MAX_REFUSALS = 8;
@@ -116,4 +119,9 @@ export class Messages {
 /** A checked message as plain JSON. */
 function answerOf(message: TypedPayload): Answer {
   return { payload_type: message.payload_type, payload: message.payload };
+}
+
+/** A line that says what a program does, as it is shown. */
+export function oneLine(text: string): string {
+  return cut(text.replaceAll(/\s+/g, " ").trim(), 200);
 }

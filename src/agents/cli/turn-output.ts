@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { TurnContext, TurnRequest } from "../../kernel/agent.ts";
 import { ConsoleLog } from "./console-log.ts";
 import type { Reader } from "./dialects/dialect.ts";
+import { OPENING_BRACE } from "./messages.ts";
 import type { RunListener, Stream } from "./process.ts";
 import { StderrTail } from "./stderr-tail.ts";
 import { Throttle } from "./throttle.ts";
@@ -120,7 +121,7 @@ class TurnListener implements RunListener {
   }
 
   capOf(stream: Stream, firstByte: number): number {
-    const isLong = stream === "stdout" && this.#reader.mayBeLong(firstByte);
+    const isLong = stream === "stdout" && firstByte === OPENING_BRACE;
     return isLong ? this.#settings.max_line_bytes : CONSOLE_LINE_BYTES;
   }
 

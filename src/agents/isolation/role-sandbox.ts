@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { isDirectory, realPath } from "../../lib/files.ts";
 import { programFile } from "../../lib/program-file.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
-import { mayUseGit, type Role } from "../../protocol/roles.ts";
+import { mayWriteGit, type Role } from "../../protocol/roles.ts";
 import type { Isolation, SandboxPaths } from "../launcher.ts";
 import { isBelow } from "./mechanism.ts";
 import { SANDBOX_LEVELS } from "./probe.ts";
@@ -27,7 +27,7 @@ export function strictestSandbox(
   const level = SANDBOX_LEVELS.findLast((one) => roles.some(({ sandbox }) => sandbox === one));
   if (level === undefined) return undefined;
   // Hooks and settings of a repository run programs when a person uses git there.
-  const repository = roles.every(mayUseGit) ? [] : [join(workspace, ".git"), ...git];
+  const repository = roles.every(mayWriteGit) ? [] : [join(workspace, ".git"), ...git];
   const others = owned.filter(({ role_id }) => roles.some((role) => role.role_id !== role_id));
   const unwritable = [...repository, join(workspace, ".bosun"), ...others.map(({ path }) => path)];
   return { level, required: true, paths: { writable: [workspace, artifacts_dir], hidden, readable, unwritable } };

@@ -67,6 +67,7 @@ function speak(choices: Choices = { permissions: { ask: "deny" } }) {
     prompts: standardPrompts,
     environment: {},
     scratch: () => "/scratch",
+    now: () => Date.parse(AT),
     emit: (event) => events.push(event),
     show: (text) => shown.push(text),
   });
@@ -153,7 +154,7 @@ describe("claude in print mode", () => {
       ...["Bash(npm test)", "Bash(git *)", "Read(//home/user/bosun/sessions/s-1/**)"].map(
         (tool) => `--allowedTools=${tool}`,
       ),
-      ...[...disallowed, "WebFetch", "WebSearch"].map((tool) => `--disallowedTools=${tool}`),
+      ...[...disallowed, "Edit(**/.bosun/**)", "WebFetch", "WebSearch"].map((tool) => `--disallowedTools=${tool}`),
       ...[`--add-dir=${join(directory, "artifacts")}`, "--model=opus", "--strict-mcp-config", "--max-turns=200"],
       `--session-id=${ID}`,
     ]);

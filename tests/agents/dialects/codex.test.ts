@@ -56,6 +56,7 @@ function execReader(): Reader {
     prompts: standardPrompts,
     environment: {},
     scratch: scratchDirectory,
+    now: () => Date.parse(AT),
     emit: () => {},
     show: () => {},
   }).reader;
@@ -183,6 +184,7 @@ describe("codex exec", () => {
     [["npm test", "git"], true],
     [["git commit*"], true],
     [["*", "github *", "npx git"], false],
+    [["git status", "git diff *"], false],
   ])("lets a worker with the commands %j commit in a worktree: %s", async (commands, commits) => {
     const { directory, starts } = await turn(["approval-accepted"], { permissions: { commands }, worktree: true });
     const git = commits ? ["main/.git/worktrees/one", "main/.git"] : [];

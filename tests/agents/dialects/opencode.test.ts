@@ -5,7 +5,7 @@ import type { DialectTurn, Heard, Spoken } from "../../../src/agents/cli/dialect
 import { opencode } from "../../../src/agents/cli/dialects/opencode.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
 import type { TurnRequest } from "../../../src/kernel/agent.ts";
-import type { JsonObject } from "../../../src/lib/json.ts";
+import { type JsonObject, objectOf } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 
 const AT = "2026-11-24T17:00:00Z";
@@ -40,6 +40,7 @@ function speak({ role, expects = ["report"], conversation, repair, show = () => 
     prompts: standardPrompts,
     environment: {},
     scratch: () => "/tmp/scratch",
+    now: () => Date.parse(AT),
     emit: () => {},
     show,
     ...(repair === undefined ? {} : { repair }),
@@ -102,13 +103,15 @@ describe("opencode", () => {
   test("has the role's permissions, and never asks where nobody is", () => {
     const worker = rules({ permissions: { commands: ["npm test", "git *"], network: false } });
     expect(worker).toMatchObject({
-      edit: "allow",
+      edit: { "*": "allow", ".git": "deny", "*/.git/*": "deny", ".bosun/*": "deny", "*/.bosun/*": "deny" },
       bash: { "*": "deny", "npm test": "allow", "git *": "allow" },
       webfetch: "deny",
       external_directory: { "*": "deny", "/home/artifacts/**": "allow" },
     });
     expect(rules({ type: "manager" })).toMatchObject({ edit: "deny", bash: { "*": "deny" } });
     expect(JSON.stringify(worker)).not.toContain('"ask"');
+    // The last rule that fits counts.
+    expect(Object.keys(objectOf(worker["edit"]))[0]).toBe("*");
   });
 
   test("fails with the remedy when its own configuration made it ask", () => {

@@ -29,6 +29,7 @@ export function readerOf(dialect: Dialect, role: JsonObject, conversation?: Turn
     prompts: standardPrompts,
     environment: {},
     scratch: scratchDirectory,
+    now: () => Date.parse(AT),
     emit: () => {},
     show: () => {},
   }).reader;

@@ -6,21 +6,19 @@ import { parseLine } from "../../../protocol/limits.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation } from "../../../protocol/record.ts";
 import type { Refusal } from "../../../protocol/refusal.ts";
-import { milliseconds } from "../../../protocol/timestamp.ts";
 import { Connection } from "../../acp/connection.ts";
 import { type AgentSession, chooseMode, chooseModel, introduce, openSession } from "../../acp/conversation.ts";
-import { decide, optionFor } from "../../acp/permission.ts";
+import { askedIn, optionFor } from "../../acp/permission.ts";
 import { Updates } from "../../acp/updates.ts";
 import { addedCounts, countsOf } from "../../acp/usage.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
+import { answered } from "../../permissions/decision.ts";
 import { answerIn, readAnswer } from "../../prompts/answers.ts";
-import { Messages } from "../messages.ts";
+import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import type { Dialect, DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
-
-const OPENING_BRACE = 0x7b;
 
 /** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
 export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
@@ -39,8 +37,8 @@ export const gemini: Dialect = (turn) => {
 function spoken(turn: DialectTurn, command: readonly string[], modelIsChosen = false): Spoken {
   return {
     command,
-    // Agents leave files in their TMPDIR.
-    environment: { TMPDIR: turn.scratch() },
+    // Agents leave files in their TMPDIR. With the other, commands of Claude Code begin where their requests say (claude.ts).
+    environment: { CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR: "1", TMPDIR: turn.scratch() },
     input: "",
     converses: true,
     keepsLines: true,
@@ -55,7 +53,6 @@ class AcpReader implements Reader {
   readonly #updates: Updates;
   /** Whether the command names the model. */
   readonly #modelIsChosen: boolean;
-  readonly #began = performance.now();
   #connection: Connection | undefined;
   #session: AgentSession | undefined;
   /** The request that the agent has not answered yet. */
@@ -79,10 +76,6 @@ class AcpReader implements Reader {
       permission: (request) => this.#permit(request, port),
     });
     void this.#converse(this.#connection).finally(() => port.close());
-  }
-
-  mayBeLong(firstByte: number): boolean {
-    return firstByte === OPENING_BRACE;
   }
 
   read(line: Buffer, cut: boolean): "console" | "message" {
@@ -164,9 +157,9 @@ class AcpReader implements Reader {
 
   /** Answers a permission request by the role's permissions, or as a person decides. */
   async #permit({ toolCall, options }: RequestPermissionRequest, port: Port): Promise<RequestPermissionResponse> {
-    const told = toolCall as unknown as JsonObject;
-    const decided = decide(this.#turn.request, this.#updates.call(told), told);
-    const granted = typeof decided === "string" ? decided === "allow" : (await port.permit(decided)).granted;
+    const { request } = this.#turn;
+    const asked = askedIn(this.#updates.call(toolCall as unknown as JsonObject), request.payload.workspace);
+    const { granted } = await answered(asked, "acp", request, port.permit);
     if (!granted) this.#turn.show(`denied: ${toolCall.title ?? "a tool"}`);
     const optionId = optionFor(granted, options);
     return { outcome: optionId === undefined ? { outcome: "cancelled" } : { outcome: "selected", optionId } };
@@ -194,10 +187,8 @@ class AcpReader implements Reader {
     return cause && failureFor(cause, { kinds: [], words, numbers: [] }, program);
   }
 
-  /** The time is derived from the time of the request, because only the runtime has a clock. */
   #program(): Program {
-    const { request } = this.#turn;
-    return { who: nameOf(request), now: milliseconds(request.at) + performance.now() - this.#began };
+    return { who: nameOf(this.#turn.request), now: this.#turn.now() };
   }
 
   #leftEarly(): Failure {

@@ -1,9 +1,9 @@
+import { answered } from "../../permissions/decision.ts";
 import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import type { Permission } from "../../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
-import { milliseconds } from "../../../protocol/timestamp.ts";
-import { Messages } from "../messages.ts";
+import { Messages, OPENING_BRACE } from "../messages.ts";
 import type { RunEnd } from "../process.ts";
 import { permissionFor } from "./claude-asks.ts";
 import { claudeFailure, lostConversation, type Unanswered } from "./claude-failures.ts";
@@ -13,8 +13,6 @@ import { ClaudeUsage } from "./claude-usage.ts";
 import type { DialectTurn, Heard, Port, Reader } from "./dialect.ts";
 import { askingAnswer } from "./questions.ts";
 
-const OPENING_BRACE = 0x7b;
-
 /** Reads the stream of one Claude Code process. Unknown events are kept in the raw output only. */
 export class ClaudeReader implements Reader {
   readonly #turn: DialectTurn;
@@ -22,7 +20,6 @@ export class ClaudeReader implements Reader {
   readonly #messages: Messages;
   readonly #usage = new ClaudeUsage();
   readonly #limits = new ClaudeLimits();
-  readonly #began = performance.now();
   #port: Port | undefined;
   #conversation: string | undefined;
   #result: JsonObject | undefined;
@@ -43,12 +40,8 @@ export class ClaudeReader implements Reader {
     this.#port = port;
   }
 
-  mayBeLong(firstByte: number): boolean {
-    return firstByte === OPENING_BRACE;
-  }
-
   read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
-    if (line.length === 0 || !this.mayBeLong(line.readUInt8(0))) return "console";
+    if (line[0] !== OPENING_BRACE) return "console";
     const parsed = cut ? undefined : parseLine(line);
     return parsed?.ok === true ? this.#take(parsed.value) : "message";
   }
@@ -66,9 +59,8 @@ export class ClaudeReader implements Reader {
       quota: this.#limits.quota(),
     };
     if (answer !== undefined) return { ...told, answer };
-    const now = milliseconds(request.at) + performance.now() - this.#began;
     const [result, error, limits] = [this.#result, this.#error, this.#limits];
-    const unanswered: Unanswered = { request, now, end, result, error, limits, stderr_tail };
+    const unanswered: Unanswered = { request, now: this.#turn.now(), end, result, error, limits, stderr_tail };
     const failure = claudeFailure(unanswered);
     const last = refused.at(-1);
     const repair = failure === undefined && last !== undefined ? prompts.repair(last) : undefined;
@@ -160,9 +152,11 @@ export class ClaudeReader implements Reader {
     const input = objectOf(asked.input);
     const reply = (response: JsonObject) => this.#respond({ subtype: "success", request_id, response });
     if (asked.tool_name === "AskUserQuestion") return this.#question(input, reply);
-    void this.#port
-      ?.permit(permissionFor(asked, this.#turn.request.payload.workspace))
-      .then((permission) => reply(decision(permission, input)));
+    const { request } = this.#turn;
+    const port = this.#port;
+    if (port === undefined) return "message";
+    const wanted = permissionFor(asked, request.payload.workspace);
+    void answered(wanted, "claude", request, port.permit).then((permission) => reply(decision(permission, input)));
     return "message";
   }
 

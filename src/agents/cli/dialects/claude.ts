@@ -11,6 +11,8 @@ const MAX_TURNS = 200;
 
 /** Tools that change files. The shell has its own rules: it runs commands that only read, and asks for the rest. */
 const EDITING = ["Edit", "Write", "NotebookEdit"];
+/** Edits that Claude Code would make unasked. For those below `.git` it asks by itself. */
+const PROTECTED = ["Edit(**/.bosun/**)"];
 const NETWORK = ["WebFetch", "WebSearch"];
 
 /** Tools that leave the workspace, outlive the turn, or wait for a person at a terminal. */
@@ -26,6 +28,8 @@ const ENVIRONMENT = {
   DISABLE_ERROR_REPORTING: "1",
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
   CLAUDE_CODE_MAX_RETRIES: "2",
+  // Else a command runs where the last one went with cd, and its request does not say so.
+  CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR: "1",
 };
 
 /**
@@ -61,7 +65,11 @@ function flags({ request, repair }: DialectTurn, permissions: CompletePermission
     ...(network === true ? NETWORK : []),
     ...(payload.home === undefined ? [] : [`Read(/${join(payload.home, "sessions", request.session_id)}/**)`]),
   ];
-  const disallowed = [...DISALLOWED, ...(write === "none" ? EDITING : []), ...(network === false ? NETWORK : [])];
+  const disallowed = [
+    ...DISALLOWED,
+    ...(write === "none" ? EDITING : PROTECTED),
+    ...(network === false ? NETWORK : []),
+  ];
   return [
     "--print",
     "--output-format=stream-json",

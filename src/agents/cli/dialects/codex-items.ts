@@ -1,17 +1,13 @@
 import { relative } from "node:path";
 import { type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
-import { cut } from "../../../protocol/refusal.ts";
+import { oneLine } from "../messages.ts";
 
-const LINE_CHARACTERS = 200;
-
-/** One line for people that describes an item. Undefined for items that mean nothing to them. Accepts both of codex's protocols. */
-export function itemLine(item: JsonObject, workspace: string): string | undefined {
-  switch (item["type"]) {
-    case "command_execution":
-    case "commandExecution":
+/** One line for people that describes an item, empty for items that mean nothing to them. Accepts both of codex's protocols. */
+export function itemLine(item: JsonObject, workspace: string): string {
+  switch (typeOf(item)) {
+    case "commandexecution":
       return oneLine(`$ ${plainCommand(textOf(item["command"]))}`);
-    case "file_change":
-    case "fileChange":
+    case "filechange":
       return oneLine(
         changesOf(item, workspace)
           .map(({ verb, path }) => `${verb} ${path}`)
@@ -19,27 +15,29 @@ export function itemLine(item: JsonObject, workspace: string): string | undefine
       );
     case "reasoning":
       return oneLine(textOf(item["text"]) || listOf(item["summary"]).map(textOf).join(" "));
-    case "agent_message":
-    case "agentMessage":
+    case "agentmessage":
       return oneLine(withoutJson(textOf(item["text"])));
-    case "mcp_tool_call":
-    case "mcpToolCall":
+    case "mcptoolcall":
       return oneLine(`${textOf(item["server"])}.${textOf(item["tool"])}`);
-    case "web_search":
-    case "webSearch":
+    case "websearch":
       return oneLine(`search ${textOf(item["query"])}`);
     default:
-      return undefined;
+      return "";
   }
 }
 
-export function isCommand({ type }: JsonObject): boolean {
-  return type === "command_execution" || type === "commandExecution";
+export function isCommand(item: JsonObject): boolean {
+  return typeOf(item) === "commandexecution";
 }
 
 /** Whether an item is a tool call, after which codex asks the model again. */
-export function isCall({ type }: JsonObject): boolean {
-  return /^(?:command_?execution|file_?change|mcp_?tool_?call|web_?search)$/i.test(textOf(type));
+export function isCall(item: JsonObject): boolean {
+  return ["commandexecution", "filechange", "mcptoolcall", "websearch"].includes(typeOf(item));
+}
+
+/** `file_change` and `fileChange` are the same in codex's two protocols. */
+function typeOf({ type }: JsonObject): string {
+  return textOf(type).replaceAll("_", "").toLowerCase();
 }
 
 /** The files that an item changes, relative to the workspace if they are inside. */
@@ -69,9 +67,4 @@ export function plainCommand(command: string): string {
 /** Drops answers in JSON, which are not for people. */
 function withoutJson(text: string): string {
   return /^\s*(?:```\w*\s*)?\{/.test(text) ? "" : text;
-}
-
-function oneLine(text: string): string | undefined {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  return line === "" ? undefined : cut(line, LINE_CHARACTERS);
 }

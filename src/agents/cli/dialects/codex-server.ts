@@ -1,15 +1,14 @@
+import type { Permission } from "../../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { answerSchema } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
-import { isAllowedCommand } from "../../allowed-commands.ts";
+import { answered } from "../../permissions/decision.ts";
 import { permissionIn } from "./codex-permissions.ts";
 import { askingAnswer } from "./questions.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
 import type { DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
-
-const OPENING_BRACE = 0x7b;
 
 /** The ids of Bosun's requests; codex numbers its own separately. */
 const INITIALIZE = 1;
@@ -91,10 +90,6 @@ class ServerReader implements Reader {
 
   connect(port: Port): void {
     this.#port = port;
-  }
-
-  mayBeLong(firstByte: number): boolean {
-    return firstByte === OPENING_BRACE;
   }
 
   read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
@@ -180,16 +175,16 @@ class ServerReader implements Reader {
   #asked(id: Json, method: string, params: JsonObject): "message" | "answer" {
     if (method === "item/tool/requestUserInput") return this.#question(id, params);
     const item = this.#items.get(textOf(params["itemId"])) ?? {};
-    const wanted = permissionIn(method, params, item, this.#turn.request.payload.workspace);
+    const { request } = this.#turn;
+    const wanted = permissionIn(method, params, item, request.payload.workspace);
     if (wanted === undefined) {
       this.#say({ id, error: { code: -32_601, message: `${method} is not supported.` } });
       return "message";
     }
-    const { commands } = permissionsOf(this.#turn.request.role);
-    if (wanted.command !== undefined && isAllowedCommand(wanted.command, commands)) {
-      this.#say({ id, result: wanted.reply(true) });
-    } else {
-      void this.#port?.permit(wanted.request).then(({ granted }) => this.#say({ id, result: wanted.reply(granted) }));
+    const port = this.#port;
+    if (port !== undefined) {
+      const reply = ({ granted }: Permission) => this.#say({ id, result: wanted.reply(granted) });
+      void answered(wanted.asked, "codex", request, port.permit).then(reply);
     }
     return "message";
   }

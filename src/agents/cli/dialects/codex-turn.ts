@@ -6,7 +6,7 @@ import type { Json, JsonObject } from "../../../lib/json.ts";
 import type { Failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
-import { mayUseGit, permissionsOf } from "../../../protocol/roles.ts";
+import { mayWriteGit, permissionsOf } from "../../../protocol/roles.ts";
 import { milliseconds } from "../../../protocol/timestamp.ts";
 import { type Complaint, complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, type Program } from "../../causes/failures.ts";
@@ -33,7 +33,6 @@ const NOTHING: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
 export class CodexTurn {
   readonly #turn: DialectTurn;
   readonly #messages: Messages;
-  readonly #began = performance.now();
   #id: string | undefined;
   /** The model's last message: its answer, once the turn is over. */
   #text = "";
@@ -67,7 +66,7 @@ export class CodexTurn {
     if (isComplete && isCall(item)) this.#calls += 1;
     if (isCommand(item) === isComplete) return;
     const line = itemLine(item, this.#turn.request.payload.workspace);
-    if (line !== undefined) this.#turn.show(line);
+    if (line !== "") this.#turn.show(line);
   }
 
   /** Takes a message of the model. The last one is its answer. */
@@ -147,19 +146,14 @@ export class CodexTurn {
 
   /** A limit without an end of its own ends when the last full window does. */
   #complaint(error: Json | undefined): Complaint {
-    const complaint = complaintIn(error, this.#now());
+    const complaint = complaintIn(error, this.#turn.now());
     const full = [...this.#quota.values()].filter(({ used_percent }) => used_percent >= 100);
     const reset = Math.max(...full.map(({ resets_at }) => milliseconds(resets_at)));
     return { ...complaint, retry_at: complaint.retry_at ?? (full.length === 0 ? undefined : reset) };
   }
 
   #program(): Program {
-    return { who: nameOf(this.#turn.request), now: this.#now(), rows: ROWS };
-  }
-
-  /** In ms: derived from the time of the request, because only the runtime has a clock. */
-  #now(): number {
-    return milliseconds(this.#turn.request.at) + performance.now() - this.#began;
+    return { who: nameOf(this.#turn.request), now: this.#turn.now(), rows: ROWS };
   }
 
   /** The recorded running total. Without one, the conversation began in an interrupted run, and all its usage is new. */
@@ -222,7 +216,7 @@ export function codexCommand({ request }: DialectTurn): {
   const { write, network } = permissionsOf(role);
   if (write === "none") return { program, settings: [], sandbox: "read-only" };
   // Hooks and settings in `.git` run programs when a person uses git, so only a role that may use git itself may write there.
-  const committed = mayUseGit(role) ? written(payload.workspace) : [];
+  const committed = mayWriteGit(role) ? written(payload.workspace) : [];
   const writable = [payload.artifacts_dir, ...committed];
   const settings = [
     `sandbox_workspace_write.writable_roots=${JSON.stringify(writable)}`,

@@ -11,8 +11,6 @@ import { server } from "./codex-server.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
 import type { Dialect, DialectTurn, Heard, Reader, Spoken } from "./dialect.ts";
 
-const OPENING_BRACE = 0x7b;
-
 /**
  * OpenAI's Codex CLI: `codex exec` if it has nothing to ask, or `codex app-server`, whose protocol is experimental, if a person may grant it more or
  * answer its questions.
@@ -64,10 +62,6 @@ class ExecReader implements Reader {
 
   constructor(turn: DialectTurn) {
     this.#heard = new CodexTurn(turn);
-  }
-
-  mayBeLong(firstByte: number): boolean {
-    return firstByte === OPENING_BRACE;
   }
 
   read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {

@@ -21,6 +21,8 @@ export interface DialectTurn {
   readonly environment: Readonly<Record<string, string>>;
   /** A directory for this process alone, removed once it has ended: for its TMPDIR, and for files that its flags name. */
   readonly scratch: () => string;
+  /** In ms since 1970. */
+  readonly now: () => number;
   /** Emits events that come before the answer. */
   readonly emit: (event: TurnEvent) => void;
   /** Shows and keeps a line that says what the program does: `$ npm test`, `edit src/limit.ts`. */
@@ -54,8 +56,6 @@ export interface Spoken {
 export interface Reader {
   /** Called before the first line if the program converses. */
   connect?(port: Port): void;
-  /** Whether a line of stdout that begins with this byte may be as long as a message. */
-  mayBeLong(firstByte: number): boolean;
   /**
    * Takes a line of stdout and returns what it is: text for people, the answer, another message, or a message after which no answer can come, so
    * that the turn is over. After an answer or an end, the process has `answer_grace_ms` to exit.

@@ -2,10 +2,8 @@ import type { TurnEvent, TurnRequest } from "../../../kernel/agent.ts";
 import { canonicalJson } from "../../../lib/canonical.ts";
 import { WIRE_VERSION } from "../../../protocol/record.ts";
 import { membersFor, parseLine } from "../../../protocol/limits.ts";
-import { Messages } from "../messages.ts";
+import { Messages, OPENING_BRACE } from "../messages.ts";
 import type { Dialect, Heard, Reader } from "./dialect.ts";
-
-const OPENING_BRACE = 0x7b;
 
 /** The line that gives a turn to an agent: canonical JSON, so that the log reproduces its bytes. */
 export function requestLine(request: TurnRequest): string {
@@ -38,13 +36,9 @@ export class EnvelopeReader implements Reader {
     this.#members = membersFor(request.payload.expects);
   }
 
-  mayBeLong(firstByte: number): boolean {
-    return firstByte === OPENING_BRACE;
-  }
-
   /** Takes a line and returns what it is: console text, the turn's answer, or another message, accepted or refused. */
   read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
-    if (line.length === 0 || !this.mayBeLong(line.readUInt8(0))) return "console";
+    if (line[0] !== OPENING_BRACE) return "console";
     // For lines that do not parse: whether they are a broken message or console text.
     const looksLikeMessage = () => line.includes('"payload_type"');
     if (cut) {

@@ -2,20 +2,21 @@ import { dirname, join } from "node:path";
 import type { TurnRequest } from "../../../kernel/agent.ts";
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
-import { milliseconds } from "../../../protocol/timestamp.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import { answerIn } from "../../prompts/answers.ts";
-import { Messages } from "../messages.ts";
+import { Messages, oneLine, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import type { Dialect, DialectTurn, Heard, Reader } from "./dialect.ts";
 
-const OPENING_BRACE = 0x7b;
-const SHOWN_CHARACTERS = 200;
+/** The last rule that fits a path counts; a star also stands for slashes. */
+const PROTECTED = Object.fromEntries(
+  [".git", ".bosun"].flatMap((name) => [name, `${name}/*`, `*/${name}`, `*/${name}/*`]).map((path) => [path, "deny"]),
+);
 
 const HINTS: NonNullable<Program["hints"]> = {
   login: "Run opencode auth login, or name the variable of the key in pass_env of the role. Then release the role.",
@@ -59,7 +60,7 @@ function permissionRules({ role, payload }: TurnRequest): JsonObject {
   const { plan_file } = payload.context;
   const outside = [payload.artifacts_dir, ...(plan_file === undefined ? [] : [dirname(plan_file)])];
   return {
-    edit: write === "workspace" ? "allow" : "deny",
+    edit: write === "workspace" ? { "*": "allow", ...PROTECTED } : "deny",
     bash: { "*": "deny", ...Object.fromEntries(commands.map((pattern) => [pattern, "allow"])) },
     webfetch: online,
     websearch: online,
@@ -74,7 +75,6 @@ function permissionRules({ role, payload }: TurnRequest): JsonObject {
 class OpencodeReader implements Reader {
   readonly #turn: DialectTurn;
   readonly #messages: Messages;
-  readonly #began = performance.now();
   #conversation: string | undefined;
   /** The latest text: the answer, if nothing follows. */
   #text = "";
@@ -89,10 +89,6 @@ class OpencodeReader implements Reader {
   constructor(turn: DialectTurn) {
     this.#turn = turn;
     this.#messages = new Messages(turn.request, turn.emit);
-  }
-
-  mayBeLong(firstByte: number): boolean {
-    return firstByte === OPENING_BRACE;
   }
 
   read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
@@ -196,8 +192,8 @@ class OpencodeReader implements Reader {
 
   #failure({ exit }: RunEnd, stderr_tail: string): Failure | undefined {
     if (this.#reason === "stop") return undefined;
-    const { role, at } = this.#turn.request;
-    const now = milliseconds(at) + performance.now() - this.#began;
+    const { role } = this.#turn.request;
+    const now = this.#turn.now();
     const program: Program = { who: nameOf(this.#turn.request), now, hints: HINTS };
     if (this.#error !== undefined) {
       const { name, ...said } = this.#error;
@@ -224,9 +220,4 @@ function titleOf({ role, stamp }: TurnRequest): string {
 
 function count(value: Json | undefined): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
-}
-
-function oneLine(text: string): string {
-  const line = text.trim().replaceAll(/\s+/g, " ");
-  return line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS - 1)}…`;
 }
