@@ -16,6 +16,11 @@ test("every file that the README links is in the package", () => {
   );
 });
 
+test("every test that SECURITY.md names is there", () => {
+  const named = [...read("SECURITY.md").matchAll(/`(tests\/[^`]+)`/g)].map(([, path = ""]) => path);
+  expect([named.length > 15, named.filter((path) => !existsSync(join(ROOT, path)))]).toEqual([true, []]);
+});
+
 test("CI runs every part of the check once", () => {
   const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
   expect(scripts["check"]).toBe("npm run check:static && npm test");

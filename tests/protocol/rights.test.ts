@@ -39,6 +39,7 @@ const always: { [sender in Sender]: PayloadType[] } = {
     "final_report",
     "session_closed",
     "approval_request",
+    "approval",
     "ticket",
     "review_request",
     "review",

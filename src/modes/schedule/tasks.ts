@@ -17,7 +17,6 @@ export function taskAt([sequence, pointer]: Place, index: number): Place {
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;
   const criteria = executablesOf(draft, task, place);
-  const seen = digestsOf(commandsOf(task));
   const allowance = allowanceOf(settings, task);
   const named = task.dependencies ?? [];
   const dependencies = new Set(named);
@@ -40,8 +39,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
     ...(allowance ? { allowance } : {}),
     ...(discuss ? { discuss } : {}),
     ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),
-    ...(criteria.length > 0 ? { criteria } : {}),
-    ...(seen.length > 0 ? { seen } : {}),
+    ...(criteria.length > 0 ? { criteria, seen: digestsOf(commandsOf(task)) } : {}),
   };
 }
 
