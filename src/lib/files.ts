@@ -38,7 +38,7 @@ export function textIn(file: string): string | undefined {
 }
 
 /** Whether only this user can have written a file: it is theirs, and no other may write to it. Systems without users have no others. */
-export function isOnlyMine({ uid, mode }: Pick<Stats, "uid" | "mode">): boolean {
+function isOnlyMine({ uid, mode }: Pick<Stats, "uid" | "mode">): boolean {
   const me = process.getuid?.();
   return me === undefined || (uid === me && (mode & 0o022) === 0);
 }
@@ -93,13 +93,13 @@ export function createOwn(path: string): void {
 /** Takes from others what they may do with these files and folders of this user; returns those that were open to them. Links are left. */
 export function closeToOthers(paths: readonly string[]): string[] {
   return paths.filter((path) => {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat === undefined || stat.isSymbolicLink() || (stat.mode & 0o077) === 0) return false;
     try {
+      const stat = lstatSync(path);
+      if (stat.isSymbolicLink() || (stat.mode & 0o077) === 0 || stat.uid !== process.getuid?.()) return false;
       chmodSync(path, stat.mode & 0o700);
       return true;
     } catch {
-      // It belongs to another user, or its file system has no modes.
+      // It does not exist, or its file system has no modes.
       return false;
     }
   });
