@@ -18,9 +18,22 @@ if (process.pid === 1 && typeof process.execve === "function" && fs.existsSync(S
 }
 
 // Without the cache, compiling takes half of a short command's time. Only this user can write to it, because whoever writes there can make this
-// program run anything. If it cannot be written, Node works without it.
-const cache = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
-if (typeof module.enableCompileCache === "function") module.enableCompileCache(path.join(cache, "bosun", "compiled"));
+// program run anything. Node works without it, too.
+const cache = path.join(process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache"), "bosun");
+const compiled = path.join(cache, "compiled");
+try {
+  fs.mkdirSync(cache, { recursive: true, mode: 0o700 });
+  const stat = fs.lstatSync(cache);
+  const isMine = stat.isDirectory() && (typeof process.getuid !== "function" || stat.uid === process.getuid());
+  if (isMine && (stat.mode & 0o022) !== 0) {
+    // Others could write there until now.
+    fs.chmodSync(cache, 0o700);
+    fs.rmSync(compiled, { recursive: true, force: true });
+  }
+  if (isMine && typeof module.enableCompileCache === "function") module.enableCompileCache(compiled);
+} catch {
+  // It cannot be written.
+}
 
 // The libraries need this version of Node, and crash or fail to parse on older ones, so it is checked before they are loaded.
 // This file uses only syntax that an old Node can parse.

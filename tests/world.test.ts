@@ -3,6 +3,8 @@ import { difference, SOURCES } from "./sources.ts";
 
 /** The only files that make files or folders that are not Bosun's own. What a person or an agent gets has the modes of its umask. */
 const MAKERS: Readonly<Record<string, readonly string[]>> = {
+  // Before anything is loaded, with a mode.
+  "bin.ts": ["mkdirSync"],
   "commands/init.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "commands/presenters/report-file.ts": ["appendFileSync", "openSync"],
@@ -20,7 +22,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Calls that make files or folders, except `mkdtemp`: nobody else may enter what it makes. */
 const MAKING =
-  /(?<![#.\w])(?:(?:mkdir|writeFile|appendFile|copyFile|cp)(?:Sync)?|createWriteStream)(?=\()|\bopenSync(?=\([^;]*"[wa]x?\+?")/;
+  /(?<![#\w])(?:(?:mkdir|writeFile|appendFile|copyFile|cp)(?:Sync)?|createWriteStream)(?=\()|\bopenSync(?=\([^;]*"[wa]x?\+?")/;
 
 /** The calls in a source that make something without the mode of Bosun's own files. */
 function makersIn(code: string): string[] {

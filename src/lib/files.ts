@@ -101,13 +101,13 @@ export function createOwn(path: string): void {
 /** Takes from others what they may do with these files and folders of this user; returns those that were open to them. Links are left. */
 export function closeToOthers(paths: readonly string[]): string[] {
   return paths.filter((path) => {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat === undefined || stat.isSymbolicLink() || (stat.mode & 0o077) === 0) return false;
     try {
+      const stat = lstatSync(path);
+      if (stat.isSymbolicLink() || (stat.mode & 0o077) === 0 || stat.uid !== process.getuid?.()) return false;
       chmodSync(path, stat.mode & 0o700);
       return true;
     } catch {
-      // It belongs to another user, or its file system has no modes.
+      // It does not exist, or its file system has no modes.
       return false;
     }
   });

@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { delimiter, isAbsolute, resolve } from "node:path";
 
 /** In place of an empty `PATH`, which would be the folder where a program is started. */
 const DEFAULT_PATH = "/usr/bin:/bin";
@@ -13,11 +13,11 @@ export function absoluteFolders(path: string | undefined, wanted: (folder: strin
   return folders.length === 0 ? DEFAULT_PATH : folders.join(delimiter);
 }
 
-/** The file that a command would start in this directory with the absolute folders of this `PATH`; undefined if there is no executable one. */
+/** The file that a command would start in this directory with this `PATH`, such as that of a role; undefined if there is no executable one. */
 export function programFile(program: string, directory: string, path: string | undefined): string | undefined {
   if (program.includes("/")) return executable(resolve(directory, program));
   for (const folder of (path ?? "").split(delimiter)) {
-    const found = isAbsolute(folder) ? executable(join(folder, program)) : undefined;
+    const found = folder === "" ? undefined : executable(resolve(directory, folder, program));
     if (found !== undefined) return found;
   }
   return undefined;

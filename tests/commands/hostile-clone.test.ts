@@ -171,7 +171,7 @@ describe("a clone full of traps", () => {
         timeout: 60_000,
       }).then(
         () => "done",
-        ({ code, stderr }: { code: unknown; stderr: string }) => `${String(code)} ${stderr}`,
+        ({ code }: { code: number | null }) => `exit ${code}`,
       );
     here.write("agreed.json", JSON.stringify({ plan_approval: "never" }));
     // Files that the person names are theirs: with them a session waits at its gate.

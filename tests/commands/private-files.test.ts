@@ -109,6 +109,25 @@ describe("what Bosun keeps", () => {
     expect(openBelow(stateOf(here))).toEqual([]);
   });
 
+  it("is where programs are compiled, of which nothing counts that others could write", async () => {
+    const here = rig();
+    const cache = join(here.home, "..", "cache");
+    const environment: Record<string, string> = { ...here.environment, XDG_CACHE_HOME: cache };
+    delete environment["NODE_COMPILE_CACHE"];
+    const command = ["-c", 'umask 000; exec "$0" "$@"', process.execPath, built("bin.js"), "status"];
+    const run = () => start("sh", command, { cwd: here.workspace, env: environment }).catch(() => {});
+    await run();
+    expect([statSync(join(cache, "bosun")).mode & 0o777, existsSync(join(cache, "bosun/compiled"))]).toEqual([
+      0o700,
+      true,
+    ]);
+    chmodSync(join(cache, "bosun"), 0o777);
+    const planted = here.write("cache/bosun/compiled/planted", "x");
+    await run();
+    expect([statSync(join(cache, "bosun")).mode & 0o777, existsSync(planted)]).toEqual([0o700, false]);
+    expect(existsSync(join(cache, "bosun/compiled"))).toBe(true);
+  });
+
   it("is closed in a folder that holds other things, too, but the folder is not", async () => {
     const here = rig();
     const plan = here.write("plan.json", PLAN);

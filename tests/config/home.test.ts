@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, stat
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { repositoryId, resolveHome } from "../../src/config/home.ts";
-import { rememberHome } from "../../src/config/known-homes.ts";
+import { closeHome, rememberHome } from "../../src/config/known-homes.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
 describe("the home", () => {
@@ -118,6 +118,25 @@ describe("the home", () => {
     const environment = { XDG_STATE_HOME: place.write("state", "a file") };
     rememberHome(environment, join(place.directory, "repo"));
     expect(errorOf(resolveHome(undefined, environment, join(place.directory, "repo"))).code).toBe("trust");
+  });
+
+  test.runIf(process.getuid?.() === 0)("of another user, and what lies behind a link, keeps its modes", () => {
+    const place = scratch();
+    const home = dirname(place.write("home/bosun.db", ""));
+    mkdirSync(join(home, "logs"));
+    mkdirSync(join(place.directory, "elsewhere"));
+    symlinkSync(join(place.directory, "elsewhere"), join(home, "sessions"));
+    chownSync(home, 65_534, 65_534);
+    for (const name of ["home", "home/bosun.db", "home/logs", "elsewhere"])
+      chmodSync(join(place.directory, name), 0o755);
+    const environment = { XDG_STATE_HOME: join(place.directory, "state") };
+    expect(
+      closeHome(environment, home)
+        .map((path) => place.plain(path))
+        .toSorted(),
+    ).toEqual(["~/home/bosun.db", "~/home/logs"]);
+    const modes = ["home", "home/logs", "elsewhere"].map((name) => statSync(join(place.directory, name)).mode & 0o777);
+    expect(modes).toEqual([0o755, 0o700, 0o755]);
   });
 
   test.runIf(process.getuid?.() === 0)("of another user must be named", () => {

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { shellWord } from "../../lib/shell-word.ts";
 import { databasePath } from "../../store/database.ts";
 import { resolveHome } from "../../config/home.ts";
@@ -82,8 +82,8 @@ export function openHome(context: CommandContext): Result<OpenHome<Store>, Failu
 /** Opens this home for writing; creates it if it does not exist. */
 export function openHomeAt(context: CommandContext, home: string): Result<OpenHome<Store>, Failure> {
   const { environment, terminal } = context;
-  const [open, ...more] = closeHome(environment, home);
-  if (open !== undefined) terminal.err.line(safeLine(`Tightened: other users could open ${open}${alsoOf(more)}.`));
+  const open = closeHome(environment, home);
+  if (open.length > 0) terminal.err.line(safeLine(`Tightened: other users could open ${open.join(", ")}.`));
   const store = openStore(home, sharedHome(environment));
   const { name, safety } = fileSystemOf(home);
   if (store.ok && safety === "depends") terminal.err.line(`Warning: ${safeLine(doubt(home, name))}`);
@@ -93,10 +93,6 @@ export function openHomeAt(context: CommandContext, home: string): Result<OpenHo
 /** Opens this home for reading; `not_found` if it does not exist. */
 export function readHomeAt(context: CommandContext, home: string): Result<OpenHome<StoreReader>, Failure> {
   return opened(context, home, openReader(home, sharedHome(context.environment)));
-}
-
-function alsoOf(paths: readonly string[]): string {
-  return paths.length === 0 ? "" : ` and ${paths.map((path) => basename(path)).join(", ")}`;
 }
 
 function sharedHome(environment: CommandContext["environment"]): SharedHome {

@@ -47,5 +47,7 @@ function pagerOf({ terminal, environment, directory }: CommandContext): string |
   // The shell expands what this parser cannot.
   if (!words.ok) return command;
   const [program = "cat"] = words.value;
-  return program === "cat" || programFile(program, directory, PATH) === undefined ? undefined : command;
+  return program === "cat" || programFile(program, directory, absoluteFolders(PATH)) === undefined
+    ? undefined
+    : command;
 }

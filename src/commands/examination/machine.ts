@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import os from "node:os";
 import { isSecretProxy } from "../../agents/cli/environment.ts";
 import { programObstacle } from "../../agents/program-file.ts";
-import { programFile } from "../../lib/program-file.ts";
+import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import type { Settings } from "../../config/settings.ts";
 import { fileSystemOf, unwritable } from "../../store/file-system.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -67,7 +67,7 @@ export function notifyFinding({ values, origins }: Settings, path: string | unde
   const { notify, workspace } = values;
   if (!notify) return { name, state: "off", what: "no command is set for notifications" };
   const [program = ""] = notify.command;
-  const file = programFile(program, workspace, path);
+  const file = programFile(program, workspace, absoluteFolders(path));
   if (file !== undefined) return { name, state: "ok", what: `${file}, for ${notify.on?.join(", ") ?? "all events"}` };
   const { why, remedy } = programObstacle(program, workspace);
   return {

@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { roleEnvironment } from "../../agents/cli/environment.ts";
 import { programObstacle } from "../../agents/program-file.ts";
-import { programFile } from "../../lib/program-file.ts";
+import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import {
   AGENT_PROGRAMS,
   type AgentProgram,
@@ -31,7 +31,9 @@ const PATIENCE_MS = 20_000;
 /** The executable of a role's program, found on the `PATH` of the role's own environment. */
 export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {
   const program = role.cli_command?.[0];
-  return program === undefined ? undefined : programFile(program, directory, role.env?.["PATH"] ?? path);
+  return program === undefined
+    ? undefined
+    : programFile(program, directory, role.env?.["PATH"] ?? absoluteFolders(path));
 }
 
 /** Why a role cannot be used: `configuration` for a backend that is not supported, `environment` for a missing program. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { splitCommand } from "../../config/command-line.ts";
 import { loadPlanFile, planIn } from "../../config/plan-file.ts";
 import { makeDirectory, OWN } from "../../lib/files.ts";
-import { programFile } from "../../lib/program-file.ts";
+import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -105,7 +105,7 @@ async function openEditor(
     return err(noEditor(named, command.ok ? "it is empty" : command.error));
   }
   // Not left to the system, which would take one from this folder for a relative entry of the PATH.
-  const editor = programFile(program, directory, environment.PATH);
+  const editor = programFile(program, directory, absoluteFolders(environment.PATH));
   if (editor === undefined) return err(noEditor(named, "it is not on the PATH"));
   const { execa } = await import("execa");
   const release = terminal.err.keepBelow(EDITOR);
