@@ -51,8 +51,6 @@ async function demo(
     typed: invocationName(context),
     home: home.value,
     installed: shipped(),
-    plan: shipped("examples", "survey.yaml"),
-    "next-plan": shipped("examples", "release-check.yaml"),
     // The demo tells its own story, and shows the session within it.
     reporter: isForPeople(reporter) ? "plain" : reporter,
   };
@@ -62,7 +60,7 @@ async function demo(
     ...(options.interactive === true ? ["--interactive"] : []),
     ...(directory === undefined ? [] : ["--", directory]),
   ];
-  // The IPC channel tells the demo when this process dies.
+  // The IPC channel tells the demo when this process dies, and this process why the demo failed.
   const child = execa(process.execPath, [crewProgram("demo"), ...words], {
     cleanup: false,
     cwd: context.directory,
@@ -76,7 +74,9 @@ async function demo(
   const pass = () => void child.kill("SIGTERM");
   // The demo cleans up after every signal, so none of them ends this process.
   const signals = watchSignals({ stop: pass, kill: pass }, () => {});
-  const { exitCode } = await child;
+  const { exitCode, ipcOutput } = await child;
   signals.restore();
+  const [failed] = ipcOutput;
+  if (failed !== undefined) return err(failed as unknown as Failure);
   return ok(signals.exitCode() ?? exitCode ?? EXIT_INTERNAL);
 }

@@ -1,25 +1,21 @@
-import { relative } from "node:path";
+import { once } from "node:events";
+import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { formatDuration } from "../lib/durations.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { replaceUnsafe } from "../lib/terminal-text.ts";
+import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { Bosun } from "./demo/bosun.ts";
 import { fillScratch, findSource, makeScratch, removeScratch, type Scratch, type Source } from "./demo/scratch.ts";
 import { Screen } from "./demo/screen.ts";
-import { DemoSession } from "./demo/session.ts";
 import { tellStory } from "./demo/story.ts";
 import { counted } from "./survey/finding.ts";
 
 const INTERRUPTED = 130;
 const INTERNAL = 70;
-/** Exit codes of `bosun demo` by failure code (SPEC.md). */
-const EXIT_CODES: Readonly<Partial<Record<Failure["code"], number>>> = {
-  usage: 2,
-  environment: 3,
-  verification_failed: 6,
-};
 
 /** The options that `bosun demo` passes. */
 const OPTIONS = {
@@ -30,70 +26,58 @@ const OPTIONS = {
   home: { type: "string", default: "" },
   /** The folder where Bosun is installed. The demo copies it if the user is not in a repository. */
   installed: { type: "string", default: "" },
-  /** The plan file for the crew, and the one for the user to try next. */
-  plan: { type: "string", default: "" },
-  "next-plan": { type: "string", default: "" },
   reporter: { type: "string", default: "plain" },
   keep: { type: "boolean", default: false },
   interactive: { type: "boolean", default: false },
 } as const;
 
-async function main(): Promise<number> {
+async function main(): Promise<Result<number, Failure>> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  const { program, home, typed, plan, keep } = values;
+  const { program, home, typed, installed, keep } = values;
   const directory = process.cwd();
   const { stdout } = process;
   const screen = new Screen(values.reporter, directory, (text) => stdout.write(text), stdout.columns);
-  const fail = ({ code, message, hint }: Failure): number => {
-    complain(`Error: ${message}`);
-    if (hint !== undefined) complain(`  ${hint.replace(/(?<= )bosun (?=[a-z])/, `${typed} `)}`);
-    return EXIT_CODES[code] ?? INTERNAL;
-  };
-
-  const source = await findSource(directory, positionals[0], values.installed);
-  if (!source.ok) return fail(source.error);
+  const source = await findSource(directory, positionals[0], installed);
+  if (!source.ok) return source;
   const interruption = new AbortController();
+  const { signal } = interruption;
   const scratch = makeScratch(source.value);
-  const bosun = { program, home, scratch };
-  const session = new DemoSession(bosun, interruption.signal);
+  const bosun = new Bosun({ program, home, scratch, interrupted: signal });
   listenToParent(() => {
-    if (interruption.signal.aborted) return session.hurry();
+    if (signal.aborted) return void bosun.command?.kill("SIGTERM");
     complain("Stopping: the session is cancelled and the scratch copy removed. Press Ctrl-C again to hurry.");
     interruption.abort();
   });
-  const terminal = values.interactive ? openTerminal(interruption.signal) : undefined;
+  const ask = values.interactive ? askAtTerminal(signal) : undefined;
   try {
     screen.say(
       "A manager and two workers survey a copy of a repository. Then we kill their scheduler, another process goes on, and we check the record of it all. No model, no key, no network.",
       0,
     );
-    const filled = await fillScratch(source.value, scratch, interruption.signal);
-    if (filled.ok) showScratch(screen, source.value, scratch);
-    const kept = filled.ok ? await tellStory({ screen, bosun, session, plan, ask: terminal?.ask }) : filled;
-    if (interruption.signal.aborted) {
-      await session.leave();
-      const record = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
-      complain(`Interrupted: nothing runs any more.${record} To see it whole: ${typed} demo`);
-      return INTERRUPTED;
-    }
-    if (!kept.ok) return fail(kept.error);
-    const { session_id } = session;
-    const folder = keep ? scratch.folder : undefined;
-    const title = `Done in ${formatDuration(screen.elapsed_ms)}. This stays:`;
-    screen.section("result", { session_id, ...kept.value, scratch: folder }, title);
-    screen.copyable([
-      ["findings", screen.path(kept.value.findings)],
-      ["report", screen.path(kept.value.report)],
-      ["page", screen.path(kept.value.page)],
-      ["log", screen.path(kept.value.log)],
-      ["session", session_id],
-      ...(folder === undefined ? [] : [["scratch", folder] as const]),
-    ]);
-    showNextSteps(screen, session_id, kept.value.page, source.value, values);
-    return 0;
+    const filled = await fillScratch(source.value, scratch, signal);
+    signal.throwIfAborted();
+    if (!filled.ok) return filled;
+    showScratch(screen, source.value, scratch);
+    const plan = join(installed, "examples", "survey.yaml");
+    const kept = await tellStory({ screen, bosun, plan, ask });
+    if (!kept.ok) return kept;
+    const { session_id } = bosun;
+    const stays = { ...kept.value, session_id, ...(keep ? { scratch: scratch.folder } : {}) };
+    screen.section("result", stays, `Done in ${formatDuration(performance.now())}. This stays:`);
+    for (const [name, path] of Object.entries(kept.value)) screen.copyable(name, screen.path(path));
+    screen.copyable("session", session_id);
+    if (keep) screen.copyable("scratch", scratch.folder);
+    showNextSteps(screen, session_id, kept.value.page, source.value, typed, installed);
+    return ok(0);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    await bosun.cancel();
+    const record = bosun.session_id === "" ? "" : ` The record of ${bosun.session_id} stays, cancelled.`;
+    complain(`Interrupted: nothing runs any more.${record} To see it whole: ${typed} demo`);
+    return ok(INTERRUPTED);
   } finally {
-    terminal?.close();
-    await session.leave();
+    if (values.interactive) process.stdin.destroy();
+    await bosun.cancel();
     if (!keep) removeScratch(scratch);
   }
 }
@@ -102,11 +86,10 @@ function showScratch(screen: Screen, { directory, head, uncommitted }: Source, {
   const facts = { source: directory, work, head, uncommitted, pid: process.pid };
   screen.section("scratch", facts, "A scratch copy; your files are only read");
   const missing = uncommitted === 0 ? "" : `, without ${counted(uncommitted, "changed or new file")}`;
-  screen.copyable([
-    ["of", directory],
-    ["in", work],
-    ["holds", head === undefined ? "its files, without history" : `the last commit, ${head.slice(0, 10)}${missing}`],
-  ]);
+  screen.copyable("of", directory);
+  screen.copyable("in", work);
+  const commit = head === undefined ? "its files, without history" : `the last commit, ${head.slice(0, 10)}${missing}`;
+  screen.copyable("holds", commit);
 }
 
 /** Shows what to type next, in the current directory. */
@@ -115,22 +98,21 @@ function showNextSteps(
   session_id: string,
   page: string,
   { directory }: Source,
-  { typed, installed, "next-plan": plan }: { typed: string; installed: string; "next-plan": string },
+  typed: string,
+  installed: string,
 ): void {
   const inside = directory !== installed && !relative(directory, process.cwd()).startsWith("..");
-  const steps = [
-    ["See all of it in a browser", pathToFileURL(page).href],
-    ["Verify the record again", `${typed} replay ${session_id} --verify`],
-    ["See the session", `${typed} status ${session_id}`],
-    [
-      `Check a release of ${inside ? "this" : "your own"} repository`,
-      `${typed} run --plan ${shellWord(screen.path(plan))}${inside ? "" : " --cwd YOUR-REPOSITORY"}`,
-    ],
-  ] as const;
-  for (const [what, command] of steps) {
+  const plan = shellWord(screen.path(join(installed, "examples", "release-check.yaml")));
+  const steps = {
+    "See all of it in a browser": pathToFileURL(page).href,
+    "Verify the record again": `${typed} replay ${session_id} --verify`,
+    "See the session": `${typed} status ${session_id}`,
+    [`Check a release of ${inside ? "this" : "your own"} repository`]: `${typed} run --plan ${plan}${inside ? "" : " --cwd YOUR-REPOSITORY"}`,
+  };
+  for (const [what, command] of Object.entries(steps)) {
     screen.blank();
     screen.say(`${what}:`, 3, "dim");
-    screen.copyable([["", command]]);
+    screen.copyable("", command, 2);
   }
 }
 
@@ -146,20 +128,13 @@ function listenToParent(interrupt: () => void): void {
 }
 
 /** Asks at the terminal. An interruption or the end of the input counts as Enter. */
-function openTerminal(interrupted: AbortSignal) {
-  const input = createInterface({ input: process.stdin });
-  const lines = input[Symbol.asyncIterator]();
-  const interruption = new Promise<string>((resolve) => interrupted.addEventListener("abort", () => resolve("")));
-  const typed = async () => {
-    const line = await lines.next();
-    return line.done === true ? "" : line.value;
-  };
-  return {
-    ask: (prompt: string): Promise<string> => {
-      process.stdout.write(prompt);
-      return Promise.race([typed(), interruption]);
-    },
-    close: () => input.close(),
+function askAtTerminal(interrupted: AbortSignal): (prompt: string) => Promise<string> {
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const interruption = once(interrupted, "abort").then(() => undefined);
+  return async (prompt) => {
+    process.stdout.write(prompt);
+    const line = await Promise.race([lines.next(), interruption]);
+    return line?.value ?? "";
   };
 }
 
@@ -167,7 +142,11 @@ function complain(text: string): void {
   process.stderr.write(`${replaceUnsafe(text, () => " ")}\n`);
 }
 
-process.exitCode = await main().catch((error: Error) => {
-  complain(`The demo failed: ${error.stack ?? error.message}`);
-  return INTERNAL;
-});
+try {
+  const done = await main();
+  process.exitCode = done.ok ? done.value : INTERNAL;
+  if (!done.ok) process.send?.(done.error);
+} catch (error) {
+  complain(`The demo failed: ${(error as Error).stack}`);
+  process.exitCode = INTERNAL;
+}

@@ -1,8 +1,7 @@
 import { access, constants } from "node:fs/promises";
 import { listOf, textWithin } from "../lib/json.ts";
 import { ENDED_BY_SIGTERM, Work } from "./shell/work.ts";
-import type { Reply, Turn } from "./turn.ts";
-import { cutTo, errorReply, readTurn, sayAnswer } from "./turn.ts";
+import { cutTo, errorReply, readTurn, type Reply, sayAnswer, type Turn } from "./turn.ts";
 
 /**
  * The worker that runs an instruction's steps and answers with a `report`. If a step fails, the report's status is `error`, and the exit code is

@@ -1,6 +1,7 @@
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Finding, keep, readFinding, section, type Survey } from "./survey/finding.ts";
+import { type Finding, line, readFinding, type Survey, worstFirst } from "./survey/finding.ts";
 import { openRepository } from "./survey/repository.ts";
 import { DISPROVED } from "./survey/request.ts";
 
@@ -11,12 +12,12 @@ const SHOWN_ITEMS = 15;
 
 /** The program starts often, so it loads only the kind that it runs. */
 const SURVEYS: Readonly<Record<string, () => Promise<Survey>>> = {
-  "hot-spots": async () => (await import("./survey/hot-spots.ts")).hotSpots,
-  untested: async () => (await import("./survey/untested.ts")).untested,
-  licences: async () => (await import("./survey/licences.ts")).licences,
-  lockfile: async () => (await import("./survey/lockfile.ts")).lockfile,
-  links: async () => (await import("./survey/links.ts")).links,
-  digest: async () => (await import("./survey/digest.ts")).digest,
+  "hot-spots": () => import("./survey/hot-spots.ts"),
+  untested: () => import("./survey/untested.ts"),
+  licences: () => import("./survey/licences.ts"),
+  lockfile: () => import("./survey/lockfile.ts"),
+  links: () => import("./survey/links.ts"),
+  digest: () => import("./survey/digest.ts"),
 };
 
 const USAGE = `Usage: survey <kind> [options]      survey the git work tree in the current directory and write $BOSUN_ARTIFACTS_DIR/<kind>.json
@@ -30,23 +31,41 @@ async function main(argv: readonly string[]): Promise<number> {
   if (load === undefined) return complain(kind === "" ? USAGE : `There is no survey "${kind}".\n${USAGE}`, 2);
   const directory = process.env["BOSUN_ARTIFACTS_DIR"] ?? "";
   if (directory === "") return complain("BOSUN_ARTIFACTS_DIR is not set; set it to the directory for <kind>.json.", 2);
+  const file = join(directory, `${kind}.json`);
   const survey = await load();
   const repository = await openRepository(process.cwd());
-  if (!repository.ok) return complain(repository.error, 1);
   if (verifying) {
-    const finding = await readFinding(join(directory, `${kind}.json`));
-    const wrong = await survey.verify(finding, repository.value, directory);
-    const lines =
-      wrong.length === 0 ? [`all ${finding.items.length} claims hold`] : wrong.map((text) => `${DISPROVED} ${text}`);
-    process.stdout.write(`${lines.join("\n")}\n`);
+    const finding = await readFinding(file);
+    const wrong = await survey.verify(finding, repository, directory);
+    const lines = wrong.map((text) => `${DISPROVED} ${text}\n`);
+    process.stdout.write(lines.join("") || `all ${finding.items.length} claims hold\n`);
     return wrong.length === 0 ? 0 : 1;
   }
-  const { values } = parseArgs({ args: rest, options: survey.options });
-  const found = await survey.find(repository.value, values, directory);
-  const finding: Finding = { kind, revision: repository.value.head ?? null, ...found };
-  await keep(finding, directory);
-  process.stdout.write(section(finding, SHOWN_ITEMS));
+  const { values } = parseArgs({ args: rest, options: survey.options ?? {} });
+  const { title, looked_at, notes = [], items, details = {} } = await survey.find(repository, directory, values);
+  const finding: Finding = { kind, revision: repository.head ?? null, title, looked_at, notes, items, details };
+  await mkdir(directory, { recursive: true });
+  await writeFile(file, `${JSON.stringify(finding, null, 2)}\n`);
+  process.stdout.write(section(finding));
   return 0;
+}
+
+/** A finding as a section of Markdown with its worst items. */
+function section({ kind, title, looked_at, notes, items }: Finding): string {
+  const left = items.length - SHOWN_ITEMS;
+  return [
+    `## ${title}`,
+    "",
+    looked_at,
+    "",
+    ...(items.length === 0 ? ["Nothing found."] : []),
+    ...worstFirst(items)
+      .slice(0, SHOWN_ITEMS)
+      .map((item) => `- ${line(item)}`),
+    ...(left > 0 ? [`- … and ${left} more in ${kind}.json`] : []),
+    ...(notes.length === 0 ? [] : ["", ...notes.map((note) => `> ${note}`)]),
+    "",
+  ].join("\n");
 }
 
 function complain(text: string, exit_code: number): number {

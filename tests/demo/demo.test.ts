@@ -128,7 +128,6 @@ describe("bosun demo", () => {
         at,
         [
           ...[built("crew", "demo.js"), "--program", built("cli.js"), "--home", at.home, "--installed", ROOT],
-          ...["--plan", join(ROOT, "examples/survey.yaml"), "--next-plan", join(ROOT, "examples/release-check.yaml")],
           ...["--interactive", "--", repository(at)],
         ],
         { input: "all\n\n\n\n\n" },

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/crew/demo/bosun.ts";
 import { topFindings } from "../../src/crew/demo/findings.ts";
-import { lostOrDoubled } from "../../src/crew/demo/proof.ts";
+import { lostOrDoubled, ticketsDone, timesSentBack } from "../../src/crew/demo/proof.ts";
 import { Screen } from "../../src/crew/demo/screen.ts";
-import { ticketsDone, timesSentBack } from "../../src/crew/demo/session.ts";
 import { workLines } from "../../src/crew/demo/work-lines.ts";
 import type { Item } from "../../src/crew/survey/finding.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -98,7 +97,7 @@ it("prints no control characters of an agent, for people and in JSON", () => {
       text += more;
     });
     screen.section("questions", { hostile }, hostile);
-    screen.copyable([["of", hostile]]);
+    screen.copyable("of", hostile);
     return text;
   };
   expect(printed("plain")).toMatch(/^[\n -~]*$/);

@@ -1,74 +1,100 @@
-import type { Readable } from "node:stream";
-import { execa } from "execa";
-import type { JsonObject } from "../../lib/json.ts";
+import { execa, type Options, type Subprocess } from "execa";
 import { withoutRepository } from "../../lib/git.ts";
+import { type JsonObject, textOf } from "../../lib/json.ts";
+import type { LogRecord } from "../../protocol/record.ts";
 import type { Scratch } from "./scratch.ts";
+import type { Screen } from "./screen.ts";
 
+/** How long a process may take to end after SIGTERM before it gets SIGKILL, in ms. */
+const STOP_PATIENCE_MS = 8_000;
 const MAX_COMPLAINT_LENGTH = 4_000;
 
-/** How to start `bosun`. */
-export interface Bosun {
-  /** The program's file, to be run with this process's Node. */
+/** How a command ended. */
+export type Ended = Awaited<ReturnType<Bosun["run"]>>;
+
+/** What each step of the story needs. */
+export interface Demo {
+  readonly screen: Screen;
+  readonly bosun: Bosun;
+  /** The plan file. */
+  readonly plan: string;
+  /** Prompts at the terminal and returns the typed line; undefined unless the demo is interactive. */
+  readonly ask: ((prompt: string) => Promise<string>) | undefined;
+}
+
+/** How the demo's commands run. */
+export interface Setting {
+  /** The file of `bosun`, to be run with this process's Node. */
   readonly program: string;
   readonly home: string;
   readonly scratch: Scratch;
+  readonly interrupted: AbortSignal;
 }
 
-/** A `bosun` process with its own process group, so that Ctrl-C at the terminal does not reach it. */
-export interface BosunProcess {
-  readonly pid: number;
-  /** The objects of its `--json` output. Read them at once, because unread output is dropped. */
-  readonly events: AsyncGenerator<JsonObject>;
-  /** Resolves when the process has ended and its output is closed. */
-  readonly ended: Promise<{ readonly code: number | null; readonly complaint: string }>;
-  readonly signal: (name: NodeJS.Signals) => void;
-}
+/** Runs `bosun` commands one after another: the demo's session, and what looks at it. */
+export class Bosun {
+  readonly setting: Setting;
+  /** The demo's session; empty until it exists. */
+  session_id = "";
+  /** The latest command. SIGKILL leaves its agents running, a second SIGTERM ends them at once. */
+  command: Pick<Subprocess, "pid" | "kill"> | undefined;
+  #isClosed = false;
 
-/** Starts `bosun <words>`. */
-export function startBosun({ program, home, scratch }: Bosun, words: readonly string[]): BosunProcess {
-  const child = execa(process.execPath, [program, "--home", home, ...words], {
-    buffer: false,
-    cwd: scratch.folder,
-    detached: true,
-    env: commandEnvironment(process.env, scratch),
-    extendEnv: false,
-    reject: false,
-    stdin: "ignore",
-  });
-  let complaint = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaint = (complaint + text).slice(-MAX_COMPLAINT_LENGTH);
-  });
-  const ended = child.then(({ exitCode = null, cause }) => ({
-    code: exitCode,
-    complaint: cause instanceof Error ? cause.message : complaint.trim(),
-  }));
-  return {
-    pid: child.pid ?? 0,
-    events: eventsOf(child.stdout),
-    ended,
-    signal: (name) => void child.nodeChildProcess.kill(name),
-  };
-}
+  constructor(setting: Setting) {
+    this.setting = setting;
+  }
 
-/** Runs `bosun <words>` to its end and returns its events and exit code. */
-export async function askBosun(
-  bosun: Bosun,
-  words: readonly string[],
-): Promise<{ readonly code: number | null; readonly events: readonly JsonObject[]; readonly complaint: string }> {
-  const { events, ended } = startBosun(bosun, words);
-  const read: JsonObject[] = [];
-  for await (const event of events) read.push(event);
-  return { events: read, ...(await ended) };
-}
+  /** Runs `bosun <words> --json` to its end and hands on each object that it prints. Throws if the demo is interrupted. */
+  async run(words: readonly string[], onEvent: (event: JsonObject) => Promise<void> | void = () => {}) {
+    const { interrupted } = this.setting;
+    interrupted.throwIfAborted();
+    const child = this.#start([...words, "--json"], { cancelSignal: interrupted });
+    this.command = child;
+    const events: JsonObject[] = [];
+    for await (const line of child.iterable({ preserveNewlines: true })) {
+      // A killed process leaves half a line, which is dropped.
+      if (!line.endsWith("\n")) continue;
+      const event = JSON.parse(line) as JsonObject;
+      events.push(event);
+      if (event["type"] === "hello") this.session_id = textOf(event["session_id"]);
+      if (event["type"] === "result") this.#isClosed = event["state"] === "closed";
+      await onEvent(event);
+    }
+    const { exitCode, stderr, cause } = await child;
+    interrupted.throwIfAborted();
+    const complaint = cause instanceof Error ? cause.message : stderr.trim().slice(-MAX_COMPLAINT_LENGTH);
+    // After a signal there is no exit code.
+    return { code: exitCode, complaint, events };
+  }
 
-async function* eventsOf(stdout: Readable): AsyncGenerator<JsonObject> {
-  let rest = "";
-  for await (const text of stdout.setEncoding("utf8") as AsyncIterable<string>) {
-    const lines = (rest + text).split("\n");
-    // A killed process leaves half a line, which is dropped.
-    rest = lines.pop() ?? "";
-    for (const line of lines) if (line !== "") yield JSON.parse(line) as JsonObject;
+  /** Reads the session's whole log from its files. */
+  async log(): Promise<readonly LogRecord[]> {
+    const { code, complaint, events } = await this.run(["replay", this.session_id]);
+    if (code !== 0) throw new Error(`The log of ${this.session_id} cannot be read: ${complaint}`);
+    return events as unknown as readonly LogRecord[];
+  }
+
+  /** Cancels the session if it is open: without its scratch copy it cannot be resumed. */
+  async cancel(): Promise<void> {
+    if (this.#isClosed || this.session_id === "") return;
+    this.#isClosed = true;
+    await this.#start(["cancel", this.session_id, "--reason", "the demo was stopped"], { timeout: STOP_PATIENCE_MS });
+  }
+
+  /** The process has its own group, so that Ctrl-C at the terminal does not reach it. */
+  #start(words: readonly string[], end: Pick<Options, "cancelSignal" | "timeout">) {
+    const { program, home, scratch } = this.setting;
+    return execa(process.execPath, [program, "--home", home, ...words], {
+      ...end,
+      buffer: { stdout: false },
+      cwd: scratch.folder,
+      detached: true,
+      env: commandEnvironment(process.env, scratch),
+      extendEnv: false,
+      forceKillAfterDelay: STOP_PATIENCE_MS,
+      reject: false,
+      stdin: "ignore",
+    });
   }
 }
 

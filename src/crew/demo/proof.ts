@@ -3,10 +3,23 @@ import { join } from "node:path";
 import { listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { LogRecord } from "../../protocol/record.ts";
+import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
-import { askBosun } from "./bosun.ts";
-import { type Demo, ticketsDone } from "./session.ts";
+import type { Demo } from "./bosun.ts";
+
+/** The tickets that these records finish, in order. */
+export function ticketsDone(records: readonly UnsealedRecord[]): string[] {
+  return effectsOf(records).flatMap(({ to, ticket_id }) => (to === "done" ? [ticket_id] : []));
+}
+
+/** Number of times that a check sent work back. */
+export function timesSentBack(log: readonly UnsealedRecord[]): number {
+  return effectsOf(log).filter(({ event }) => event === "changes_requested").length;
+}
+
+function effectsOf(records: readonly UnsealedRecord[]) {
+  return records.flatMap(({ record }) => record.effects ?? []);
+}
 
 /**
  * Compares the finished log with the one from right after the kill and returns the first difference: every record must still be there unchanged,
@@ -15,10 +28,10 @@ import { type Demo, ticketsDone } from "./session.ts";
 export function lostOrDoubled(before: readonly LogRecord[], log: readonly LogRecord[]): string | undefined {
   const changed = before.findIndex((record, index) => JSON.stringify(record) !== JSON.stringify(log[index]));
   if (changed >= 0) return `record ${changed + 1} is lost or changed`;
-  const doneBefore = new Set(ticketsDone(before));
+  const doneBefore = ticketsDone(before);
   const again = log
     .slice(before.length)
-    .find(({ payload_type, record }) => payload_type === "turn_request" && doneBefore.has(record.ticket_id ?? ""));
+    .find(({ payload_type, record }) => payload_type === "turn_request" && doneBefore.includes(record.ticket_id ?? ""));
   if (again !== undefined) return `the finished ticket ${again.record.ticket_id} was started again`;
   const done = ticketsDone(log);
   const twice = done.find((ticket, index) => done.indexOf(ticket) !== index);
@@ -30,21 +43,21 @@ export function lostOrDoubled(before: readonly LogRecord[], log: readonly LogRec
 }
 
 /** Verifies the log, then a copy with one changed byte. */
-export async function prove({ screen, bosun, session }: Demo, log: string): Promise<Result<void, Failure>> {
+export async function prove({ screen, bosun }: Demo, log: string): Promise<Result<void, Failure>> {
   const verify = async (what: string) => {
-    const { events, complaint } = await askBosun(bosun, ["replay", what, "--verify", "--json"]);
-    const proof = events[0] ?? {};
-    return { proof, complaint, problems: listOf(proof["problems"]).map(objectOf) };
+    const { events, complaint } = await bosun.run(["replay", what, "--verify"]);
+    const { problems, ...proof } = events[0] ?? {};
+    return { proof, complaint, problems: listOf(problems).map(objectOf) };
   };
-  const { proof, complaint, problems } = await verify(session.session_id);
+  const { proof, complaint, problems } = await verify(bosun.session_id);
   if (proof["ok"] !== true) return broken(`The log does not verify: ${textWithin(problems[0]?.["what"]) || complaint}`);
-  const changed = changeOneByte(log, bosun.scratch.folder);
-  if (changed === undefined) return broken("The log has no check result to change.");
-  const { copy, file, sequence, from, to, lie } = changed;
+  const copy = join(bosun.setting.scratch.folder, "log");
+  cpSync(log, copy, { recursive: true });
+  const { file, from, to } = changeOneByte(copy);
+  const sequence = Number(file.slice(0, 6));
   const found = (await verify(copy)).problems;
-  const named = found.map((problem) => Number(problem["sequence"]));
-  if (named.length !== 1 || named[0] !== sequence) {
-    const names = named.join(", ") || "none";
+  if (found.length !== 1 || found[0]?.["sequence"] !== sequence) {
+    const names = found.map((problem) => Number(problem["sequence"])).join(", ") || "none";
     return broken(`Record ${sequence} of a copy of the log was changed, and the verification names ${names}.`);
   }
   const records = Number(proof["records"]);
@@ -52,32 +65,23 @@ export async function prove({ screen, bosun, session }: Demo, log: string): Prom
   const unchanged = `The log has ${counted(records, "record")}, none of them changed.`;
   screen.kept(`${unchanged} Deciding again from the recorded facts gives every decision that was taken.`);
   screen.blank();
+  const lie = from === 0 ? "a passed check looks failed" : "a failed check looks passed";
   screen.say(`Now we change one byte in a copy of the log, so that ${lie}:`);
-  screen.say(`${file}  ${from} -> ${to}`, 6);
+  screen.say(`${file}  "exit_code":${from} -> "exit_code":${to}`, 6);
   screen.kept(`The verification fails and names record ${sequence}: ${textWithin(found[0]?.["what"])}`);
   return ok(undefined);
 }
 
-/** The preferred change comes first. */
-const LIES = [
-  { from: '"exit_code":1', to: '"exit_code":0', lie: "a failed check looks passed" },
-  { from: '"exit_code":0', to: '"exit_code":1', lie: "a passed check looks failed" },
-] as const;
-
-/** Copies a log into a folder and changes one byte of a check's result in the copy; undefined if it has no check. */
-function changeOneByte(log: string, folder: string) {
-  const copy = join(folder, "log");
-  cpSync(log, copy, { recursive: true });
-  const files = readdirSync(copy).filter((name) => name.endsWith("-check_result.json"));
-  for (const { from, to, lie } of LIES) {
-    for (const file of files.toSorted()) {
-      const text = readFileSync(join(copy, file), "utf8");
-      if (!text.includes(`${from},`)) continue;
-      writeFileSync(join(copy, file), text.replace(`${from},`, `${to},`));
-      return { copy, file, sequence: Number(file.slice(0, 6)), from, to, lie };
-    }
-  }
-  return undefined;
+/** Changes the exit code of a check in a log folder: of a failed one if there is one. */
+function changeOneByte(folder: string): { file: string; from: number; to: number } {
+  const checks = readdirSync(folder)
+    .filter((name) => name.endsWith("-check_result.json"))
+    .map((file) => ({ file, text: readFileSync(join(folder, file), "utf8") }));
+  const [from, to] = checks.some(({ text }) => text.includes('"exit_code":1,')) ? [1, 0] : [0, 1];
+  const found = checks.find(({ text }) => text.includes(`"exit_code":${from},`));
+  if (found === undefined) throw new Error("The log has no check result to change.");
+  writeFileSync(join(folder, found.file), found.text.replace(`"exit_code":${from},`, `"exit_code":${to},`));
+  return { file: found.file, from, to };
 }
 
 /** A failure for a broken promise of Bosun's. */

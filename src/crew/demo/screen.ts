@@ -6,11 +6,10 @@ import { wrap } from "../../lib/text-layout.ts";
 const WIDTH = 80;
 /** Minimum number of columns for a text beside its label. */
 const MIN_TEXT = 16;
+const NAME_WIDTH = 11;
 const TICKET_WIDTH = 10;
 
 export type Style = Parameters<typeof styleText>[0];
-/** A name and its text. */
-export type Row = readonly [name: string, text: string];
 
 /** The demo's output: numbered sections for people, one JSON object per section for programs, or nothing. */
 export class Screen {
@@ -18,7 +17,6 @@ export class Screen {
   readonly #directory: string;
   readonly #write: (text: string) => void;
   readonly #width: number;
-  readonly #began = performance.now();
   #sections = 0;
 
   /** Paths below `directory` are printed relative to it. `columns` is the terminal's width, if there is a terminal. */
@@ -27,10 +25,6 @@ export class Screen {
     this.#directory = directory;
     this.#write = write;
     this.#width = Math.min(columns || WIDTH, WIDTH);
-  }
-
-  get elapsed_ms(): number {
-    return performance.now() - this.#began;
   }
 
   /** Starts a section. Programs get its type and facts, people the title. */
@@ -51,15 +45,13 @@ export class Screen {
     this.#print(" ".repeat(indent), text, undefined, style);
   }
 
-  rows(rows: readonly Row[]): void {
-    const wide = Math.max(...rows.map(([name]) => name.length)) + 2;
-    for (const [name, text] of rows) this.#print(`   ${name.padEnd(wide)}`, text, "dim");
+  row(name: string, text: string): void {
+    this.#print(`   ${name.padEnd(NAME_WIDTH)}`, text, "dim");
   }
 
-  /** Rows for copying: their text is never wrapped. */
-  copyable(rows: readonly Row[]): void {
-    const wide = Math.max(...rows.map(([name]) => name.length)) + 2;
-    for (const [name, text] of rows) this.#line(`   ${styled("dim", name.padEnd(wide))}${safe(text)}`);
+  /** A row for copying: its text is never wrapped. */
+  copyable(name: string, text: string, width = NAME_WIDTH): void {
+    this.#line(`   ${styled("dim", name.padEnd(width))}${safe(text)}`);
   }
 
   /** Prints a promise that was kept. */
@@ -67,9 +59,10 @@ export class Screen {
     this.#print("   ok ", text, "green");
   }
 
-  /** Prints a line about a ticket, with the time since the start. */
+  /** Prints a line about a ticket, with the time since the demo started. */
   work(ticket: string, text: string, style?: Style, evidence = ""): void {
-    const label = `${(this.elapsed_ms / 1000).toFixed(1).padStart(6)}s  ${ticket.slice(0, TICKET_WIDTH).padEnd(TICKET_WIDTH)}  `;
+    const time = (performance.now() / 1000).toFixed(1).padStart(6);
+    const label = `${time}s  ${ticket.slice(0, TICKET_WIDTH).padEnd(TICKET_WIDTH)}  `;
     this.#print(label, text, "dim", style);
     if (evidence !== "") this.say(evidence, label.length + 2);
   }

@@ -1,55 +1,55 @@
 import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { listOf, objectOf, textWithin } from "../../lib/json.ts";
+import { closeToOthers } from "../../lib/files.ts";
+import { type JsonObject, listOf, objectOf, textOf, textWithin } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
+import type { Demo, Ended } from "./bosun.ts";
 import { showFindings } from "./findings.ts";
-import { writePage } from "./page.ts";
-import { broken, lostOrDoubled, prove } from "./proof.ts";
-import type { Screen } from "./screen.ts";
-import { type Demo, type Question, questionOf, ticketsDone, timesSentBack } from "./session.ts";
+import { broken, lostOrDoubled, prove, ticketsDone, timesSentBack } from "./proof.ts";
 import { workLines } from "./work-lines.ts";
 
-/** Exit codes of `bosun run` and `bosun resume` (SPEC.md). */
+/** Exit codes of `bosun` (SPEC.md). */
 const DONE = 0;
 const PERSON_NEEDED = 4;
 
 /** How long a worker works before its scheduler is killed. */
 const KILL_AFTER_MS = 50;
 
-/** The paths of what the session leaves in the home. */
-export interface Kept {
-  readonly findings: string;
-  readonly report: string;
-  /** The report as a page for a browser. */
-  readonly page: string;
-  readonly log: string;
-}
+/** The paths of what the session leaves in the home: findings, report, the report as a page for a browser, log. */
+export type Kept = Readonly<Record<"findings" | "report" | "page" | "log", string>>;
 
 /**
  * Tells the story: work until the scheduler is killed, resume, findings, proofs. It ends at the first failure: `verification_failed` for a broken
  * promise of Bosun's, `environment` for anything that keeps it from working.
  */
 export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
+  const { bosun, ask } = demo;
+  const pause = () => ask?.("\n   Press Enter to go on. ");
   const crash = await workUntilKilled(demo);
   if (!crash.ok) return crash;
-  await pause(demo);
-  const files = await resume(demo, crash.value);
-  if (!files.ok) return files;
-  await pause(demo);
-  const findings = await showFindings(demo);
-  if (!findings.ok) return findings;
-  await pause(demo);
-  const proved = await prove(demo, files.value.log);
+  await pause();
+  const resumed = await resume(demo, crash.value);
+  if (!resumed.ok) return resumed;
+  const { report, log, records } = resumed.value;
+  await pause();
+  const findings = await showFindings(demo, records);
+  await pause();
+  const proved = await prove(demo, log);
   if (!proved.ok) return proved;
-  const page = await writePage(demo, files.value.report);
-  return page.ok ? ok({ findings: findings.value, page: page.value, ...files.value }) : page;
+  const page = join(dirname(report), "report.html");
+  const written = await bosun.run(["report", bosun.session_id, "--html", page]);
+  // A page that a command is told to write has the modes of the person's own files, and this folder is Bosun's.
+  closeToOthers([page]);
+  if (written.code === DONE) return ok({ findings, report, page, log });
+  return unable("The page of the session was not written.", written, `bosun report ${bosun.session_id}`);
 }
 
-async function pause({ ask }: Demo): Promise<void> {
-  await ask?.("\n   Press Enter to go on. ");
+function unable(what: string, { complaint }: Ended, command: string): Result<never, Failure> {
+  return err(failure("environment", `${what} ${complaint}`.trim(), { hint: `See why: ${command}` }));
 }
 
 /** A running agent. */
@@ -60,77 +60,62 @@ interface Agent {
 
 /** What the killed scheduler left. */
 interface Crash {
-  readonly pid: number;
-  /** Number of records that it printed. */
-  readonly printed: number;
   readonly records: readonly LogRecord[];
   readonly agents: readonly Agent[];
 }
 
-async function workUntilKilled(demo: Demo): Promise<Result<Crash, Failure>> {
-  const { screen, bosun, session, plan, ask } = demo;
-  const work = ["--crew", "embedded", "--isolation", "none", "--max-workers", "2", "--plan", plan];
-  const place = ["--cwd", bosun.scratch.work, "--foreground", "--yes", "--unanswered", ask ? "stop" : "default"];
-  let { crash, end } = await runUntilKilled(demo, ["run", ...work, ...place]);
-  // The manager may ask again after an answer that it does not understand.
-  while (crash === undefined && end.code === PERSON_NEEDED && end.questions.length > 0) {
-    const answers = await answersFromTerminal(demo, end.questions);
-    ({ crash, end } = await runUntilKilled(demo, ["resume", session.session_id, ...answers]));
-  }
-  if (crash === undefined) {
-    const what = `The scheduler ended with exit code ${end.code} before the demo could kill it. ${end.complaint}`;
-    return err(failure("environment", what.trim(), { hint: `Run the plan to see why: bosun run --plan ${plan}` }));
-  }
-  const { pid, printed, records, agents } = crash;
-  if (records.length < printed) return broken(`After the kill, record ${printed} is not in the log.`);
-  const done = ticketsDone(records);
-  screen.section(
-    "killed",
-    { pid, records: records.length, done, agents },
-    "We kill the scheduler with SIGKILL: it cannot save anything or clean up",
-  );
-  screen.rows([
-    ["killed", `pid ${pid}, after ${counted(records.length, "record")}`],
-    ["done so far", done.join(", ")],
-    ["at work", agents.map((agent) => `${agent.name} (pid ${agent.pid})`).join(", ")],
-  ]);
-  return ok(crash);
-}
-
 /** Runs the session and kills its scheduler once one ticket is done and a worker works on another. */
-async function runUntilKilled(demo: Demo, words: readonly string[]) {
-  const { session } = demo;
-  const agents = new Map<string, Agent>();
-  let killed: Omit<Crash, "records" | "printed"> | undefined;
+async function workUntilKilled(demo: Demo): Promise<Result<Crash, Failure>> {
+  const { screen, bosun, plan, ask } = demo;
+  const started: Agent[] = [];
+  let running: readonly Agent[] = [];
+  let pid: number | undefined;
   let done = 0;
   let printed = 0;
-  const end = await session.run(words, async (event) => {
-    const turn = textWithin(event["turn_id"]);
-    if (event["type"] === "turn_ended") agents.delete(turn);
+  const follow = async (event: JsonObject) => {
     if (event["type"] === "record") {
       const record = event as unknown as UnsealedRecord;
-      showRecord(demo, record);
+      await showRecord(demo, record);
       printed = Number(event["sequence"]);
       done += ticketsDone([record]).length;
     }
     if (event["type"] !== "turn_started") return;
-    const role = textWithin(event["role_id"]);
-    agents.set(turn, {
-      pid: Number(event["pid"]),
-      name: `${role} on ${textWithin(event["ticket_id"]) || "the session"}`,
-    });
-    if (killed !== undefined || done === 0 || role !== "shell") return;
+    const role = textOf(event["role_id"]);
+    started.push({ pid: Number(event["pid"]), name: `${role} on ${textOf(event["ticket_id"]) || "the session"}` });
+    if (running.length > 0 || done === 0 || role !== "shell") return;
     await delay(KILL_AFTER_MS);
-    const running = [...agents.values()].filter(isRunning);
+    running = started.filter(isRunning);
     if (running.length === 0) return;
-    killed = { pid: session.pid, agents: running };
-    session.kill();
-  });
-  if (killed === undefined) return { crash: undefined, end };
-  const records = await session.log();
+    pid = bosun.command?.pid;
+    bosun.command?.kill("SIGKILL");
+  };
+  const work = ["--crew=embedded", "--isolation=none", "--max-workers=2", `--plan=${plan}`];
+  const place = [`--cwd=${bosun.setting.scratch.work}`, "--foreground", "--yes", "--no-input"];
+  let end = await bosun.run(["run", ...work, ...place, `--unanswered=${ask ? "stop" : "default"}`], follow);
+  // The manager may ask again after an answer that it does not understand.
+  while (end.code === PERSON_NEEDED) {
+    const questions = end.events.filter(({ type, kind }) => type === "waiting" && kind === "question");
+    if (questions.length === 0) break;
+    const answers = await showQuestions(demo, questions);
+    end = await bosun.run(["resume", bosun.session_id, ...answers, "--no-input"], follow);
+  }
+  if (running.length === 0) {
+    const what = `The scheduler ended with exit code ${end.code} before the demo could kill it.`;
+    return unable(what, end, `bosun run --plan ${plan}`);
+  }
+  const records = await bosun.log();
   // The scheduler may have committed records that it could no longer print.
-  for (const record of records.slice(printed)) showRecord(demo, record);
-  return { crash: { ...killed, printed, records }, end };
+  for (const record of records.slice(printed)) await showRecord(demo, record);
+  if (records.length < printed) return broken(`After the kill, record ${printed} is not in the log.`);
+  screen.section(
+    "killed",
+    { pid, records: records.length, done: ticketsDone(records), agents: running },
+    "We kill the scheduler with SIGKILL: it cannot save anything or clean up",
+  );
+  screen.row("killed", `pid ${pid}, after ${counted(records.length, "record")}`);
+  screen.row("done", ticketsDone(records).join(", "));
+  screen.row("at work", running.map((agent) => `${agent.name} (pid ${agent.pid})`).join(", "));
+  return ok({ records, agents: running });
 }
 
 /** Whether a process is running. A zombie is not. */
@@ -144,96 +129,87 @@ function isRunning({ pid }: Agent): boolean {
 }
 
 /** Shows the questions, the plan or the progress of work in a record. */
-function showRecord({ screen, ask }: Demo, record: UnsealedRecord): void {
+async function showRecord(demo: Demo, record: UnsealedRecord): Promise<void> {
+  const { screen, ask } = demo;
   const { payload_type, payload } = record;
-  const applied = record.record.disposition === "applied";
+  if (record.record.disposition !== "applied") return;
   // At the terminal, questions are shown when they are asked.
-  if (payload_type === "clarification" && applied && ask === undefined) {
-    const questions = listOf(payload["questions"]).map((question) => questionOf(objectOf(question)));
-    questionsSection(screen, questions);
-    for (const { text, why, options, default: answer } of questions) {
-      screen.blank();
-      screen.say(text, 3, "bold");
-      screen.rows([
-        ["why", why],
-        ["options", options.join(" | ")],
-        ["answer", `${answer}  (the default)`],
-      ]);
-    }
+  if (payload_type === "clarification" && ask === undefined) {
+    await showQuestions(demo, listOf(payload["questions"]).map(objectOf));
   }
-  if (payload_type === "plan" && applied) {
+  if (payload_type === "plan") {
     const tasks = listOf(payload["tasks"]).map(objectOf);
     screen.section("plan", { tasks }, `The plan: ${counted(tasks.length, "task")}`);
-    screen.rows(
-      tasks.map((task) => {
-        const before = listOf(task["dependencies"]).map(textWithin);
-        const after = before.length === tasks.length - 1 ? "all others" : before.join(", ");
-        const description = textWithin(task["description"]);
-        return [textWithin(task["task_id"]), before.length === 0 ? description : `${description} After ${after}.`];
-      }),
-    );
+    for (const { task_id, description, dependencies } of tasks) {
+      const before = listOf(dependencies).map(textWithin);
+      const after = before.length === tasks.length - 1 ? "all others" : before.join(", ");
+      screen.row(textOf(task_id), `${textOf(description)}${before.length === 0 ? "" : ` After ${after}.`}`);
+    }
     screen.section("work", {}, "The work, at most two workers at a time; a command checks every result");
   }
   for (const { ticket, text, style, evidence } of workLines(record)) screen.work(ticket, text, style, evidence);
 }
 
-function questionsSection(screen: Screen, questions: readonly Question[]): void {
+/** Shows questions with their answers, typed at the terminal or the default ones, and returns the options that give them. */
+async function showQuestions({ screen, ask }: Demo, questions: readonly JsonObject[]): Promise<string[]> {
   const title = `The manager asks ${counted(questions.length, "question")} before it plans`;
   screen.section("questions", { questions }, title);
-}
-
-/** Asks the questions and returns the options for `resume`. */
-async function answersFromTerminal({ screen, ask }: Demo, questions: readonly Question[]): Promise<string[]> {
-  questionsSection(screen, questions);
   const words: string[] = [];
-  for (const { question_id, text, why, options, default: usual } of questions) {
+  for (const question of questions) {
+    const usual = textOf(question["default"]);
     screen.blank();
-    for (const line of [text, why, options.join(" | ")]) screen.say(line);
+    screen.say(textOf(question["text"]), 3, "bold");
+    screen.row("why", textOf(question["why"]));
+    screen.row("options", listOf(question["options"]).map(textWithin).join(" | "));
     const typed = await ask?.(`   Answer [${usual}]: `);
     const answer = typed?.trim() || usual;
-    screen.rows([["answer", answer]]);
-    words.push("--answer", `${question_id}=${answer}`);
+    screen.row("answer", ask === undefined ? `${answer}  (the default)` : answer);
+    words.push("--answer", `${textOf(question["question_id"])}=${answer}`);
   }
   return words;
 }
 
-/** Resumes the session to its end and returns the paths of its final report and log. */
-async function resume(demo: Demo, crash: Crash): Promise<Result<Pick<Kept, "report" | "log">, Failure>> {
-  const { screen, session } = demo;
+/** Resumes the session to its end and returns its records, and the paths of its final report and log. */
+async function resume(demo: Demo, crash: Crash) {
+  const { screen, bosun } = demo;
+  const { session_id } = bosun;
   let survivors: readonly Agent[] = [];
-  const end = await session.run(["resume", session.session_id], (event) => {
+  const end = await bosun.run(["resume", session_id, "--no-input"], async (event) => {
     if (event["type"] !== "record") return;
     const record = event as unknown as UnsealedRecord;
     if (record.payload_type === "session_recovered") {
       survivors = crash.agents.filter(isRunning);
+      const pid = bosun.command?.pid;
       const ended = crash.agents.length - survivors.length;
       const repeated = listOf(record.payload["turns"]).length;
-      const records = Number(event["sequence"]) - 1;
-      const facts = { pid: session.pid, ended, repeated, records };
-      screen.section("resumed", facts, "Another process goes on with the session");
-      screen.rows([
-        ["process", `pid ${session.pid}`],
-        ["leftovers", `${counted(ended, "agent")} of the dead scheduler ended, ${survivors.length || "none"} left`],
-        ["repeated", `${counted(repeated, "turn")} that had no answer yet`],
-        ["kept", `${counted(records, "record")}, all unchanged`],
-      ]);
+      const earlier = Number(event["sequence"]) - 1;
+      screen.section("resumed", { pid, ended, repeated, records: earlier }, "Another process goes on with the session");
+      screen.row("process", `pid ${pid}`);
+      screen.row(
+        "leftovers",
+        `${counted(ended, "agent")} of the dead scheduler ended, ${survivors.length || "none"} left`,
+      );
+      screen.row("repeated", `${counted(repeated, "turn")} that had no answer yet`);
+      screen.row("kept", `${counted(earlier, "record")}, all unchanged`);
       screen.blank();
     }
-    showRecord(demo, record);
+    await showRecord(demo, record);
   });
   if (survivors.length > 0) {
     return broken(`${counted(survivors.length, "agent")} of the dead scheduler still ran when the next one started.`);
   }
   if (end.code !== DONE) {
-    const what = `The resumed session ${session.session_id} ended with exit code ${end.code}. ${end.complaint}`;
-    return err(failure("environment", what.trim(), { hint: `See why: bosun log ${session.session_id}` }));
+    const what = `The resumed session ${session_id} ended with exit code ${end.code}.`;
+    return unable(what, end, `bosun log ${session_id}`);
   }
-  const log = await session.log();
-  const wrong = lostOrDoubled(crash.records, log);
+  const records = await bosun.log();
+  const wrong = lostOrDoubled(crash.records, records);
   if (wrong !== undefined) return broken(`After the kill, ${wrong}.`);
-  const tickets = ticketsDone(log).length;
   screen.blank();
-  screen.kept(`Nothing was lost and nothing was done twice: ${counted(tickets, "ticket")}, each done once.`);
-  if (timesSentBack(log) === 0) screen.say("No work was sent back this time: every check passed at once.");
-  return ok({ report: textWithin(end.result["report"]), log: textWithin(end.result["log"]) });
+  screen.kept(
+    `Nothing was lost and nothing was done twice: ${counted(ticketsDone(records).length, "ticket")}, each done once.`,
+  );
+  if (timesSentBack(records) === 0) screen.say("No work was sent back this time: every check passed at once.");
+  const result = end.events.at(-1) ?? {};
+  return ok({ report: textOf(result["report"]), log: textOf(result["log"]), records });
 }

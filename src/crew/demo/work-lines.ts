@@ -1,14 +1,14 @@
-import { listOf, objectOf, textWithin } from "../../lib/json.ts";
-import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
+import { listOf, objectOf, textOf, textWithin } from "../../lib/json.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Style } from "./screen.ts";
 
 /** A line about a ticket. */
-export interface WorkLine {
+interface WorkLine {
   readonly ticket: string;
   readonly text: string;
-  readonly style?: Style;
+  readonly style?: Style | undefined;
   /** The first line that a failed check printed. */
-  readonly evidence?: string;
+  readonly evidence?: string | undefined;
 }
 
 /** What a record reports about the progress of tickets: transitions, check results, failed turns. */
@@ -16,51 +16,30 @@ export function workLines({ source, payload_type, payload, record }: UnsealedRec
   const { disposition, ticket_id: ticket = "-", effects = [] } = record;
   if (disposition !== "applied") return [];
   const moves = effects.filter(({ from }) => from !== null);
-  if (moves.length > 0) return moves.map((move) => ({ ticket: move.ticket_id, ...moveLine(move, source, payload) }));
-  if (payload_type === "turn_failed") {
+  if (payload_type === "turn_failed" && moves.length === 0) {
     return [{ ticket, text: `${textWithin(payload["code"])}: ${textWithin(payload["message"])}`, style: "yellow" }];
   }
-  if (payload_type !== "check_result") return [];
-  return resultsOf(payload).map(({ passed, criterion }) => ({
-    ticket,
-    text: `check ${passed ? "passed" : "failed"}: ${criterion}`,
-    style: passed ? "dim" : "yellow",
-  }));
-}
-
-function moveLine(
-  { from, to, reason }: RecordedEffect,
-  source: string,
-  payload: UnsealedRecord["payload"],
-): Omit<WorkLine, "ticket"> {
-  switch (`${from} ${to}`) {
-    case "pending discussing":
-      return { text: "the plan names a risk, so the worker first proposes how to work" };
-    case "pending in_progress":
-    case "discussing in_progress":
-      return { text: "work starts" };
-    case "in_progress awaiting_review": {
-      const outputs = listOf(payload["outputs"]).map(
-        (output) => textWithin(objectOf(output)["label"]) || textWithin(output),
-      );
-      return { text: `${source} hands in ${outputs.join(", ")}` };
-    }
-    case "awaiting_review in_progress": {
-      const failed = resultsOf(payload).find(({ passed }) => !passed);
-      const why = failed?.criterion ?? textWithin(listOf(payload["requested_changes"])[0]);
-      const [evidence = ""] = (failed?.output ?? "").split("\n");
-      return { text: `SENT BACK, this check failed: ${why}`, style: "yellow", evidence };
-    }
-    case "awaiting_review done":
-      return { text: "done", style: "green" };
-    default:
-      return { text: `${from} -> ${to}${reason === undefined ? "" : ` (${reason})`}`, style: "yellow" };
+  const results = payload_type === "check_result" ? listOf(payload["results"]).map(objectOf) : [];
+  if (moves.length === 0) {
+    return results.map(({ passed, criterion }) => {
+      const [word, style] = passed === true ? (["passed", "dim"] as const) : (["failed", "yellow"] as const);
+      return { ticket, text: `check ${word}: ${textWithin(criterion)}`, style };
+    });
   }
-}
-
-function resultsOf(payload: UnsealedRecord["payload"]): { passed: boolean; criterion: string; output: string }[] {
-  return listOf(payload["results"]).map((value) => {
-    const { passed, criterion, output } = objectOf(value);
-    return { passed: passed === true, criterion: textWithin(criterion), output: textWithin(output) };
+  const outputs = listOf(payload["outputs"]).map((output) => textOf(objectOf(output)["label"]) || textOf(output));
+  const failed = results.find(({ passed }) => passed !== true);
+  const why = textWithin(failed?.["criterion"] ?? listOf(payload["requested_changes"])[0]);
+  const [evidence] = textWithin(failed?.["output"]).split("\n");
+  const words: Readonly<Record<string, Omit<WorkLine, "ticket">>> = {
+    "pending discussing": { text: "the plan names a risk, so the worker first proposes how to work" },
+    "pending in_progress": { text: "work starts" },
+    "discussing in_progress": { text: "work starts" },
+    "in_progress awaiting_review": { text: `${source} hands in ${outputs.join(", ")}` },
+    "awaiting_review in_progress": { text: `SENT BACK, this check failed: ${why}`, style: "yellow", evidence },
+    "awaiting_review done": { text: "done", style: "green" },
+  };
+  return moves.map(({ ticket_id, from, to, reason }) => {
+    const other = `${from} -> ${to}${reason === undefined ? "" : ` (${reason})`}`;
+    return { ticket: ticket_id, ...(words[`${from} ${to}`] ?? { text: other, style: "yellow" }) };
   });
 }

@@ -1,10 +1,8 @@
 import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
-import type { Reply, Turn } from "../turn.ts";
-import { errorReply } from "../turn.ts";
+import { errorReply, type Reply, type Turn } from "../turn.ts";
 import { afterError, afterReport, instruction, lastRevision, proposal } from "./instructions.ts";
 import type { PlanFile } from "./plan-file.ts";
-import type { Standing } from "./questions.ts";
-import { answersSoFar, openQuestions } from "./questions.ts";
+import { answersSoFar, openQuestions, type Standing } from "./questions.ts";
 import { review } from "./review.ts";
 import { substitute } from "./placeholders.ts";
 

@@ -1,6 +1,5 @@
 import { type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
-import type { Reply, Turn } from "../turn.ts";
-import { errorReply } from "../turn.ts";
+import { errorReply, type Reply, type Turn } from "../turn.ts";
 import { answerTo } from "./questions.ts";
 
 /** A task of the plan file with its placeholders filled in. */

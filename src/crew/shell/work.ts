@@ -5,12 +5,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import type { Reply, Turn } from "../turn.ts";
-import { cutTo, say } from "../turn.ts";
-import type { Snapshot } from "./artifacts.ts";
-import { changedArtifacts, snapshot } from "./artifacts.ts";
-import type { Running } from "./run.ts";
-import { run } from "./run.ts";
+import { cutTo, type Reply, say, type Turn } from "../turn.ts";
+import { changedArtifacts, type Snapshot, snapshot } from "./artifacts.ts";
+import { run, type Running } from "./run.ts";
 
 /** An expected output of this form is a file name; any other is prose. */
 const FILE_NAME = /^(?!\/)(?!.*\.\.)[\w@+./-]+\.[A-Za-z0-9]+$/;

@@ -1,11 +1,11 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
+import { readFile } from "node:fs/promises";
+import type { JsonObject } from "../../lib/json.ts";
 import { isUnsafe, jsonEscaped, replaceEachUnsafe } from "../../lib/terminal-text.ts";
 import type { Repository } from "./repository.ts";
 
 /** Worst first. */
 export const SEVERITIES = ["high", "medium", "low"] as const;
+const CHECKED_AT_ONCE = 4;
 
 export type Severity = (typeof SEVERITIES)[number];
 
@@ -14,7 +14,7 @@ export interface Item {
   readonly severity: Severity;
   /** Path from the repository's root. */
   readonly file: string;
-  readonly line?: number;
+  readonly line?: number | undefined;
   readonly text: string;
   /** The facts behind the text, for `verify`. */
   readonly claim: JsonObject;
@@ -26,25 +26,25 @@ export interface Found {
   /** One sentence. */
   readonly looked_at: string;
   /** Limits that were reached, and what was left out. */
-  readonly notes: readonly string[];
+  readonly notes?: readonly string[];
   readonly items: readonly Item[];
-  readonly details: JsonObject;
+  readonly details?: JsonObject;
 }
 
 /** The content of `<kind>.json`. */
-export interface Finding extends Found {
+export interface Finding extends Required<Found> {
   readonly kind: string;
   /** The checked-out commit; null before the first one. */
   readonly revision: string | null;
 }
 
-/** One kind of survey. It only reads the work tree. Messages of errors that it throws are for the user. */
+/** One kind of survey: what its file exports. It only reads the work tree. Messages of errors that it throws are for the user. */
 export interface Survey {
   /** The options of `find`. */
-  readonly options: Readonly<Record<string, { readonly type: "string" }>>;
-  readonly find: (repository: Repository, options: Options, directory: string) => Promise<Found>;
+  readonly options?: Readonly<Record<string, { readonly type: "string" }>>;
+  readonly find: (repository: Repository, directory: string, options: Options) => Found | Promise<Found>;
   /** Checks the claims of a finding in another way than `find`, and returns the false ones as sentences. */
-  readonly verify: (finding: Finding, repository: Repository, directory: string) => Promise<readonly string[]>;
+  readonly verify: (finding: Finding, repository: Repository, directory: string) => string[] | Promise<string[]>;
 }
 
 export type Options = Readonly<Record<string, string | undefined>>;
@@ -54,63 +54,27 @@ export function worstFirst<T extends { readonly severity: Severity }>(items: rea
   return SEVERITIES.flatMap((severity) => items.filter((item) => item.severity === severity));
 }
 
-/** Writes `<kind>.json` into the directory. */
-export async function keep(finding: Finding, directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, `${finding.kind}.json`), `${JSON.stringify(finding, null, 2)}\n`);
-}
-
-/** Reads a file that `keep` wrote. Throws if there is none, or if it is not a finding. */
+/** Reads a `<kind>.json`. Throws if there is none, or if it is not a finding. */
 export async function readFinding(file: string): Promise<Finding> {
-  let value: JsonObject;
   try {
-    value = objectOf(JSON.parse(await readFile(file, "utf8")) as Json);
+    const finding = JSON.parse(await readFile(file, "utf8")) as Finding;
+    const isItem = ({ severity, text }: Item) => SEVERITIES.includes(severity) && typeof text === "string";
+    if (typeof finding.kind === "string" && finding.items.every(isItem)) return finding;
+    throw new Error("it has another content");
   } catch (error) {
     throw new Error(`${file} cannot be read as a finding: ${(error as Error).message}`, { cause: error });
   }
-  if (typeof value["kind"] !== "string" || !Array.isArray(value["items"])) {
-    throw new Error(`${file} is not a finding: it has no "kind" and "items"`);
-  }
-  return {
-    kind: value["kind"],
-    title: textWithin(value["title"]),
-    revision: typeof value["revision"] === "string" ? value["revision"] : null,
-    looked_at: textWithin(value["looked_at"]),
-    notes: listOf(value["notes"]).map(textWithin),
-    items: listOf(value["items"]).map((item) => itemOf(objectOf(item), file)),
-    details: objectOf(value["details"]),
-  };
 }
 
-function itemOf(item: JsonObject, file: string): Item {
-  const { severity, line } = item;
-  const known = SEVERITIES.find((name) => name === severity);
-  if (known === undefined) throw new Error(`${file} has an item of severity ${JSON.stringify(severity)}`);
-  return {
-    severity: known,
-    file: textWithin(item["file"]),
-    ...(typeof line === "number" ? { line } : {}),
-    text: textWithin(item["text"]),
-    claim: objectOf(item["claim"]),
+/** Checks the claims of items with git, a few at a time, and returns what the checks say in the order of the items. */
+export async function checkEach(items: readonly Item[], check: (item: Item) => Promise<string[]>): Promise<string[]> {
+  const said: string[][] = [];
+  const waiting = items.entries();
+  const checker = async () => {
+    for (const [index, item] of waiting) said[index] = await check(item);
   };
-}
-
-/** A finding as a section of Markdown with at most `most` items. */
-export function section({ kind, title, looked_at, notes, items }: Finding, most: number): string {
-  const left = items.length - most;
-  const shownItems = worstFirst(items)
-    .slice(0, most)
-    .map((item) => `- ${line(item)}`);
-  return [
-    `## ${title}`,
-    "",
-    looked_at,
-    "",
-    ...(items.length === 0 ? ["Nothing found."] : shownItems),
-    ...(left > 0 ? [`- … and ${left} more in ${kind}.json`] : []),
-    ...(notes.length === 0 ? [] : ["", ...notes.map((note) => `> ${note}`)]),
-    "",
-  ].join("\n");
+  await Promise.all(Array.from({ length: CHECKED_AT_ONCE }, checker));
+  return said.flat();
 }
 
 /** An item on one line: its place and its text. */

@@ -1,5 +1,5 @@
-import { counted, type Found, type Options, shown, type Finding, type Survey } from "./finding.ts";
-import { inParallel, type Repository, UNREAD } from "./repository.ts";
+import { checkEach, counted, type Finding, type Found, type Options, shown } from "./finding.ts";
+import { type Repository, UNREAD } from "./repository.ts";
 import { ownSourceFiles, saysGenerated } from "./source-files.ts";
 
 const DEFAULT_SINCE = "1 year";
@@ -9,43 +9,31 @@ const MAX_TOP = 1000;
 const MAX_COMMITS = 5000;
 const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30, year: 365 };
 const DAY_MS = 24 * 60 * 60 * 1000;
-const VERIFIED_AT_ONCE = 4;
 
-interface Churn {
-  commits: number;
-  added: number;
-  deleted: number;
-}
+/** `--since` is a time such as "90 days" or "all". */
+export const options = { since: { type: "string" }, top: { type: "string" } } as const;
 
-/**
- * Ranks files by the number of commits that touched them, times their lines. Options: `--since` ("90 days", "all") and `--top`. A renamed file starts
- * afresh.
- */
-export const hotSpots: Survey = {
-  options: { since: { type: "string" }, top: { type: "string" } },
-  find: findHotSpots,
-  verify: verifyHotSpots,
-};
-
-async function findHotSpots(repository: Repository, options: Options): Promise<Found> {
-  const words = options["since"] ?? DEFAULT_SINCE;
+/** Ranks files by the number of commits that touched them, times their lines. A renamed file starts afresh. */
+export async function find(repository: Repository, _directory: string, given: Options): Promise<Found> {
+  const words = given["since"] ?? DEFAULT_SINCE;
   const since = windowStart(words, Date.now());
-  const top = topOf(options["top"] ?? DEFAULT_TOP);
+  const top = topOf(given["top"] ?? DEFAULT_TOP);
   const files = await ownSourceFiles(repository);
-  const { commits, churn } = await readHistory(repository, since);
+  const { commits, changes } = await readHistory(repository, since);
   const touched = files.flatMap((path) => {
-    const changes = churn.get(path);
-    return changes === undefined ? [] : [{ path, ...changes }];
+    const own = changes.get(path);
+    return own === undefined ? [] : [{ path, own, text: repository.read(path) }];
   });
-  const texts = await inParallel(touched, async (file) => ({ ...file, text: await repository.read(file.path) }));
-  const ranked = texts
-    .flatMap(({ text, ...file }) => {
+  const ranked = touched
+    .flatMap(({ path, own, text }) => {
       if (text === undefined || saysGenerated(text)) return [];
-      const lines = lineCount(text);
-      return [{ ...file, lines, score: file.commits * lines }];
+      const sum = (key: "added" | "deleted") => own.reduce((total, change) => total + change[key], 0);
+      const lines = text.split("\n").length - (text === "" || text.endsWith("\n") ? 1 : 0);
+      const claim = { commits: own.length, added: sum("added"), deleted: sum("deleted"), lines };
+      return [{ path, claim: { ...claim, score: claim.commits * lines } }];
     })
-    .toSorted((one, other) => other.score - one.score || (one.path < other.path ? -1 : 1));
-  const unread = texts.filter(({ text }) => text === undefined).length;
+    .toSorted((one, other) => other.claim.score - one.claim.score || (one.path < other.path ? -1 : 1));
+  const unread = touched.filter(({ text }) => text === undefined).length;
   const limited = commits === MAX_COMMITS;
   const span = since === undefined ? "all of the history" : `the last ${words}`;
   return {
@@ -58,11 +46,11 @@ async function findHotSpots(repository: Repository, options: Options): Promise<F
       ...(repository.head === undefined ? ["There is no commit yet."] : []),
       ...(repository.head !== undefined && commits === 0 ? ["No commit is that recent; try a longer time."] : []),
     ],
-    items: ranked.slice(0, top).map(({ path, ...claim }) => ({
+    items: ranked.slice(0, top).map(({ path, claim }) => ({
       severity: "low",
       file: path,
       text: `changed in ${claim.commits} of ${counted(commits, "commit")}, ${counted(claim.lines, "line")} long (+${claim.added} −${claim.deleted})`,
-      claim: { ...claim },
+      claim,
     })),
     details: { since: since ?? null, lower_bounds: limited || repository.shallow },
   };
@@ -87,55 +75,40 @@ function topOf(value: string): number {
   throw new Error(`--top ${JSON.stringify(value)} is not a whole number from 1 to ${MAX_TOP}`);
 }
 
-async function readHistory(
-  repository: Repository,
-  since: string | undefined,
-): Promise<{ commits: number; churn: Map<string, Churn> }> {
-  const churn = new Map<string, Churn>();
-  if (repository.head === undefined) return { commits: 0, churn };
+/** The commits since a time, and the changes of each file in them. */
+async function readHistory(repository: Repository, since: string | undefined) {
   const window = [`--max-count=${MAX_COMMITS}`, ...(since === undefined ? [] : [`--since=${since}`])];
   const format = ["--no-merges", "--numstat", "--no-renames", "--no-mailmap", "-z", "--format=tformat:commit %H"];
-  const log = await repository.git(["log", ...window, ...format, "HEAD", "--"]);
-  let commits = 0;
-  for (const entry of log.split("\0")) {
-    if (/^commit [0-9a-f]{40,64}$/.test(entry)) commits += 1;
+  const log = repository.head === undefined ? "" : await repository.git(["log", ...window, ...format, "HEAD", "--"]);
+  const entries = log.split("\0");
+  const changes = entries.flatMap((entry) => {
     const [, added, deleted, path] = /^\n?(\d+|-)\t(\d+|-)\t([\s\S]+)$/.exec(entry) ?? [];
-    if (path === undefined) continue;
-    const sum = churn.get(path) ?? { commits: 0, added: 0, deleted: 0 };
-    churn.set(path, sum);
-    sum.commits += 1;
     // Binary files have "-".
-    sum.added += Number(added) || 0;
-    sum.deleted += Number(deleted) || 0;
-  }
-  return { commits, churn };
-}
-
-function lineCount(text: string): number {
-  const newlines = text.split("\n").length - 1;
-  return text === "" || text.endsWith("\n") ? newlines : newlines + 1;
+    return path === undefined ? [] : [{ path, added: Number(added) || 0, deleted: Number(deleted) || 0 }];
+  });
+  const commits = entries.filter((entry) => /^commit [0-9a-f]{40,64}$/.test(entry)).length;
+  return { commits, changes: Map.groupBy(changes, ({ path }) => path) };
 }
 
 /** Asks git about each file separately: it counts the commits, and the lines by matching each of them. */
-async function verifyHotSpots({ items, details }: Finding, repository: Repository): Promise<string[]> {
+export function verify({ items, details }: Finding, repository: Repository): Promise<string[]> {
   const { since, lower_bounds: lowerBounds } = details;
   const window = typeof since === "string" ? [`--since=${since}`] : [];
-  const wrong = await inParallel(
-    items,
-    async ({ file, claim }) => {
-      const path = ["--", `:(top,literal)${file}`];
-      const count = ["rev-list", "--count", "--full-history", "--no-merges", ...window, "HEAD"] as const;
-      const commits = Number(await repository.git([...count, ...path]));
-      const matched = await repository.grep(["-z", "-a", "-c", "-e", "", ...path]);
-      const lines = Number(matched.slice(matched.lastIndexOf("\0") + 1));
-      const [claimed, claimedLines] = [Number(claim["commits"]), Number(claim["lines"])];
-      const holds = lowerBounds === true ? commits >= claimed : commits === claimed;
-      return [
-        ...(holds ? [] : [`${shown(file)} has ${commits} commits, not ${claimed}`]),
-        ...(lines === claimedLines ? [] : [`${shown(file)} has ${lines} lines, not ${claimedLines}`]),
-      ];
-    },
-    VERIFIED_AT_ONCE,
-  );
-  return wrong.flat();
+  return checkEach(items, async ({ file, claim }) => {
+    const path = ["--", `:(top,literal)${file}`];
+    const count = ["rev-list", "--count", "--full-history", "--no-merges", ...window, "HEAD"] as const;
+    const commits = Number(await repository.git([...count, ...path]));
+    const matched = await repository.git(["grep", "-z", "-a", "-c", "-e", "", ...path]).catch((error: Error) => {
+      // The exit code of a search without matches.
+      if ((error.cause as { exitCode?: unknown }).exitCode === 1) return "";
+      throw error;
+    });
+    const lines = Number(matched.slice(matched.lastIndexOf("\0") + 1));
+    const [claimed, claimedLines] = [Number(claim["commits"]), Number(claim["lines"])];
+    const holds = lowerBounds === true ? commits >= claimed : commits === claimed;
+    return [
+      ...(holds ? [] : [`${shown(file)} has ${commits} commits, not ${claimed}`]),
+      ...(lines === claimedLines ? [] : [`${shown(file)} has ${lines} lines, not ${claimedLines}`]),
+    ];
+  });
 }

@@ -1,39 +1,37 @@
 import { posix } from "node:path";
 import { type JsonObject, objectOf, textWithin } from "../../lib/json.ts";
-import { counted, type Finding, type Found, type Item, shown, type Survey } from "./finding.ts";
-import { type JsonFile, lineAt, readJson, type Repository } from "./repository.ts";
+import { counted, type Finding, type Found, type Item, shown } from "./finding.ts";
+import { lineAt, readJson, type Repository } from "./repository.ts";
 
 const LOCK = "package-lock.json";
 const OTHER_LOCKS = ["yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"];
 const GROUPS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
 
-/** Differences between package.json and package-lock.json for which `npm ci` refuses to install. */
-export const lockfile: Survey = { options: {}, find: findDrift, verify: verifyDrift };
+type JsonFile = NonNullable<ReturnType<typeof readJson>>;
 
-async function findDrift(repository: Repository): Promise<Found> {
+/** Differences between package.json and package-lock.json for which `npm ci` refuses to install. */
+export function find(repository: Repository): Found {
   // The lock file of the root covers its workspaces.
   const folders = repository.files
     .filter((path) => posix.basename(path) === "package.json")
     .map((path) => posix.dirname(path))
     .filter((folder) => folder === "." || repository.isTracked(`${folder}/${LOCK}`));
-  const drifts = await Promise.all(folders.map((folder) => driftIn(repository, folder)));
-  const compared = drifts.filter((drift) => drift !== undefined);
+  const compared = folders.flatMap((folder) => {
+    const drift = driftIn(repository, folder);
+    return drift === undefined ? [] : [drift];
+  });
+  const files = compared.length === 1 ? "1 package.json" : `${compared.length} package.json files`;
   return {
     title: "Lock file drift",
-    looked_at: `${counted(compared.length, "package.json")} compared with the ${LOCK} in the same folder.`.replace(
-      "jsons",
-      "json files",
-    ),
-    notes: [],
+    looked_at: `${files} compared with the ${LOCK} in the same folder.`,
     items: compared.flat(),
-    details: {},
   };
 }
 
 /** Undefined if the folder has nothing to compare. */
-async function driftIn(repository: Repository, folder: string): Promise<Item[] | undefined> {
-  const manifest = await readJson(repository, posix.join(folder, "package.json"));
-  const lock = await readJson(repository, posix.join(folder, LOCK));
+function driftIn(repository: Repository, folder: string): Item[] | undefined {
+  const manifest = readJson(repository, posix.join(folder, "package.json"));
+  const lock = readJson(repository, posix.join(folder, LOCK));
   if (manifest === undefined) return undefined;
   if (manifest.broken !== undefined) return [brokenItem(manifest)];
   if (lock === undefined) {
@@ -48,13 +46,10 @@ async function driftIn(repository: Repository, folder: string): Promise<Item[] |
   // npm 6 and older did not record declared ranges.
   if (lock.value["packages"] === undefined) return undefined;
   const packages = Object.entries(objectOf(lock.value["packages"])).filter(([key]) => !key.includes("node_modules/"));
-  const drift = await Promise.all(
-    packages.map(async ([key, locked]) => {
-      const own = key === "" ? manifest : await readJson(repository, posix.join(folder, key, "package.json"));
-      return own === undefined ? [] : GROUPS.flatMap((group) => compare(own, lock, key, objectOf(locked), group));
-    }),
-  );
-  return drift.flat();
+  return packages.flatMap(([key, locked]) => {
+    const own = key === "" ? manifest : readJson(repository, posix.join(folder, key, "package.json"));
+    return own === undefined ? [] : GROUPS.flatMap((group) => compare(own, lock, key, objectOf(locked), group));
+  });
 }
 
 function brokenItem({ path, text, broken = "" }: JsonFile): Item {
@@ -84,27 +79,22 @@ function compare(manifest: JsonFile, lock: JsonFile, key: string, locked: JsonOb
           : `${shown(name)} is declared as ${shown(textWithin(wanted))}, but locked as ${shown(textWithin(was))}`;
     const [file, start] = wanted === undefined ? [lock, `${JSON.stringify(key)}:`] : [manifest, `"${group}"`];
     const line = lineAt(file.text, `${JSON.stringify(name)}:`, Math.max(0, file.text.indexOf(start)));
-    return [{ severity: "high", file: file.path, ...(line && { line }), text, claim: { ...claim, ...paths } }];
+    return [{ severity: "high", file: file.path, line, text, claim: { ...claim, ...paths } }];
   });
 }
 
 /** Reads both files as plain text and looks for what the claims say. */
-async function verifyDrift({ items }: Finding, repository: Repository): Promise<string[]> {
-  const textIn = async (path: string) => (await readJson(repository, path))?.text ?? "";
-  const wrong: string[] = [];
-  for (const { file, claim } of items) {
+export function verify({ items }: Finding, repository: Repository): string[] {
+  return items.flatMap(({ file, claim }) => {
     const [fault, name, lock] = [textWithin(claim["fault"]), textWithin(claim["name"]), textWithin(claim["lock"])];
-    if (fault === "broken" && (await readJson(repository, file))?.broken === undefined)
-      wrong.push(`${shown(file)} is JSON`);
-    if (fault === "no_lock" && (await repository.exists(lock))) wrong.push(`${shown(lock)} exists`);
-    if (fault !== "drift") continue;
-    const recorded = recordedUnder(await textIn(lock), textWithin(claim["key"]));
-    const declared = await textIn(textWithin(claim["manifest"]));
-    const holds = claim["declared"] !== claim["locked"] && says(declared, name, claim["declared"]);
-    if (!holds || !says(recorded, name, claim["locked"]))
-      wrong.push(`${shown(file)} and ${shown(lock)} agree on ${shown(name)}`);
-  }
-  return wrong;
+    if (fault === "broken") return readJson(repository, file)?.broken === undefined ? [`${shown(file)} is JSON`] : [];
+    if (fault === "no_lock") return repository.exists(lock) ? [`${shown(lock)} exists`] : [];
+    const declared = repository.readWhole(textWithin(claim["manifest"])) ?? "";
+    const recorded = recordedUnder(repository.readWhole(lock) ?? "", textWithin(claim["key"]));
+    const differs = claim["declared"] !== claim["locked"];
+    if (differs && says(declared, name, claim["declared"]) && says(recorded, name, claim["locked"])) return [];
+    return [`${shown(file)} and ${shown(lock)} agree on ${shown(name)}`];
+  });
 }
 
 /** The part of a lock file that was copied from a package.json: it ends where the next package begins. */

@@ -50,10 +50,8 @@ export async function ownSourceFiles(repository: Repository): Promise<string[]> 
   const attributes = ["linguist-generated", "linguist-vendored"];
   const answer = await repository.git(["check-attr", "-z", "--stdin", ...attributes], `${candidates.join("\0")}\0`);
   const fields = answer.split("\0");
-  const marked = new Set<string>();
-  for (let index = 0; index + 2 < fields.length; index += 3) {
-    const [path, , value] = fields.slice(index, index + 3);
-    if (path !== undefined && (value === "set" || value === "true")) marked.add(path);
-  }
+  const isSet = (value: string | undefined) => value === "set" || value === "true";
+  // The fields are path, attribute and value by turns.
+  const marked = new Set(fields.filter((_, index) => index % 3 === 0 && isSet(fields[index + 2])));
   return candidates.filter((path) => !marked.has(path));
 }

@@ -1,6 +1,6 @@
 import { basename, extname, posix } from "node:path";
 
-export interface SourceText {
+interface SourceText {
   readonly path: string;
   readonly text: string;
 }
@@ -21,14 +21,8 @@ const JAVASCRIPT = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)$/;
  * all of them count as used.
  */
 export function usesIn(tests: readonly SourceText[], sources: readonly SourceText[]): Map<string, Use> {
-  const byName = new Map<string, SourceText[]>();
-  for (const source of sources) {
-    for (const name of namesOf(source.path)) {
-      const others = byName.get(name);
-      if (others === undefined) byName.set(name, [source]);
-      else others.push(source);
-    }
-  }
+  const named = sources.flatMap((source) => namesOf(source.path).map((name) => ({ name, source })));
+  const byName = Map.groupBy(named, ({ name }) => name);
   const uses = new Map<string, Use>();
   // Tests first, then the sources that they reach: the loop also visits what it adds.
   const files = [...tests];
@@ -36,7 +30,7 @@ export function usesIn(tests: readonly SourceText[], sources: readonly SourceTex
   for (const { path: file, text } of files) {
     for (const [index, line] of text.split("\n").entries()) {
       const names = [...relativePaths(file, line), ...(isTest.has(file) ? looseNames(file, line) : [])];
-      for (const source of names.flatMap((name) => byName.get(name) ?? [])) {
+      for (const { source } of names.flatMap((name) => byName.get(name) ?? [])) {
         if (uses.has(source.path)) continue;
         uses.set(source.path, { file, line: index + 1 });
         files.push(source);
