@@ -16,8 +16,8 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "crew/demo/proof.ts": ["cpSync", "writeFileSync"],
   "crew/shell/work.ts": ["writeFileSync"],
   // The crew's programs work for the person or the agent who calls them.
-  "crew/survey/digest.ts": ["mkdir", "writeFile"],
-  "crew/survey/finding.ts": ["mkdir", "writeFile"],
+  "crew/survey.ts": ["mkdir", "writeFile"],
+  "crew/survey/digest.ts": ["mkdirSync", "writeFileSync"],
 };
 
 /** Calls that make files or folders, except `mkdtemp`: nobody else may enter what it makes. */
