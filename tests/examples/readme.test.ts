@@ -30,7 +30,7 @@ test("the README's agent asks one question and makes all four files", () => {
   const here = rig();
   here.write("workspace/worker.py", blockAfter("## Put your own agent in a seat", "python"));
   const asked = typedAt(here, blockAfter("## Put your own agent in a seat", "sh"));
-  expect(asked).toMatchObject({ status: 4, stderr: "" });
+  expect(asked).toMatchObject({ status: 4, stderr: expect.stringContaining("manager.py, which manager runs") });
   expect(asked.stdout).toContain("? c1.reader: Who will read the result?");
   expect(typedAt(here, "bosun answer --defaults; bosun resume")).toMatchObject({ status: 0, stderr: "" });
   const made = execFileSync("ls", { cwd: here.workspace, encoding: "utf8" }).trim().split("\n");

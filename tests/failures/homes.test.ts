@@ -113,7 +113,7 @@ describe("a copy of a home", () => {
     expect(await scene.run()).toMatchObject({ code: 0 });
     const copy = newScene(scene.session_id);
     scenes.push(copy);
-    cpSync(join(scene.workspace, "copy"), copy.home, { recursive: true });
+    renameSync(join(scene.workspace, "copy"), copy.home);
     const before = proofOf(scene);
     expect(await copy.resume()).toMatchObject({ code: 0, stderr: "" });
     expect(await faultsOfRest(copy)).toEqual([]);

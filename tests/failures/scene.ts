@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
@@ -143,10 +143,10 @@ function nextSessionId(): string {
   return `s-failing-${process.pid}-${scenes}`;
 }
 
-/** A copy of another scene, as it stands. */
+/** A copy of another scene, as it stands, with its modes. */
 export function copied(scene: Scene): Scene {
   const copy = newScene(scene.session_id);
-  cpSync(scene.home, copy.home, { recursive: true });
+  execFileSync("cp", ["-a", scene.home, copy.home]);
   return copy;
 }
 

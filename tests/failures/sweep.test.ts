@@ -26,10 +26,11 @@ import {
  */
 const KINDS = ["full", "broken", "read_only"] as const;
 
-/** Calls whose failure does not end the session: console output, the lock's holder, the list of homes, the state that it leaves when it stops. */
+/** Calls whose failure does not end the session: console output, the lock's holder, the list of homes, modes, the state that it leaves when it stops. */
 const COURTESY = [
   /^fs\.\w+ \S+\/output(\/|$)/,
-  /^fs\.\w+ \S+\/\.local\/state\/bosun(\/homes|$)/,
+  /^fs\.\w+ \S+\/\.local(\/state(\/bosun(\/homes.*)?)?)?$/,
+  /^fs\.chmod /,
   /^sqlite\.run UPDATE sessions SET owner_pid = NULL/,
   /^fs\.\w+ \S+\/state\.sha256$/,
 ];

@@ -82,9 +82,10 @@ export function openHome(context: CommandContext): Result<OpenHome<Store>, Failu
 /** Opens this home for writing; creates it if it does not exist. */
 export function openHomeAt(context: CommandContext, home: string): Result<OpenHome<Store>, Failure> {
   const { environment, terminal } = context;
-  const open = closeHome(environment, home);
-  if (open.length > 0) terminal.err.line(safeLine(`Tightened: other users could open ${open.join(", ")}.`));
+  const isOld = existsSync(databasePath(home));
   const store = openStore(home, sharedHome(environment));
+  const open = store.ok ? closeHome(environment, home) : [];
+  if (isOld && open.length > 0) terminal.err.line(safeLine(`Tightened: other users could open ${open.join(", ")}.`));
   const { name, safety } = fileSystemOf(home);
   if (store.ok && safety === "depends") terminal.err.line(`Warning: ${safeLine(doubt(home, name))}`);
   return opened(context, home, store);

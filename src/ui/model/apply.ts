@@ -187,6 +187,7 @@ function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRec
       give(ticket, target, textOf(objectOf(payload.message).payload_type), record.attempt);
       return;
     case "instruction":
+      model.memory.was_checked = model.memory.checked.has(ticket.id);
       if (hasCommand(payload)) model.memory.checked.add(ticket.id);
       return;
     case "report":

@@ -15,8 +15,12 @@ export function applyToAsks(model: SessionModel, sequence: number, record: Unsea
       return settleQuestions(model, payload);
     case "approval_request":
       return openApproval(model, sequence, record);
-    case "approval":
+    case "approval": {
+      const { kind, ticket_id, turn_id } = model.asks.get(textOf(payload.ask_id)) ?? {};
+      const isOfCommands = kind === "permission" && turn_id === undefined && ticket_id !== undefined;
+      if (isOfCommands && payload.decision === "approved") model.memory.checked.add(ticket_id);
       return settleApproval(model, textOf(payload.ask_id));
+    }
     case "review":
       model.asks.delete(reviewId(record.record.ticket_id ?? textOf(payload.ticket_id)));
       return;
@@ -85,6 +89,8 @@ function openApproval(model: SessionModel, sequence: number, { payload, record }
   const known = { ask_id, ...stamp(sequence, record), ticket_id: record.ticket_id, open: [] };
   if (payload.subject === "permission") {
     const text = `${wordsOf(about.role_id)} wants to ${wordsOf(about.action)}`;
+    // The commands of the instruction before it do not count until they are allowed.
+    if (record.turn_id === undefined && !model.memory.was_checked) model.memory.checked.delete(record.ticket_id ?? "");
     put(model, { ...known, kind: "permission", turn_id: record.turn_id, text });
     return;
   }

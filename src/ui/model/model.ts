@@ -163,6 +163,8 @@ export interface ModelMemory {
   has_checks: boolean;
   /** Tickets with checks of their own. */
   readonly checked: Set<string>;
+  /** Whether the ticket of the last instruction was one of them before it. */
+  was_checked: boolean;
 }
 
 export function emptyModel(): SessionModel {
@@ -193,6 +195,7 @@ export function emptyModel(): SessionModel {
       max_attempts: undefined,
       has_checks: false,
       checked: new Set(),
+      was_checked: false,
     },
   };
 }
