@@ -16,10 +16,10 @@ export function applyToAsks(model: SessionModel, sequence: number, record: Unsea
     case "approval_request":
       return openApproval(model, sequence, record);
     case "approval": {
-      const { kind, ticket_id, turn_id } = model.asks.get(textOf(payload.ask_id)) ?? {};
-      const isOfCommands = kind === "permission" && turn_id === undefined && ticket_id !== undefined;
-      if (isOfCommands && payload.decision === "approved") model.memory.checked.add(ticket_id);
-      return settleApproval(model, textOf(payload.ask_id));
+      const ask_id = textOf(payload.ask_id);
+      const held = model.memory.held.get(ask_id);
+      if (held !== undefined && payload.decision === "approved") model.memory.checked.add(held);
+      return settleApproval(model, ask_id);
     }
     case "review":
       model.asks.delete(reviewId(record.record.ticket_id ?? textOf(payload.ticket_id)));
@@ -90,7 +90,11 @@ function openApproval(model: SessionModel, sequence: number, { payload, record }
   if (payload.subject === "permission") {
     const text = `${wordsOf(about.role_id)} wants to ${wordsOf(about.action)}`;
     // The commands of the instruction before it do not count until they are allowed.
-    if (record.turn_id === undefined && !model.memory.was_checked) model.memory.checked.delete(record.ticket_id ?? "");
+    const held = record.turn_id === undefined && !model.memory.was_checked ? record.ticket_id : undefined;
+    if (held !== undefined) {
+      model.memory.checked.delete(held);
+      model.memory.held.set(ask_id, held);
+    }
     put(model, { ...known, kind: "permission", turn_id: record.turn_id, text });
     return;
   }

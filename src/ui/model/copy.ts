@@ -12,7 +12,7 @@ export function copyOf(model: SessionModel): SessionModel {
     turns: new Map(turns),
     asks: new Map(asks),
     spend: { ...spend },
-    memory: { ...memory, checked: new Set(memory.checked) },
+    memory: { ...memory, checked: new Set(memory.checked), held: new Map(memory.held) },
   };
 }
 

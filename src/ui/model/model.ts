@@ -165,6 +165,8 @@ export interface ModelMemory {
   readonly checked: Set<string>;
   /** Whether the ticket of the last instruction was one of them before it. */
   was_checked: boolean;
+  /** The tickets whose first checks wait for a person, by ask. */
+  readonly held: Map<string, string>;
 }
 
 export function emptyModel(): SessionModel {
@@ -196,6 +198,7 @@ export function emptyModel(): SessionModel {
       has_checks: false,
       checked: new Set(),
       was_checked: false,
+      held: new Map(),
     },
   };
 }
