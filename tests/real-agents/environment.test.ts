@@ -58,9 +58,12 @@ describe("a program", () => {
   it("reaches no model server in the sandbox offline, and the session says so", async () => {
     const here = await placeWith(brains);
     const roles = here.write("roles.json", pair("claude", "claude", { sandbox: "offline" }));
-    const { code } = await here.bosun("run", "Write a note.", "--roles", roles, "--yes", "--reporter", "plain");
+    // The role waits for its provider, until the session's time is up.
+    const config = here.write("config.json", JSON.stringify({ budget: { wall_s: 10 } }));
+    const args = ["--roles", roles, "--config", config, "--yes", "--reporter", "plain"];
+    const { code } = await here.bosun("run", "Write a note.", ...args);
     await here.bosun("cancel", "--yes");
     const there = await sandboxMechanism("offline", process.env.PATH ?? "");
-    expect({ code, requests: here.server.exchanges.length }).toEqual({ code: there.ok ? 4 : 3, requests: 0 });
+    expect({ code, requests: here.server.exchanges.length }).toEqual({ code: there.ok ? 5 : 3, requests: 0 });
   });
 });
