@@ -7,18 +7,25 @@ import type { FactInput } from "./facts.ts";
 /** Words, short numbers, and names such as `gpt4o`: what values consist of that are no secrets. */
 const PLAIN = /^(?:[a-z]{0,20}|\d{1,8}|[a-z]{1,12}\d{1,3}[a-z]{0,2})$/i;
 
-const PATH = /^(?:~|\.{0,2})\/[^+=\s]*$/;
+/** A path, alone or as the value of an option. */
+const PATH = /^(?:-{0,2}[\w-]+=)?(?:~|\.{0,2})\//;
 
-/** Whether a value may be a secret: an address with a password, or text with a part that is neither a word nor a number. */
-function looksSecret(value: string): boolean {
-  if (value.length < 8 || PATH.test(value)) return false;
-  return /:\/\/[^\s/]*@/.test(value) || value.split(/[^A-Za-z0-9]+/).some((part) => !PLAIN.test(part));
+/** Of a recorded value: a resume must find one that is withheld in its own environment. Of others it is enough that they are no short words. */
+const RECORDED_LENGTH = 16;
+const TOLD_LENGTH = 8;
+
+/** Whether a value may be a secret: an address with a password, or a word of this length with a part that is neither a plain word nor a number. */
+function looksSecret(value: string, length: number): boolean {
+  if (/:\/\/[^\s/]*@/.test(value)) return true;
+  if (PATH.test(value)) return false;
+  const words = value.split(/\s+/).filter((word) => word.length >= length && !PATH.test(word));
+  return words.some((word) => word.split(/[^A-Za-z0-9]+/).some((part) => !PLAIN.test(part)));
 }
 
 /** A role as recorded: without the values of variables that look secret, by name or by value. */
 export function withoutSecrets(role: Role): Role {
   if (!role.env) return role;
-  const isSecret = (name: string, value: string) => isSecretName(name) || looksSecret(value);
+  const isSecret = (name: string, value: string) => isSecretName(name) || looksSecret(value, RECORDED_LENGTH);
   const env = Object.entries(role.env).map(([name, value]) => [name, isSecret(name, value) ? WITHHELD : value]);
   return { ...role, env: Object.fromEntries(env) as Record<string, string> };
 }
@@ -33,7 +40,7 @@ export function withholderFor(
     ...pass_env.map((name): [string, string] => [name, environment[name] ?? ""]),
   ]);
   const secrets = given.filter(([name, value]) => {
-    return looksSecret(value) || (isSecretName(name) && !PATH.test(value) && !/^\d*$/.test(value));
+    return looksSecret(value, TOLD_LENGTH) || (isSecretName(name) && !PATH.test(value) && !/^\d*$/.test(value));
   });
   const passwords = secrets.flatMap(([, value]) => /:\/\/[^\s/@:]*:([^\s/@]+)@/.exec(value)?.[1] ?? []);
   return new Withholder([...secrets.map(([, value]) => value), ...passwords]);

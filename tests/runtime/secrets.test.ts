@@ -20,6 +20,8 @@ const PLAIN = {
   GIT_AUTHOR_NAME: "Ada Lovelace",
   LIMIT: "1800000",
   LC_ALL: "C.UTF-8",
+  PLAYBOOK: "/tmp/bosun-a2V2Mc/it's a home/plan.json",
+  OPTIONS: "--require /tmp/x9F8e7/a.js --import=/tmp/a2V2Mc/b.js",
   WORDS: "Answer in plain English, please.",
 };
 
@@ -36,6 +38,12 @@ const SECRET = {
 };
 
 describe("the variables of a role", () => {
+  it("keep short values, without which a resume could not go on", () => {
+    const role = roleWith({ BUILD: "a2V2Mc9x" });
+    expect(withoutSecrets(role)).toEqual(role);
+    expect(withholderFor([role], {}).text("a2V2Mc9x")).toBe("[withheld]");
+  });
+
   it("are recorded without the values that may be secret", () => {
     const { env } = withoutSecrets(roleWith({ ...PLAIN, ...SECRET }));
     expect(env).toEqual({ ...PLAIN, ...Object.fromEntries(Object.keys(SECRET).map((name) => [name, "[withheld]"])) });
