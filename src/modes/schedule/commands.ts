@@ -46,14 +46,19 @@ export function asksForCommands({ session: { settings, later_commands } }: Draft
   return settings.plan_approval === "ask" && later_commands === undefined;
 }
 
+/** The id of the ask about the commands of a ticket's instruction. The ticket may wait for something else by now. */
+export function asksAbout({ instructed }: Ticket): string | undefined {
+  return instructed && askId(instructed.record);
+}
+
 /** Puts new commands on record as a permission that their manager wants. Returns the id of the ask; `undefined` if nobody has to be asked. */
 export function announce(
   draft: Draft,
   subject: string | undefined,
   commands: readonly CheckCommand[],
 ): string | undefined {
-  const { fact } = draft;
-  const ask_id = `p${fact.sequence}`;
+  const { fact, session } = draft;
+  const ask_id = askId(fact.sequence);
   const about = subject === undefined ? {} : { subject };
   const payload: JsonObject = {
     subject: "permission",
@@ -61,31 +66,20 @@ export function announce(
     ...(subject === undefined ? {} : { ticket_id: subject }),
     about: { role_id: fact.source, ...described(commands) },
   };
-  const record = draft.envelope({
-    target: "user",
-    payload_type: "approval_request",
-    payload,
-    ...about,
-  });
+  const record = draft.envelope({ target: "user", payload_type: "approval_request", payload, ...about });
   if (asksForCommands(draft)) {
     draft.command({ do: "ask", ask_id, kind: "permission", record, ...about });
     return ask_id;
   }
-  const notes =
-    draft.session.later_commands === "allowed" ? "later commands were allowed with the plan" : "plan_approval is never";
-  const approval = {
-    decision: "approved",
-    ask_id,
-    scope: subject === undefined ? "session" : "ticket",
-    notes,
-  };
-  draft.envelope({
-    target: fact.source,
-    payload_type: "approval",
-    payload: approval,
-    ...about,
-  });
+  const isAllowed = session.later_commands === "allowed";
+  const notes = isAllowed ? "later commands were allowed with the plan" : "plan_approval is never";
+  const approval = { decision: "approved", ask_id, scope: subject === undefined ? "session" : "ticket", notes };
+  draft.envelope({ target: fact.source, payload_type: "approval", payload: approval, ...about });
   return undefined;
+}
+
+function askId(record: number): string {
+  return `p${record}`;
 }
 
 function described(commands: readonly CheckCommand[]): JsonObject {
@@ -95,7 +89,7 @@ function described(commands: readonly CheckCommand[]): JsonObject {
   return {
     action: cut(action, MAX_ACTION),
     ...(action.length <= MAX_ACTION && action.endsWith(`: ${details}`) ? {} : { details }),
-    why: "The approved plan does not have it. It checks work, in the strictest sandbox of the workers.",
+    why: "The plan does not have it. It checks work, in the strictest sandbox of the workers.",
   };
 }
 

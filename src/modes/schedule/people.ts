@@ -7,6 +7,7 @@ import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
 import { begin, offer, putAgain, withdraw } from "./offering.ts";
 import { armNotice } from "./notice.ts";
 import { acceptPlan, closeGate, takePlan } from "./planning.ts";
+import { asksAbout } from "./commands.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
 import { isAgainstEvidence, restartReview, onReview, refuseReview } from "./reviewing.ts";
@@ -19,7 +20,7 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   const { decision, notes, plan, ask_id, scope } = fact.payload;
   const { gate, phase } = draft.session;
   const tickets = ask_id === undefined ? [] : [...draft.before.tickets.values()];
-  const instructed = tickets.find((ticket) => ticket.waits_for === ask_id && ticket.instructed !== undefined);
+  const instructed = tickets.find((ticket) => ticket.waits_for === ask_id && asksAbout(ticket) === ask_id);
   if (instructed) {
     onCommandsDecided(draft, fact, instructed);
     return;

@@ -48,13 +48,15 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     capabilities: role.capabilities ?? [],
   }));
   const { plan_given, plan_digest } = fact.payload.input ?? {};
+  // The playbook manager plays the person's file. Another manager beside it has commands of its own.
+  const isPlayed = plan_digest !== undefined && plan_given !== true;
+  const managers = roles.filter(({ type }) => type === "manager");
   const seen = digestsOf(commandsIn(checks));
   const session: SessionValue = {
     phase: "planning",
     settings,
     ...(seen.length > 0 ? { seen } : {}),
-    // The playbook manager plays the person's file.
-    ...(plan_digest !== undefined && plan_given !== true ? { later_commands: "own" } : {}),
+    ...(isPlayed && managers.length === 1 ? { later_commands: "own" } : {}),
     roles,
     clarifications: [],
     notes: [],

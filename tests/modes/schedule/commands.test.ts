@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escalated, type Options, runs, schedule, type ScheduleSession, task } from "./session.ts";
+import { CREW, escalated, type Options, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 const ASK = { config: { plan_approval: "ask", max_retries: 1 } } as const;
 const PLANNED = { acceptance_criteria: [runs("npm", "test")] };
@@ -117,6 +117,12 @@ describe("commands that an instruction adds to an approved plan", () => {
     );
   });
 
+  it("are not allowed by an answer to something else that the ticket waits for by now", () => {
+    const session = instruct(approved(), "a", ["make"]).command("cancel", "a").command("retry", "a");
+    const { waits_for } = session.ask("a", "how").ticket("a");
+    expect(session.send("approval", { ...APPROVED, ask_id: waits_for }).refused).toBe("not_permitted");
+  });
+
   it("are asked about no more when the ticket is cancelled", () => {
     const session = instruct(approved(), "a", ["make"]);
     const ask_id = `p${session.sequence}`;
@@ -200,6 +206,12 @@ describe("later commands", () => {
     const session = instruct(approved({}, {}), "a", ["make"]);
     expect([session.status("a"), said(session)]).toEqual(["in_progress", TOLD]);
     expect(instruct(session.block("a", "how?"), "a", ["make"]).last.envelopes).toEqual([]);
+  });
+
+  it("of another manager beside the one that plays a plan file are asked about", () => {
+    const roles = [...CREW, { role_id: "other", type: "manager", backend: "scripted" } as const];
+    const session = approved({}, { ...ASK, roles, input: { plan_digest: "sha256:0" } });
+    expect(instruct(session, "a", ["make"]).status("a")).toBe("pending");
   });
 
   it("of a person's plan file are neither asked about nor told", () => {
