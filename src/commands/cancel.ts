@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { openTurns } from "./lookup/tickets.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { runningTurns } from "../runtime/feed/standing.ts";
 import type { StoreReader } from "../store/store.ts";
 import { counted } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -84,7 +84,7 @@ function cancelQuestion(store: StoreReader, { row, tickets, ledger }: StoredView
   const unfinished = hasTickets(store, session_id)
     ? tickets.filter(({ status }) => status !== "done" && status !== "error").length
     : 0;
-  const working = ownerOf(store, row) === undefined ? 0 : runningTurns(ledger.turns.values()).length;
+  const working = ownerOf(store, row) === undefined ? 0 : openTurns(ledger).length;
   const ends = [
     ...(unfinished === 0 ? [] : [`${counted(unfinished, "unfinished ticket")} ${unfinished === 1 ? "ends" : "end"}`]),
     ...(working === 0 ? [] : [`${counted(working, "agent")} at work ${working === 1 ? "is" : "are"} stopped`]),

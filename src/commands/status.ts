@@ -133,15 +133,15 @@ function rowToShow(
 
 /** The fields that SPEC.md promises for `--json`, and more. */
 function statusObject(store: StoreReader, home: string, seen: SeenSession): object {
-  const { row, owner, view, ledger, tickets, waiting, resultsOf } = seen;
-  const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
+  const { row, owner, state, ledger, tickets, waiting, resultsOf } = seen;
+  const { subjects } = state;
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const counted = owner === undefined ? withCutRuns(ledger) : ledger;
   const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
   return {
     ...listed(row, owner),
     home,
-    counts: view.counts,
+    counts: Object.fromEntries(state.counts),
     tickets: shown.map(
       ({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs, interrupted }) => ({
         ticket_id,

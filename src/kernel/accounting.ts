@@ -222,6 +222,7 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
     status: "open",
     role_id,
     run: stamp.run,
+    since: fact.received_at,
     ...begun,
     ...alone,
     // Another role cannot continue the conversation.

@@ -32,6 +32,7 @@ export function doubts(
       ask_id: turn_id,
       kind: "questions",
       record: next + index,
+      open: [QUESTION],
       ...aboutOf(subject),
     })),
   };

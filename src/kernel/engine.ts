@@ -2,9 +2,10 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Disposition } from "../protocol/record.ts";
 import { cut } from "../protocol/refusal.ts";
 import { account, accountLate, isLate, ownStep } from "./accounting.ts";
+import { type Deltas, ledgerBefore, ledgerDeltas, subjectDeltas, subjectsBefore } from "./deltas.ts";
 import { doubts } from "./doubts.ts";
 import { applyToLedger, type Ledger } from "./ledger.ts";
-import type { Change, EnvelopeDraft, Fact, Mode, Step } from "./mode.ts";
+import type { Change, EnvelopeDraft, Fact, Mode, ModeReader, Step } from "./mode.ts";
 import { NOTHING } from "./step.ts";
 
 /** One session in memory: its mode, the mode's state, and the engine's ledger. */
@@ -23,6 +24,8 @@ export interface Advance {
   readonly changes: readonly Change[];
   /** The envelopes to record after the fact: the refusal, if any, then the mode's envelopes, then the engine's questions. */
   readonly envelopes: readonly EnvelopeDraft[];
+  /** What the fact opened, ended and changed. */
+  readonly deltas: Deltas;
 }
 
 /**
@@ -36,23 +39,53 @@ export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   const { mode, state, ledger } = engine;
   if (isLate(ledger, fact)) {
     const changes = accountLate(ledger, fact);
-    for (const change of changes) applyToLedger(ledger, change);
-    return { disposition: "late", step: NOTHING, changes, envelopes: [] };
+    return { disposition: "late", step: NOTHING, changes, envelopes: [], deltas: applyLedger(ledger, changes) };
   }
   const decided = ownStep(ledger, fact) ?? mode.decide(state, fact);
   const written = decided.refused ? [refusal(fact, decided), ...decided.envelopes] : decided.envelopes;
   const asked =
     fact.payload_type === "session_recovered" ? doubts(ledger, fact, fact.sequence + 1 + written.length) : undefined;
   const step = asked ? { ...decided, commands: [...decided.commands, ...asked.commands] } : decided;
+  const phase = stateOf(engine);
+  const subjects = subjectsBefore(mode, state, step.changes);
   for (const change of step.changes) mode.apply(state, change);
   const own = account(ledger, fact, step.commands);
-  for (const change of own) applyToLedger(ledger, change);
+  const { changed, gone } = subjectDeltas(mode, state, subjects, { ...step, sequence: fact.sequence });
+  const deltas = applyLedger(ledger, own, gone);
+  const now = stateOf(engine);
   return {
     disposition: step.refused ? "refused" : "applied",
     step,
     changes: own.length === 0 ? step.changes : [...step.changes, ...own],
     envelopes: asked ? [...written, ...asked.envelopes] : written,
+    deltas: {
+      // The first record always tells the state, and thereby that this log tells what its records open, end and change.
+      ...(now === phase && fact.sequence > 1 ? {} : { state: now }),
+      ...deltas,
+      ...(changed.length === 0 ? {} : { changed }),
+    },
   };
+}
+
+/** Applies the changes, and returns what they open and end. */
+function applyLedger(
+  ledger: Ledger,
+  changes: readonly Change[],
+  gone: readonly string[] = [],
+): Pick<Deltas, "opened" | "ended"> {
+  const before = ledgerBefore(ledger, changes);
+  for (const change of changes) applyToLedger(ledger, change);
+  return ledgerDeltas(ledger, before, gone);
+}
+
+/** The session's state as one word. */
+export function stateOf<S>({
+  mode,
+  state,
+  ledger,
+}: Pick<Engine<S>, "state" | "ledger"> & { readonly mode: ModeReader<S> }): string {
+  const { paused, closed } = ledger.figures;
+  return paused === true && !closed ? "paused" : mode.phase(state);
 }
 
 /** Maximum lengths in the schema of `error`, in characters. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Budget } from "../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../protocol/record.ts";
+import type { Hold } from "../protocol/telling.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { AskedPermission, Change, CriterionReference, Fact, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
@@ -33,6 +34,8 @@ export interface LedgerTurn {
   readonly recoveries?: number;
   /** Number of times that it led to a hold of its role. */
   readonly held?: number;
+  /** When its current or last run was requested. */
+  readonly since?: Instant;
   /** When the run began, shifted by the time that the machine slept or the turn waited for a person. Set only for roles with a time budget. */
   readonly begun?: Instant;
   /** When it began to wait for a person's permission. Set only if `begun` is. */
@@ -57,6 +60,8 @@ export interface LedgerAsk {
   /** The sequence of the record that holds the text. */
   readonly record: number;
   readonly subject?: string;
+  /** Of a set of questions: the ids of those without an answer. */
+  readonly open?: readonly string[];
   /** Set if a turn's program waits for the answer. */
   readonly permission?: AskedPermission;
 }
@@ -97,28 +102,8 @@ export interface StopKept extends Partial<LimitUsed> {
   readonly signal?: "SIGINT" | "SIGTERM" | "SIGHUP";
 }
 
-/** A role that may take no turns, until a time or until a person releases it. */
-export interface LedgerHold {
-  readonly role_id: string;
-  /** The code of the failure that led to it, or of the limit that the role has reached. */
-  readonly reason: string;
-  /** When the hold ends by itself. If absent, only a person ends it. */
-  readonly until?: Instant;
-  /** When the hold began; a hold that is extended keeps this. */
-  readonly since?: Instant;
-  /** The account whose roles are held together. */
-  readonly account?: string;
-  /** The account's quota window that has no more left than the reserve. */
-  readonly window?: string;
-  /** The role's own limit, if the hold comes from one rather than from a failure. */
-  readonly limit?: LimitUsed;
-  /** Number of tries of an outage that have failed. The hold stays, with its end past, until a turn of the role has come through. */
-  readonly tries?: number;
-  /** Set while a turn tries whether the outage is over. */
-  readonly trying?: boolean;
-  /** What cannot be started here, and the remedy. */
-  readonly said?: string;
-}
+/** By role id; holds from a role's own limits have their own ids (`role-limits.ts`). */
+export type LedgerHold = Hold;
 
 /** The budget that the registry gives a role. A person who releases the role grants it again. */
 export interface RoleBudget {

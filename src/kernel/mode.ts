@@ -26,8 +26,6 @@ export interface Mode<S> extends ModeReader<S> {
   decide(state: S, fact: Fact): Step;
   /** Returns the request for an offered or open turn. Texts are references to records, so that a replay rebuilds the request. */
   request(state: S, turn: TurnStamp): TurnDraft;
-  /** The session's state as one word. Called on every commit, so it must be cheap. */
-  phase(state: S): string;
 }
 
 /** The part of a mode that loads and shows a session, without deciding anything. */
@@ -37,7 +35,16 @@ export interface ModeReader<S> {
   empty(): S;
   /** The only function that writes to the state, whether a session runs, is loaded or is replayed. */
   apply(state: S, change: Change): void;
-  view(state: S): SessionView;
+  /** The session's state as one word. Called for every fact, so it must be cheap. */
+  phase(state: S): string;
+  /** The collection whose values are the subjects, such as tickets. */
+  readonly subjects: string;
+  /** The ids of all subjects, in the order of lists. */
+  ids(state: S): readonly string[];
+  /** A subject as every view shows it. Called for every change of one, so it must be cheap: it may depend only on the subject's value and on what never changes. */
+  subject(state: S, id: string): SubjectRow | undefined;
+  /** What a subject has produced so far. */
+  results?(state: S, id: string): Results | undefined;
 }
 
 /** A field that an answer may omit if its `reference` field names an artifact that contains it. */
@@ -194,6 +201,8 @@ interface Ask {
   /** The sequence of the record that holds the text. */
   readonly record: number;
   readonly subject?: string;
+  /** Of a set of questions: the ids of those without an answer. An ask is issued again when some of them are answered. */
+  readonly open?: readonly string[];
   /** Set if a turn's program waits for the answer. */
   readonly permission?: AskedPermission;
 }
@@ -274,25 +283,25 @@ export interface TurnDraft {
   readonly remaining_turns?: number;
 }
 
-/** A session as it can be shown without knowing its mode. */
-export interface SessionView {
-  readonly state: string;
-  readonly subjects: readonly SubjectView[];
-  /** Number of subjects in each status. */
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-export interface SubjectView {
+/** A subject as views show it. Records tell how it changes. */
+export interface SubjectRow {
   readonly id: string;
   readonly status: string;
+  /** When it entered its status. */
+  readonly since: Instant;
+  /** Its place in lists. */
+  readonly order: number;
   /** A text, or a reference to one. */
   readonly title: Json;
-  readonly reason?: string;
-  readonly owner?: string;
-  readonly attempt: number;
   readonly depends_on: readonly string[];
-  readonly since: Instant;
-  readonly results?: Results;
+  /** The role that works on it, or worked on it last. */
+  readonly owner?: string | undefined;
+  readonly attempt: number;
+  readonly max_attempts?: number | undefined;
+  /** Why it has its status. */
+  readonly reason?: string | undefined;
+  /** The limit that was spent when it was given up. */
+  readonly spent?: string | undefined;
 }
 
 /** What a subject has produced so far. */

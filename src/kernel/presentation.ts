@@ -9,8 +9,8 @@ export interface Presentation {
    * statement, a subject's title is its id.
    */
   readonly statementName?: string;
-  /** The states of subjects that count as done and as begun in a session's progress. */
-  readonly progress: { readonly done: readonly string[]; readonly begun: readonly string[] };
+  /** How each status of a subject is shown, the most urgent first. */
+  readonly statuses: Readonly<Record<string, StatusShown>>;
   /** Whether a person can retry a failed subject. */
   readonly retries: boolean;
   /** A sentence for each reason with which this mode closes a session; reasons common to all modes need none. */
@@ -26,4 +26,48 @@ export interface ResultPart {
   readonly title: string;
   readonly text: string;
   readonly points: readonly string[];
+}
+
+/** How a status of subjects is shown. */
+export interface StatusShown {
+  /** The status as people read it; by default its name. */
+  readonly word?: string;
+  /** One character, so that a status is never told by its colour alone. */
+  readonly icon: string;
+  readonly tone: Tone;
+  /** What it means for the session's progress. Subjects that depend on a stuck or failed one cannot begin. */
+  readonly stage: "waiting" | "open" | "begun" | "stuck" | "failed" | "done";
+  /** The reason shown for it while a dependency is stuck or has failed. */
+  readonly held_up?: string;
+  /** The reason shown for it while no agent, person or check works on it. */
+  readonly unattended?: string;
+}
+
+export type Tone = "good" | "bad" | "warn" | "busy" | "quiet" | "plain";
+
+/** How a status is shown; one of an unknown mode by its name alone. */
+export interface KnownStatus extends StatusShown {
+  readonly word: string;
+  readonly isKnown: boolean;
+}
+
+export function shownStatus(presentation: Presentation | undefined, status: string): KnownStatus {
+  const { statuses = {} } = presentation ?? {};
+  const isKnown = Object.hasOwn(statuses, status);
+  return { icon: "-", tone: "plain", stage: "open", word: status, ...(isKnown ? statuses[status] : {}), isKnown };
+}
+
+/** The place of a status among those of its mode: the lower, the more urgent. An unknown one comes last. */
+export function urgencyOf(presentation: Presentation | undefined, status: string): number {
+  const place = statusesOf(presentation).indexOf(status);
+  return place < 0 ? Infinity : place;
+}
+
+/** The statuses of a mode, or those of some stages, the most urgent first. */
+export function statusesOf(
+  presentation: Presentation | undefined,
+  ...stages: readonly StatusShown["stage"][]
+): string[] {
+  const statuses = Object.entries(presentation?.statuses ?? {});
+  return statuses.flatMap(([status, { stage }]) => (stages.length === 0 || stages.includes(stage) ? [status] : []));
 }

@@ -36,6 +36,9 @@ export interface UnsealedRecord {
   readonly record: RecordMeta;
 }
 
+/** What a fact opened, ended and changed of what views show. Records of earlier versions do not have it. */
+export type RecordedDeltas = Pick<RecordMeta, "state" | "opened" | "ended" | "changed">;
+
 /** One line of a session's log: `logs/<session>/<sequence>-<payload_type>.json`. */
 export interface LogRecord extends UnsealedRecord {
   readonly integrity: Integrity;

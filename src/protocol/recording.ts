@@ -6,6 +6,7 @@ import {
   type Disposition,
   type Exit,
   type QuotaWindow,
+  type RecordedDeltas,
   type RecordedEffect,
   type RecordMeta,
   type UnsealedRecord,
@@ -40,11 +41,12 @@ export interface Recording {
   readonly quota?: readonly QuotaWindow[] | undefined;
   readonly actor?: Actor | undefined;
   readonly effects?: readonly Effect[] | undefined;
+  readonly deltas?: RecordedDeltas | undefined;
 }
 
 /** Makes the record of an envelope, before it is added to the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
-  const { turn, subject, exit, usage, conversation, quota, actor, effects } = recording;
+  const { turn, subject, exit, usage, conversation, quota, actor, effects, deltas } = recording;
   const record: RecordMeta = {
     kind: recording.kind,
     received_at: recording.at,
@@ -57,6 +59,7 @@ export function recordOf(recording: Recording): UnsealedRecord {
     ...(quota?.length ? { quota: [...quota] } : {}),
     ...(actor ? { actor } : {}),
     ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),
+    ...deltas,
   };
   return {
     session_id: recording.session_id,

@@ -1,6 +1,6 @@
-import type { LedgerAsk } from "../kernel/ledger.ts";
 import type { Outcome } from "../kernel/mode.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
+import type { ToldAsk } from "../protocol/telling.ts";
 import { StorageError } from "../store/storage-error.ts";
 
 /** The events of a running session that viewers can see. Records and asks are emitted after their commit. */
@@ -12,7 +12,8 @@ export type SessionEvent =
   | (TurnAbout & { readonly kind: "turn_ended" })
   /** A line of an agent's output that is not a message. Untrusted text, at most 8,192 characters. */
   | (TurnAbout & { readonly kind: "console"; readonly stream: "stdout" | "stderr"; readonly text: string })
-  | { readonly kind: "ask"; readonly ask: LedgerAsk }
+  /** Something waits for a person. Only feeds emit it, after the record that holds its text. */
+  | { readonly kind: "ask"; readonly ask: ToldAsk }
   /** A problem that does not stop the session, in one line. */
   | { readonly kind: "warning"; readonly text: string }
   /** The session is stopping, and its running turns are being ended. */

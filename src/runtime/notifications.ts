@@ -2,9 +2,10 @@ import type { RunEnd } from "../agents/cli/process.ts";
 import { exitWords } from "../agents/cli/outcome.ts";
 import { StderrTail } from "../agents/cli/stderr-tail.ts";
 import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
-import type { SessionView } from "../kernel/mode.ts";
+import type { Results } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { SessionState } from "../kernel/state.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { SHELL } from "./check-gate.ts";
 import type { SessionContext } from "./context.ts";
@@ -31,7 +32,9 @@ export interface ReadableSession {
   /** The sequence of the last record. */
   readonly sequence: number;
   readonly presentation: Presentation;
-  view(): SessionView;
+  state(read: (title: Json) => string): SessionState;
+  /** What a subject has produced so far. */
+  resultsOf(id: string): Results | undefined;
   resolve(value: JsonObject): JsonObject;
 }
 

@@ -1,8 +1,10 @@
+import type { Deltas } from "../kernel/deltas.ts";
 import type { Advance } from "../kernel/engine.ts";
 import type { EnvelopeDraft, Fact, TurnStamp } from "../kernel/mode.ts";
 import { type Lookup, resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Actor, UnsealedRecord } from "../protocol/record.ts";
+import type { ChangedTicket } from "../protocol/generated/types.ts";
+import type { Actor, RecordedDeltas, UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { FactInput } from "./facts.ts";
@@ -23,8 +25,14 @@ export function factFrom(input: FactInput, sequence: number, at: Instant): Fact 
   } as unknown as Fact;
 }
 
-/** The record of a fact, with its disposition and effects. */
-export function factRecord(session_id: string, input: FactInput, at: Instant, done: Advance): UnsealedRecord {
+/** The record of a fact, with its disposition and effects, and what it opened, ended and changed. */
+export function factRecord(
+  session_id: string,
+  input: FactInput,
+  at: Instant,
+  done: Advance,
+  records: Lookup,
+): UnsealedRecord {
   return recordOf({
     ...input,
     session_id,
@@ -33,7 +41,16 @@ export function factRecord(session_id: string, input: FactInput, at: Instant, do
     kind: "fact",
     disposition: done.disposition,
     effects: done.step.effects,
+    deltas: recordedDeltas(done.deltas, records),
   });
+}
+
+/** Deltas as they are recorded: a title of another record is repeated. */
+export function recordedDeltas(deltas: Deltas, records: Lookup): RecordedDeltas {
+  const { changed } = deltas;
+  if (!changed?.some(({ title }) => typeof title === "object")) return deltas as RecordedDeltas;
+  const resolved = changed.map((delta) => resolve(delta, records) as unknown as ChangedTicket);
+  return { ...deltas, changed: resolved };
 }
 
 /** The record of an envelope that the mode wrote, with its references resolved. */

@@ -8,7 +8,7 @@ import type { PayloadType } from "../protocol/payload.ts";
 import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
-import { decidedRecord, factFrom } from "./recordings.ts";
+import { decidedRecord, factFrom, recordedDeltas } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
 import { fittingRequest, INTERRUPTED } from "./admission/turn-request.ts";
 
@@ -73,6 +73,8 @@ class Replay {
   #awaited: UnsealedRecord[] = [];
   #closing: { command: Extract<Command, { do: "finish" }>; fact: Fact } | undefined;
   #head = { sequence: 0, hash: "" };
+  /** Whether the records tell what they open, end and change. Those of earlier versions do not. */
+  #tells = false;
 
   constructor(mode: Mode<unknown>, opened: LogRecord, lineOf: (sequence: number) => string) {
     this.engine = { mode, state: mode.empty(), ledger: emptyLedger() };
@@ -131,6 +133,12 @@ class Replay {
     const decided = done.step.effects.map(recordedEffect);
     if (!same(decided, effects ?? []))
       return `the rules decide ${excerpt(decided)}, the log has ${excerpt(effects ?? [])}`;
+    const { state, opened, ended, changed } = record.record;
+    const told = { state, opened, ended, changed };
+    this.#tells ||= Object.values(told).some((value) => value !== undefined);
+    if (!this.#tells) return undefined;
+    const deltas = recordedDeltas(done.deltas, this.#records);
+    if (!same(deltas, told)) return `the rules open, end and change ${excerpt(deltas)}, the log has ${excerpt(told)}`;
     return undefined;
   }
 

@@ -1,10 +1,11 @@
-import { type Advance, advance, type Engine } from "../kernel/engine.ts";
+import { type Advance, advance, type Engine, stateOf } from "../kernel/engine.ts";
 import type { Ledger } from "../kernel/ledger.ts";
-import type { Change, Command, Fact, SessionView } from "../kernel/mode.ts";
+import type { Change, Command, Fact, Results } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
 import { resolve } from "../kernel/references.ts";
+import { type SessionState, standingState } from "../kernel/state.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Head } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -112,8 +113,15 @@ export class Session<S> {
     return this.#workload.running;
   }
 
-  view(): SessionView {
-    return this.#setup.engine.mode.view(this.#setup.engine.state);
+  /** What stands in the session. `read` resolves titles. */
+  state(read: (title: Json) => string): SessionState {
+    return standingState(this.#setup.engine, read);
+  }
+
+  /** What a subject has produced so far. */
+  resultsOf(id: string): Results | undefined {
+    const { mode, state } = this.#setup.engine;
+    return mode.results?.(state, id);
   }
 
   /** Resolves references into the session's records. */
@@ -230,7 +238,7 @@ export class Session<S> {
     const at = input.at ?? clock.now();
     const fact = factFrom(input, sequence, at);
     const done = advance(engine, fact);
-    this.#journal.record(factRecord(this.session_id, input, at, done));
+    this.#journal.record(factRecord(this.session_id, input, at, done, records));
     this.#journal.changes(done.changes);
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
     for (const one of done.envelopes) this.#journal.record(decidedRecord(this.session_id, one, at, records));
@@ -286,10 +294,8 @@ export class Session<S> {
     this.#admit();
     this.#again = false;
     if (!this.#journal.isEmpty) {
-      const { mode, state } = this.#setup.engine;
-      const { paused, closed } = this.ledger.figures;
-      const phase = paused && !closed ? "paused" : mode.phase(state);
-      const committed = await this.#journal.flush({ state: phase, outcome: closed?.outcome ?? null });
+      const { outcome = null } = this.ledger.figures.closed ?? {};
+      const committed = await this.#journal.flush({ state: stateOf(this.#setup.engine), outcome });
       if (!committed.ok) return this.#fail(committed.error);
     }
     this.#pass = "none";

@@ -107,7 +107,6 @@ export class Workload {
         return;
       case "ask":
         if (command.permission) this.#dispatcher.lend(command.permission.turn_id);
-        this.#context.afterCommit(() => this.#context.bus.emit({ kind: "ask", ask: command }));
         return;
       case "permit":
         if (!waitsForPermission(this.#ledger, command.turn_id)) this.#dispatcher.proceed(command.turn_id);

@@ -1,4 +1,4 @@
-import type { ResultPart, Presentation } from "../kernel/presentation.ts";
+import { type Presentation, type ResultPart, shownStatus, urgencyOf } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { numberOf } from "../lib/json.ts";
 import { spendWords } from "../log/usage-words.ts";
@@ -7,7 +7,7 @@ import { cut } from "../protocol/refusal.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
-import { STATE_STYLE } from "./record-lines.ts";
+import { eventStyle } from "./status.ts";
 import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
@@ -22,7 +22,7 @@ const LONGEST_TROUBLE = 1000;
 export function endingLines(output: Output, ending: Ending, resumed = false): string[] {
   const { presentation } = ending;
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthShowing(ending.tickets), output));
+  if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthShowing(ending), output));
   const hidden = ending.tickets.length - MAX_TICKETS;
   if (hidden > 0) {
     const command = localize(output, `bosun status ${ending.session_id}`);
@@ -80,15 +80,16 @@ function childLines({ session_id, waiting, holds }: ChildWaiting, output: Output
 }
 
 /** If there are many tickets, those that are not done and then the first others, in the plan's order. */
-function worthShowing(tickets: readonly TicketLine[]): readonly TicketLine[] {
+function worthShowing({ presentation, tickets }: Ending): readonly TicketLine[] {
   if (tickets.length <= MAX_TICKETS) return tickets;
-  const undoneFirst = tickets.toSorted((a, b) => Number(a.status === "done") - Number(b.status === "done"));
+  const undoneFirst = tickets.toSorted((a, b) => Number(isDone(presentation, a)) - Number(isDone(presentation, b)));
   const shown = new Set(undoneFirst.slice(0, MAX_TICKETS));
   return tickets.filter((ticket) => shown.has(ticket));
 }
 
-/** States by urgency, the most urgent first. */
-const URGENT = ["error", "blocked", "discussing", "awaiting_review", "in_progress", "pending"];
+function isDone(presentation: Presentation, { status }: TicketLine): boolean {
+  return shownStatus(presentation, status).stage === "done";
+}
 
 /** The most urgent tickets, in the plan's order, and the number of others in each state, in at most `rows` rows. */
 export function shortTicketTable(
@@ -100,7 +101,7 @@ export function shortTicketTable(
   const [heading = ""] = ticketTable(presentation, tickets, output);
   const many = Math.floor((rows - 1) / heading.split("\n").length) - 1;
   if (many < 1) return [];
-  const byUrgency = tickets.toSorted((one, other) => urgency(one) - urgency(other));
+  const byUrgency = tickets.toSorted((one, other) => urgency(presentation, one) - urgency(presentation, other));
   const first = new Set(byUrgency.slice(0, many));
   const others = Map.groupBy(byUrgency.slice(many), ({ status }) => status);
   const counts = [...others].map(([status, { length }]) => `${length} ${status}`).join(", ");
@@ -112,10 +113,8 @@ export function shortTicketTable(
   return [...shown.flatMap((line) => line.split("\n")), output.style("dim", clipped(`and ${counts}`, output.width))];
 }
 
-function urgency({ status, interrupted }: TicketLine): number {
-  if (interrupted === true) return 0;
-  const rank = URGENT.indexOf(status);
-  return rank < 0 ? URGENT.length : rank;
+function urgency(presentation: Presentation, { status, interrupted }: TicketLine): number {
+  return interrupted === true ? -1 : urgencyOf(presentation, status);
 }
 
 /** A table of tickets in the plan's order, coloured by their states. */
@@ -127,7 +126,7 @@ export function ticketTable(presentation: Presentation, tickets: readonly Ticket
     output.style("dim", heading),
     ...lines.map((line, index) => {
       const { status = "", interrupted } = tickets[index] ?? {};
-      const style = interrupted === true ? "yellow" : STATE_STYLE.get(status);
+      const style = interrupted === true ? "yellow" : eventStyle(presentation, status);
       return style ? output.style(style, line) : line;
     }),
   ];
@@ -199,7 +198,7 @@ function reasonOf({ reason, spent, blocked_by }: TicketLine): string {
 /** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are for the whole session. */
 export function headline(ending: Ending, resumed = false): string {
   const { presentation, tickets, usage, elapsed_ms } = ending;
-  const done = tickets.filter((ticket) => ticket.status === "done").length;
+  const done = tickets.filter((ticket) => isDone(presentation, ticket)).length;
   const figures = [
     ...(tickets.length > 0 && presentation.statementName === undefined
       ? [`${done} of ${counted(tickets.length, presentation.subjectName)} done`]

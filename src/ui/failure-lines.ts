@@ -10,7 +10,7 @@ export interface PrintedLimits {
   readonly width: number;
   readonly last_lines: number;
   /** The folder with the output of agents, if it is to be named. */
-  readonly output?: string;
+  readonly output?: string | undefined;
 }
 
 /** What each failed criterion requires, and why it failed. */

@@ -1,3 +1,4 @@
+import { type Presentation, shownStatus, type Tone } from "../kernel/presentation.ts";
 import type { GraphNode } from "../lib/cycle.ts";
 import { clipped } from "./display.ts";
 
@@ -6,28 +7,30 @@ const MAX_TICKETS = 60;
 
 const LABEL_WIDTH = 40;
 
-const COLOURS: Readonly<Record<string, string>> = { done: "#2da44e", error: "#cf222e", blocked: "#9a6700" };
+const COLOURS: Readonly<Partial<Record<Tone, string>>> = { good: "#2da44e", bad: "#cf222e", warn: "#9a6700" };
 
 interface ShownTicket extends GraphNode {
   readonly status: string;
 }
 
 /** The tickets and their dependencies as Mermaid text, which GitHub renders. Empty without dependencies, or with too many tickets. */
-export function mermaidLines(tickets: readonly ShownTicket[]): string[] {
+export function mermaidLines(presentation: Presentation | undefined, tickets: readonly ShownTicket[]): string[] {
   const nodes = new Map(tickets.map(({ id }, index) => [id, `t${index}`]));
   const edges = tickets.flatMap(({ id, depends_on }) =>
     depends_on.flatMap((before) => (nodes.has(before) ? [`  ${nodes.get(before)} --> ${nodes.get(id)}`] : [])),
   );
   if (edges.length === 0 || tickets.length > MAX_TICKETS) return [];
-  const coloured = Object.entries(COLOURS).filter(([status]) => tickets.some((ticket) => ticket.status === status));
+  const tones = tickets.map(({ status }) => shownStatus(presentation, status).tone);
   return [
     "flowchart LR",
-    ...tickets.map(({ id, status }) => {
-      const colour = Object.hasOwn(COLOURS, status) ? `:::${status}` : "";
-      return `  ${nodes.get(id)}["${label(id)}<br/>${label(status)}"]${colour}`;
+    ...tickets.map(({ id, status }, index) => {
+      const tone = tones[index] ?? "plain";
+      return `  ${nodes.get(id)}["${label(id)}<br/>${label(status)}"]${COLOURS[tone] === undefined ? "" : `:::${tone}`}`;
     }),
     ...edges,
-    ...coloured.map(([status, colour]) => `  classDef ${status} stroke:${colour},stroke-width:2px`),
+    ...Object.entries(COLOURS).flatMap(([tone, colour]) =>
+      tones.includes(tone as Tone) ? [`  classDef ${tone} stroke:${colour},stroke-width:2px`] : [],
+    ),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { statusesOf } from "../kernel/presentation.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
 import { endingLines } from "./ending.ts";
@@ -13,7 +14,7 @@ import { TICKET_WIDTH, timelineLines } from "./timeline.ts";
 import { TurnLines } from "./turn-lines.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
 import { counted, localize } from "./words.ts";
-import { doneWords, standingWords, summaryWords } from "./standing-words.ts";
+import { doneOf, standingWords, summaryWords } from "./standing-words.ts";
 
 /** Prints a line for everything that happens, for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
@@ -46,8 +47,7 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
   const standing = () => {
     const now = opening?.now();
     if (now === undefined) return "";
-    const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? formatter.since(turn.turn_id) }));
-    return standingWords({ ...now, running }, time());
+    return standingWords(now, time());
   };
 
   const tellTurn = (event: Parameters<TurnLines["tell"]>[0]) => {
@@ -59,9 +59,12 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
 
   const tellRecord = (record: UnsealedRecord) => {
     progress.note(record);
-    const isFinish = record.record.effects?.some(({ to }) => to === "done") === true;
-    const done = opening && isFinish ? doneWords(opening.counts()) : undefined;
-    const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output, done };
+    const presentation = opening?.presentation();
+    const isFinish = statusesOf(presentation, "done").some((done) =>
+      record.record.effects?.some(({ to }) => to === done),
+    );
+    const done = opening && isFinish ? `(${doneOf(opening.counts(), presentation)})` : undefined;
+    const telling = { ...BRIEF, output: opening?.output, presentation, done };
     for (const told of formatter.format(record, telling)) tell(new Date(record.record.received_at), told);
   };
 
@@ -87,7 +90,8 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
         line(standing());
       }
       heartbeat = new Heartbeat(() => line(`HEARTBEAT ${standing()}`), FIRST_MS);
-      if (canRedraw && begun.closed !== true) live = new LiveLine(out, () => summaryWords(begun.now()));
+      if (canRedraw && begun.closed !== true)
+        live = new LiveLine(out, () => summaryWords(begun.now(), begun.presentation()));
       progressTimer = setInterval(() => {
         for (const { at, line: told } of progress.take()) tell(at, told);
       }, PROGRESS_MS).unref();

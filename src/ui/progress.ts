@@ -1,4 +1,5 @@
 import type { UnsealedRecord } from "../protocol/record.ts";
+import { tellingOf } from "../protocol/telling.ts";
 import { progressOf } from "../runtime/feed/standing.ts";
 import type { RecordLine } from "./record-lines.ts";
 import { quoted } from "./words.ts";
@@ -19,16 +20,12 @@ export function progressLine({ source, record }: UnsealedRecord, words: string, 
 export class PendingProgress {
   readonly #pending = new Map<string, { readonly record: UnsealedRecord; readonly words: string }>();
 
-  /** Call with every record. The end of a turn, or a transition of its ticket, makes its progress obsolete. */
+  /** Call with every record. The end of a turn makes its progress obsolete. */
   note(record: UnsealedRecord): void {
-    const { turn_id, effects = [] } = record.record;
+    const { turn_id } = record.record;
     const words = progressOf(record);
     if (turn_id !== undefined && words !== undefined) this.#pending.set(turn_id, { record, words });
-    if (record.payload_type === "artifact_ref" || words !== undefined) return;
-    for (const [id, { record: of }] of this.#pending) {
-      const isMoved = effects.some(({ ticket_id }) => ticket_id === of.record.ticket_id);
-      if (isMoved || (id === turn_id && record.record.disposition === "applied")) this.#pending.delete(id);
-    }
+    for (const id of tellingOf(record).ended.turns) this.#pending.delete(id);
   }
 
   /** Takes the progress to show now, with the time of each report; the longest pending first. */

@@ -1,12 +1,7 @@
-import { endOutage, hold, isHeldAt, isHold, lift, remedyFor, takesTurn } from "../kernel/holds.ts";
-import { applyToLedger, emptyLedger, type LedgerHold, type LedgerTerms, type LedgerTurn } from "../kernel/ledger.ts";
-import type { Change, Fact } from "../kernel/mode.ts";
-import { UNAVAILABLE } from "../kernel/outages.ts";
-import { endsTurn } from "../kernel/figures.ts";
-import { roleTermsOf, windowOf } from "../kernel/role-limits.ts";
+import { remedyFor } from "../kernel/holds.ts";
 import { AGENT_PAYLOAD_TYPES, type PayloadType } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
-import type { Role } from "../protocol/roles.ts";
+import { type Telling, tellingOf, type ToldHold } from "../protocol/telling.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { type FormatOptions, type RecordLine, recordLines } from "./record-lines.ts";
 import { outageWords } from "./hold-words.ts";
@@ -17,7 +12,7 @@ import { counted } from "./words.ts";
  * A formatter needs these records, and the opening, even if they are not shown, because later lines depend on them. Plans are left out: one may have
  * many megabytes, and a request follows it.
  */
-export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
+export const CONTEXT_TYPES: ReadonlySet<string> = new Set<PayloadType>([
   "turn_request",
   "turn_failed",
   "user_command",
@@ -27,16 +22,16 @@ export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
 /** Maximum number of turns whose role is remembered. */
 const REMEMBERED = 10_000;
 
+/** Minimum wait for a role's rate that is shown, in ms. */
+const NOTICEABLE_MS = 5_000;
+
 /** Formats a session's records. Call with them in order. It remembers the role of each turn, and which roles are held. */
 export class RecordFormatter {
   /** The role of a turn, and when the turn was given, in ms since 1970. */
   readonly #turns = new Map<string, { readonly role_id: string; readonly since: number }>();
-  readonly #holds = new Holds();
-
-  /** The roles that wait for the end of an outage. */
-  get outages(): LedgerHold[] {
-    return this.#holds.outages;
-  }
+  readonly #holds = new Map<string, ToldHold>();
+  /** The roles whose rate was shown. It holds a role again and again. */
+  readonly #paced = new Set<string>();
 
   /** When a turn was given, in ms since 1970, if it is one of the latest. */
   since(turn_id: string): number | undefined {
@@ -48,8 +43,7 @@ export class RecordFormatter {
     const { turn_id } = record.record;
     if (record.payload_type === "turn_request" && turn_id !== undefined) this.#remember(turn_id, record);
     const role_id = turn_id === undefined ? undefined : this.#turns.get(turn_id)?.role_id;
-    const lines = recordLines(record, { ...options, role_id });
-    return record.record.disposition === "applied" ? [...lines, ...this.#holds.format(record, role_id)] : lines;
+    return [...recordLines(record, { ...options, role_id }), ...this.#holdLines(record, tellingOf(record))];
   }
 
   #remember(turn_id: string, { target, record }: UnsealedRecord): void {
@@ -60,98 +54,61 @@ export class RecordFormatter {
     const [oldest] = this.#turns.keys();
     if (oldest !== undefined) this.#turns.delete(oldest);
   }
+
+  /** The roles that a record holds, and those that work again; the roles of an account in one line. A close ends all holds without a line. */
+  #holdLines({ session_id, record }: UnsealedRecord, { state, holds, ended }: Telling): RecordLine[] {
+    const now = milliseconds(record.received_at);
+    const lines = new Map<string, RecordLine>();
+    const say = (hold: ToldHold, line: Omit<RecordLine, "ticket">) => {
+      const whom = hold.account ?? hold.role_id;
+      if (!lines.has(whom)) lines.set(whom, { ticket: record.ticket_id, ...line });
+    };
+    for (const id of ended.holds) {
+      const hold = this.#holds.get(id);
+      this.#holds.delete(id);
+      if (hold && !isRate(hold) && state !== "closed") say(hold, { text: `NO LONGER HELD: ${nameOf(hold)}` });
+    }
+    for (const hold of holds) {
+      const before = this.#holds.get(hold.hold_id);
+      this.#holds.set(hold.hold_id, hold);
+      if (isRate(hold)) {
+        if (this.#isPaced(hold, now)) say(hold, { text: rateWords(hold, now), style: "dim" });
+      } else if (before === undefined || before.until !== hold.until)
+        say(hold, { ...heldLine(session_id, hold, now), style: "yellow" });
+    }
+    return [...lines.values()];
+  }
+
+  /** Whether the rate of a role is shown now: once, when the wait is noticeable. */
+  #isPaced({ role_id, until = "" }: ToldHold, now: number): boolean {
+    if (this.#paced.has(role_id) || milliseconds(until) - now < NOTICEABLE_MS) return false;
+    this.#paced.add(role_id);
+    return true;
+  }
 }
 
-/** Minimum wait for a role's rate that is shown, in ms. */
-const NOTICEABLE_MS = 5_000;
+function isRate({ limit }: ToldHold): boolean {
+  return limit?.limit === "turns_per_minute";
+}
 
-/** Shows when a role becomes held and when it works again. Holds have no records of their own: they follow from others, by the kernel's rules. */
-class Holds {
-  readonly #ledger = emptyLedger();
-  #rates: NonNullable<LedgerTerms["rates"]> = [];
-  /** When the latest turns were given, in ms since 1970, by the first role that shares a rate; undefined once its wait was shown. */
-  readonly #given = new Map<string, number[] | undefined>();
+function rateWords(hold: ToldHold, now: number): string {
+  const { until = "", limit } = hold;
+  const end = localMoment(new Date(milliseconds(until)), new Date(now));
+  return `HELD ${nameOf(hold)} until ${end}: limited to ${counted(limit?.max ?? 0, "turn")} a minute (not shown again)`;
+}
 
-  get outages(): LedgerHold[] {
-    return [...this.#ledger.holds.values()].filter(({ reason }) => reason === UNAVAILABLE);
-  }
+function heldLine(session_id: string, hold: ToldHold, now: number): Pick<RecordLine, "text" | "command"> {
+  const { role_id, reason, until } = hold;
+  const command = `bosun resume ${session_id} --release ${role_id}`;
+  const outage = outageWords(hold);
+  if (outage !== undefined) return { text: `HELD: ${outage}; to try now:`, command };
+  const text =
+    until === undefined
+      ? `(${reason}): ${remedyFor(hold)}, then:`
+      : `until ${localMoment(new Date(milliseconds(until)), new Date(now))} (${reason}); to release it now:`;
+  return { text: `HELD ${nameOf(hold)} ${text}`, command };
+}
 
-  /** The lines of a record in a turn of `role_id`. */
-  format(record: UnsealedRecord, role_id: string | undefined): RecordLine[] {
-    if (record.payload_type === "session_opened") this.#learn((record.payload.roles ?? []) as unknown as Role[]);
-    const { turn_id = "", run = 1, ticket_id: ticket, received_at: at } = record.record;
-    const turn = { turn_id, run, attempt: 1 };
-    const fact = { ...record, received_at: at, turn } as unknown as Fact;
-    if (role_id !== undefined) this.#ledger.turns.set(turn_id, { ...turn, role_id } as LedgerTurn);
-    const before = this.#ledger.holds.get(role_id ?? "");
-    for (const change of this.#changes(fact, role_id)) applyToLedger(this.#ledger, change);
-    this.#ledger.turns.clear();
-    if (role_id === undefined) return [];
-    const paced = record.payload_type === "turn_request" ? this.#paced(record, role_id) : [];
-    const after = this.#ledger.holds.get(role_id);
-    if (before && !after) return [{ ticket, text: `NO LONGER HELD: ${this.#name(role_id)}` }, ...paced];
-    if (!after || !isHold(fact) || (after.until === before?.until && before)) return paced;
-    return [{ ticket, ...this.#begun(record.session_id, after, Date.parse(at)), style: "yellow" }];
-  }
-
-  /** What a record changes about holds. */
-  #changes(fact: Fact, role_id: string | undefined): Change[] {
-    const ledger = this.#ledger;
-    const { payload_type, received_at: at, turn: { turn_id = "" } = {} } = fact;
-    const changes: Change[] = [];
-    if (payload_type === "user_command" && fact.payload.command === "release")
-      lift(ledger, fact.payload.role_id ?? "", changes);
-    else if (role_id === undefined) return [];
-    else if (payload_type === "turn_request") takesTurn(ledger, role_id, at, changes);
-    else if (isHold(fact)) hold(ledger, fact, changes);
-    else if (endsTurn(fact)) endOutage(ledger, turn_id, changes);
-    // A hold that is over already is not shown.
-    return changes.filter(
-      (change) => !("put" in change && change.put === "hold" && !isHeldAt(change.value as unknown as LedgerHold, at)),
-    );
-  }
-
-  #learn(roles: readonly Role[]): void {
-    const accounts = roles.flatMap(({ role_id, account }) =>
-      account === undefined ? [] : [[role_id, account] as const],
-    );
-    this.#ledger.terms = { accounts };
-    this.#rates = roleTermsOf(roles).rates ?? [];
-  }
-
-  #begun(session_id: string, held: LedgerHold, now: number): Pick<RecordLine, "text" | "command"> {
-    const { role_id, reason, until } = held;
-    const command = `bosun resume ${session_id} --release ${role_id}`;
-    const outage = outageWords(held);
-    if (outage !== undefined) return { text: `HELD: ${outage}; to try now:`, command };
-    const text =
-      until === undefined
-        ? `(${reason}): ${remedyFor(held)}, then:`
-        : `until ${localMoment(new Date(milliseconds(until)), new Date(now))} (${reason}); to release it now:`;
-    return { text: `HELD ${this.#name(role_id)} ${text}`, command };
-  }
-
-  /** A rate holds a role again and again, so this is shown only once. */
-  #paced({ record }: UnsealedRecord, role_id: string): RecordLine[] {
-    const rate = this.#rates.find(([roles]) => roles.includes(role_id));
-    if (rate === undefined) return [];
-    const [[first], turns_per_minute] = rate;
-    const before = this.#given.has(first) ? this.#given.get(first) : [];
-    if (before === undefined) return [];
-    const { most, window_ms } = windowOf(turns_per_minute);
-    const at = Date.parse(record.received_at);
-    const given = [...before, at].slice(-most);
-    this.#given.set(first, given);
-    const until = (given[0] ?? at) + window_ms;
-    if (given.length < most || until - at < NOTICEABLE_MS) return [];
-    this.#given.set(first, undefined);
-    const end = localMoment(new Date(until), new Date(at));
-    const pace = `limited to ${counted(turns_per_minute, "turn")} a minute (not shown again)`;
-    return [{ ticket: record.ticket_id, text: `HELD ${this.#name(role_id)} until ${end}: ${pace}`, style: "dim" }];
-  }
-
-  #name(role_id: string): string {
-    const account = this.#ledger.terms.accounts.find(([one]) => one === role_id)?.[1];
-    return account === undefined ? role_id : `${role_id} and all of account ${account}`;
-  }
+function nameOf({ role_id, account }: ToldHold): string {
+  return account === undefined ? role_id : `${role_id} and all of account ${account}`;
 }

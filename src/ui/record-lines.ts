@@ -1,8 +1,10 @@
+import { type Presentation, shownStatus } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { clipped } from "./display.ts";
 import { failedChecks, type PrintedLimits, printedLines, resultsOf } from "./failure-lines.ts";
+import { eventStyle } from "./status.ts";
 import type { Style } from "./terminal.ts";
 import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 
@@ -21,6 +23,8 @@ type Told = Omit<RecordLine, "ticket">;
 export interface FormatOptions extends PrintedLimits {
   /** The role that took the record's turn, if it is known. */
   readonly role_id?: string | undefined;
+  /** How the session's mode shows its statuses, if it is known. */
+  readonly presentation?: Presentation | undefined;
   /** How many tickets are done, for the line of a ticket that is finished. */
   readonly done?: string | undefined;
 }
@@ -30,13 +34,6 @@ export const BRIEF: FormatOptions = { width: 400, last_lines: 2 };
 
 /** For finding a reason: nothing is cut. */
 export const WHOLE: FormatOptions = { width: Number.POSITIVE_INFINITY, last_lines: 10 };
-
-/** The styles of ticket states; others have none. */
-export const STATE_STYLE: ReadonlyMap<string, Style> = new Map([
-  ["done", "green"],
-  ["error", "red"],
-  ["blocked", "yellow"],
-]);
 
 /**
  * The lines of one record for a person who follows the session: each transition, other events, and the last output of what failed. A ticket's
@@ -64,9 +61,10 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
   return effects.map((effect): RecordLine => {
     const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
-    const count = effect.to === "done" && options.done !== undefined ? `  ${options.done}` : "";
+    const { stage } = shownStatus(options.presentation, effect.to);
+    const count = stage === "done" && options.done !== undefined ? `  ${options.done}` : "";
     const text = `${effect.from ?? "new"} -> ${effect.to}${reason}${count}${own}`;
-    return { ticket: effect.ticket_id, text, style: STATE_STYLE.get(effect.to) };
+    return { ticket: effect.ticket_id, text, style: eventStyle(options.presentation, effect.to) };
   });
 }
 
@@ -106,7 +104,8 @@ function summaryOf(payload_type: string, payload: JsonObject): string {
   return wordsOf(payload.summary ?? payload.message ?? payload.notes);
 }
 
-function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Told | undefined {
+function eventOf(record: UnsealedRecord, options: FormatOptions): Told | undefined {
+  const { width, role_id } = options;
   const { payload_type, payload, source, target } = record;
   switch (payload_type) {
     case "turn_request":
@@ -114,7 +113,7 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
     case "plan": {
       const tasks = counted(lengthOf(payload.tasks), "task");
       return {
-        text: `PLAN ${tasks} by ${source}${said(payload.summary)}${revision(record, width)}`,
+        text: `PLAN ${tasks} by ${source}${said(payload.summary)}${revision(record, options)}`,
         style: "bold",
       };
     }
@@ -194,17 +193,24 @@ function checks(payload: JsonObject, width: number): Told {
 }
 
 /** How a revised plan moved the tickets. Changed tasks that are still pending are not known here. */
-function revision({ payload, record: { effects = [] } }: UnsealedRecord, width: number): string {
+function revision(
+  { payload, record: { effects = [] } }: UnsealedRecord,
+  { width, presentation }: FormatOptions,
+): string {
   const made = effects.filter(({ from }) => from === null);
   const groups = [
     { what: "new", of: made.length < lengthOf(payload.tasks) ? made : [] },
-    { what: "restarted", of: effects.filter(({ from, to }) => from !== null && to === "pending") },
+    { what: "restarted", of: effects.filter(({ from, to }) => from !== null && isWaiting(presentation, to)) },
     { what: "removed", of: effects.filter(({ reason }) => reason === "withdrawn") },
   ].filter(({ of }) => of.length > 0);
   const lists = groups.map(
     ({ what, of }) => `${what}: ${clipped(of.map(({ ticket_id }) => ticket_id).join(", "), width)}`,
   );
   return lists.length === 0 ? "" : `, ${lists.join("; ")}`;
+}
+
+function isWaiting(presentation: Presentation | undefined, status: string): boolean {
+  return shownStatus(presentation, status).stage === "waiting";
 }
 
 function timeShift({ cause, shift_ms }: JsonObject): string {

@@ -9,7 +9,7 @@ import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
 /** Shows a session. It only watches: nothing that it does, or fails to do, affects the session. */
 export interface Reporter {
-  /** Takes a record that is not shown, but explains later ones. Called before `begin`. */
+  /** Takes a record that is not shown, but explains later ones. Called after `begin`, before the first event. */
   earlier?(record: UnsealedRecord): void;
   /** Set if it shows the state after all records, and so needs every earlier one. Others only get those that later lines depend on. */
   readonly needsAll?: boolean;
@@ -28,6 +28,8 @@ export interface Reporter {
 /** What is known of a session before its first event. */
 export interface Opening {
   readonly session_id: string;
+  /** How the session's mode shows its subjects; undefined while the session is not there, or if its mode is unknown. */
+  readonly presentation: () => Presentation | undefined;
   readonly version: string;
   readonly requirement: string | undefined;
   readonly workspace: string;

@@ -1,12 +1,22 @@
+import { type Presentation, statusesOf } from "../kernel/presentation.ts";
 import { UNAVAILABLE } from "../kernel/outages.ts";
 import { briefWords, totalWords } from "../log/usage-words.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { heldWords } from "./hold-words.ts";
 import { counted, runningWords } from "./words.ts";
 
-/** `(7/20)`. */
-export function doneWords(counts: Standing["counts"]): string {
-  return `(${counts.done ?? 0}/${allOf(counts)})`;
+/** `7/20`: how many subjects are done. */
+export function doneOf(counts: Standing["counts"], presentation: Presentation | undefined): string {
+  return `${sumOf(counts, statusesOf(presentation, "done"))}/${allOf(counts)}`;
+}
+
+/** Whether subjects do work. Those that state something are never done. */
+function isOfWork(presentation: Presentation | undefined): boolean {
+  return presentation !== undefined && presentation.statementName === undefined;
+}
+
+function sumOf(counts: Standing["counts"], statuses: readonly string[]): number {
+  return statuses.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
 }
 
 function statesOf(counts: Standing["counts"]): string[] {
@@ -34,26 +44,22 @@ export function standingWords(
   ].join("; ");
 }
 
-/** The states of a ticket. Subjects that state something instead of doing work have other states and are never done. */
-const OF_WORK: ReadonlySet<string> = new Set(
-  "pending discussing in_progress awaiting_review blocked done error".split(" "),
-);
-
 /** A short summary, the most important parts first: `7/20 done · 6 at work · 1 needs you · $1.20`. */
-export function summaryWords({ state, counts, waiting, usage, running, checking, held }: Standing): string {
+export function summaryWords(
+  { state, counts, waiting, usage, running, checking, held }: Standing,
+  presentation: Presentation | undefined,
+): string {
   const { outages = [], others = [] } = Object.groupBy(held, ({ reason }) =>
     reason === UNAVAILABLE ? "outages" : "others",
   );
-  const all = allOf(counts);
-  const isOfWork = all > 0 && Object.keys(counts).every((status) => OF_WORK.has(status));
-  const { error = 0 } = counts;
   const busy = running.length + checking.length;
+  const errors = sumOf(counts, statusesOf(presentation, "failed"));
   return [
     ...(state === "paused" ? [state] : []),
-    ...(isOfWork ? [`${counts.done ?? 0}/${all} done`] : statesOf(counts)),
+    ...(isOfWork(presentation) && allOf(counts) > 0 ? [`${doneOf(counts, presentation)} done`] : statesOf(counts)),
     ...(busy > 0 ? [`${busy} at work`] : []),
     ...(waiting > 0 ? [waiting === 1 ? "1 needs you" : `${waiting} need you`] : []),
-    ...(error > 0 ? [`${error} in error`] : []),
+    ...(errors > 0 ? [`${errors} in error`] : []),
     ...heldWords(outages),
     ...(others.length > 0 ? [`${others.length} held`] : []),
     ...briefWords(usage),

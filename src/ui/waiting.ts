@@ -1,12 +1,14 @@
+import { type JsonObject, listOf, objectOf, textOf } from "../lib/json.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
-import type { LedgerHold } from "../kernel/ledger.ts";
+import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
+import type { ToldAsk } from "../protocol/telling.ts";
 import { widthOf } from "../lib/text-layout.ts";
 import { clipped, hanging, safeLine, safeText, wrappedLines } from "./display.ts";
 import { outageWords } from "./hold-words.ts";
 import { type OpenPermission, permissionDetails, permissionSentence, wholeLines } from "./permission-lines.ts";
 import type { Output } from "./terminal.ts";
-import { localize, quoted } from "./words.ts";
+import { allWords, localize, quoted, wordsOf } from "./words.ts";
 
 /** Maximum width of each report and failure in a review request, in columns. */
 const REPORT_WIDTH = 400;
@@ -42,6 +44,63 @@ export type Waiting =
       readonly failed_checks?: readonly string[];
     }
   | OpenPermission;
+
+/** An ask, told by a record or stored. */
+export type Ask = LedgerAsk | ToldAsk;
+
+/** What an ask waits for: each of its open questions, or one decision. `payload` is that of its record; `failed_checks` are those of work under review. */
+export function waitingIn(
+  { ask_id, kind, subject, open = [] }: Ask,
+  payload: JsonObject,
+  failed_checks: readonly string[],
+): Waiting[] {
+  switch (kind) {
+    case "questions":
+      return listOf(payload.questions)
+        .map(objectOf)
+        .filter(({ question_id }) => open.includes(textOf(question_id)))
+        .map((question) => openQuestion(ask_id, subject, question));
+    case "approval":
+      return [{ kind, ask_id, about: payload.subject === "result" ? "result" : "plan" }];
+    case "review": {
+      const { summary, outputs, issues } = payload;
+      const reported = { summary: wordsOf(summary), outputs: allWords(outputs), issues: allWords(issues) };
+      const failed = failed_checks.length === 0 ? {} : { failed_checks };
+      return [{ kind, ask_id, ticket_id: subject ?? "", ...reported, ...failed }];
+    }
+    case "permission": {
+      const { role_id, action, details, why } = objectOf(payload.about);
+      return [
+        {
+          kind,
+          ask_id,
+          role_id: wordsOf(role_id),
+          ticket_id: subject,
+          action: wordsOf(action),
+          details: details === undefined ? undefined : wordsOf(details),
+          why: why === undefined ? undefined : wordsOf(why),
+        },
+      ];
+    }
+    default:
+      return [];
+  }
+}
+
+function openQuestion(ask_id: string, ticket_id: string | undefined, question: JsonObject): OpenQuestion {
+  const { question_id, text, why, options, free_text } = question;
+  return {
+    kind: "question",
+    ask_id,
+    question_id: `${ask_id}.${textOf(question_id)}`,
+    text: textOf(text),
+    options: listOf(options).map(wordsOf),
+    why: typeof why === "string" ? why : undefined,
+    default: typeof question.default === "string" ? question.default : undefined,
+    free_text: typeof free_text === "boolean" ? free_text : undefined,
+    ticket_id,
+  };
+}
 
 /** What a child session needs from a person: decisions, and roles that only a person can release. */
 export interface ChildWaiting {

@@ -22,7 +22,7 @@ export function sessionWith(rows: readonly Change[], ...commands: readonly Comma
   const ledger = emptyLedger();
   for (const row of rows) applyToLedger(ledger, row);
   const decide = () => ({ changes: [], envelopes: [], effects: [], commands });
-  return { mode: { decide, apply: () => {} } as unknown as Mode<object>, state: {}, ledger };
+  return { mode: { decide, apply: () => {}, phase: () => "working" } as unknown as Mode<object>, state: {}, ledger };
 }
 
 /** The same, with `TURN` changed in these fields. */

@@ -6,11 +6,15 @@ import { applyToLedger, emptyLedger, LEDGER_COLLECTIONS, type Ledger, stampOf } 
 import type { Change, Command, Fact, Mode } from "../../src/kernel/mode.ts";
 import { type Lookup, resolve } from "../../src/kernel/references.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
-import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { applyToState, emptyState, newSubject, standingState } from "../../src/kernel/state.ts";
+import { type Json, type JsonObject, textWithin } from "../../src/lib/json.ts";
 import { validatePayload } from "../../src/protocol/envelope.ts";
 import { isNotice, type PayloadType } from "../../src/protocol/payload.ts";
 import { permits } from "../../src/protocol/rights.ts";
 import type { Role } from "../../src/protocol/roles.ts";
+import { tellingOf } from "../../src/protocol/telling.ts";
+import type { FactInput } from "../../src/runtime/facts.ts";
+import { factRecord } from "../../src/runtime/recordings.ts";
 
 /** What the tests of one mode add to the invariants of every mode. */
 export interface ModeRules<S> {
@@ -32,6 +36,7 @@ export class Invariants<S> {
   readonly #rows = new Map<string, Extract<Change, { put: string }>>();
   readonly #statuses = new Map<string, string>();
   readonly #random = generator(7);
+  readonly #folded = emptyState();
   /** The state as a scheduler that resumes the session would load it. */
   #loaded: S;
   /** What `decide` gives for the loaded state, as JSON; undefined if the mode does not decide the fact. */
@@ -68,6 +73,7 @@ export class Invariants<S> {
     this.#checkRights(fact, advance);
     this.#keepRows(advance.changes);
     this.#load();
+    this.#fold(fact, advance);
     this.#followEffects(advance);
     this.#checkEnvelopes(advance);
     this.#checkReport(fact, advance.step.commands);
@@ -117,7 +123,19 @@ export class Invariants<S> {
     this.#loaded = state;
     same(plain(state), plain(this.#engine.state), "the state loaded from rows");
     same(plain(ledger), plain(this.#engine.ledger), "the ledger loaded from rows");
-    same(this.#mode.phase(state), this.#mode.view(this.#engine.state).state, "the phase loaded from rows");
+    same(this.#mode.phase(state), this.#mode.phase(this.#engine.state), "the phase loaded from rows");
+  }
+
+  /** What records tell adds up to what is stored: no view needs another source. */
+  #fold(fact: Fact, advance: Advance): void {
+    const { payload_type, payload } = fact;
+    const target = payload_type === "turn_request" ? { target: payload.role_id } : {};
+    const input = { ...fact, ...target } as unknown as FactInput;
+    const record = factRecord("s-1", input, fact.received_at, advance, this.#lookup);
+    applyToState(this.#folded, record, tellingOf(record), newSubject);
+    const read = (title: Json) => textWithin(resolve(title, this.#lookup));
+    const stored = standingState({ ...this.#engine, mode: this.#mode }, read);
+    same(plain(this.#folded), plain(stored), "the state folded from records");
   }
 
   /** Each effect starts at its subject's status, is an arrow of its machine, and ends at the status that the view shows. */
@@ -131,9 +149,8 @@ export class Invariants<S> {
       }
       this.#statuses.set(subject, to);
     }
-    for (const { id, status } of this.#mode.view(this.#engine.state).subjects) {
+    for (const { id, status } of this.#folded.subjects.values())
       same(status, this.#statuses.get(id), `the status of ${id}`);
-    }
   }
 
   /** A mode writes only what the scheduler may say, and what fits its schema. */

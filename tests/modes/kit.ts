@@ -11,7 +11,8 @@ import {
 } from "../../src/kernel/mode.ts";
 import { type Lookup, type Recorded, resolve } from "../../src/kernel/references.ts";
 import { NOTHING } from "../../src/kernel/step.ts";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type SessionState, standingState } from "../../src/kernel/state.ts";
+import { type JsonObject, textWithin } from "../../src/lib/json.ts";
 import {
   CONFIGURATION_DEFAULTS,
   type PayloadByType,
@@ -63,7 +64,7 @@ export class ModeSession<S> {
   readonly engine: Engine<S>;
   readonly records: Recorded[] = [];
   readonly opening: JsonObject;
-  last: Advance = { disposition: "applied", step: NOTHING, changes: [], envelopes: [] };
+  last: Advance = { disposition: "applied", step: NOTHING, changes: [], envelopes: [], deltas: {} };
   /** The latest fact's sequence, whatever was recorded after it. */
   sequence = 0;
   readonly #roles: readonly Role[];
@@ -115,6 +116,11 @@ export class ModeSession<S> {
   /** A value with the recorded texts in place of its references. */
   resolved<T>(value: T): T {
     return resolve(value as JsonObject, this.lookup) as T;
+  }
+
+  /** What stands in the session, as every view shows it. */
+  get standing(): SessionState {
+    return standingState(this.engine, (title) => textWithin(resolve(title, this.lookup)));
   }
 
   /** Submits a fact as the runtime would, and keeps the records that follow from it. */

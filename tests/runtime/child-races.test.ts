@@ -177,8 +177,10 @@ const ASKING: Mode<object> = {
   request: () => {
     throw new Error("nobody is asked");
   },
-  view: () => ({ state: "asking", subjects: [], counts: {} }),
   phase: () => "asking",
+  subjects: "subject",
+  ids: () => [],
+  subject: () => undefined,
 };
 
 /** A mode that opens a child at once, and closes without a word about it when it is told to. */

@@ -6,7 +6,7 @@ import { crew, instructed, report } from "./crew.ts";
 import { BentClock } from "./bent-clock.ts";
 import { newRig } from "./rig.ts";
 import { cli, REPORT, shell, withRole } from "./roles.ts";
-import { begin, DONE, logOf, recordOf, reportOf, resume, run, say, told } from "./sessions.ts";
+import { begin, countsIn, DONE, logOf, recordOf, reportOf, resume, run, say, told } from "./sessions.ts";
 
 const given = (id: string, role_id: string) => instructed(id, [], { assigned_to: { role_id } });
 
@@ -91,7 +91,7 @@ describe("a held role", () => {
     };
     expect(await session.run({ waitForPeople: true })).toMatchObject({ ok: true, value: stopped });
     // What others could do was done before.
-    expect(session.view().counts).toEqual({ done: 1, in_progress: 1 });
+    expect(countsIn(session)).toEqual({ done: 1, in_progress: 1 });
     expect(logOf(rig, session.session_id, "session_stopped")).toMatchObject([
       { payload: { reason: "limit", limit: "max_hold_s", max: 3600 } },
     ]);
@@ -143,7 +143,7 @@ describe("a held role", () => {
       over = true;
     });
     expect(await session.run({ waitForPeople: true })).toMatchObject({ value: { kind: "stopped", reason } });
-    expect([over, session.view().counts]).toEqual([true, { done: 2, in_progress: 1 }]);
+    expect([over, countsIn(session)]).toEqual([true, { done: 2, in_progress: 1 }]);
     const requests = logOf(rig, session.session_id, "turn_request").filter(({ target }) => target === "ear");
     expect(requests.map(({ record }) => `${record.ticket_id} ${record.run}`)).toEqual(["b 1", "c 1"]);
   });
@@ -182,6 +182,6 @@ describe("a held role", () => {
     expect(await ended).toMatchObject({
       value: { reason: "limit", message: expect.stringContaining('the role "ear" has used its budget') },
     });
-    expect(session.view().counts).toEqual({ error: 1, done: 1, pending: 1 });
+    expect(countsIn(session)).toEqual({ error: 1, done: 1, pending: 1 });
   });
 });

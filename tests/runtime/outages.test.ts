@@ -9,7 +9,7 @@ import { BentClock } from "./bent-clock.ts";
 import { crew, criterion, instructed, report } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { cli, REPORT, shell, withRole } from "./roles.ts";
-import { begin, DONE, logOf, recordOf, reportOf, resume, type Rig, run, told } from "./sessions.ts";
+import { begin, countsIn, DONE, logOf, recordOf, reportOf, resume, type Rig, run, told } from "./sessions.ts";
 
 /** Longer than the first pause of an outage. */
 const PAUSE_MS = 6_000;
@@ -114,7 +114,7 @@ describe("a program that cannot be started", () => {
     expect(end).toMatchObject({ kind: "stopped", reason: "waiting", message: expect.stringContaining(missing) });
     expect(exitCodeOf(end, undefined)).toBe(4);
     expect(failuresOf(rig, session)).toEqual(["environment"]);
-    expect(session.view().counts).toEqual({ done: 2, in_progress: 1 });
+    expect(countsIn(session)).toEqual({ done: 2, in_progress: 1 });
 
     writeFileSync(missing, `#!/bin/sh\n${shell(REPORT)[2]}\n`);
     // Still no program: it may not be executed.
@@ -145,7 +145,7 @@ describe("a program that cannot be started", () => {
     const agentFor = crew([instructed("a")], {}, { hand: cli() });
     const session = await begin(rig, { agentFor, roles: withRole("hand", { cli_command: ["sh", "a\0b"] }) });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
-    expect([failuresOf(rig, session), session.view().counts]).toEqual([["environment"], { in_progress: 1 }]);
+    expect([failuresOf(rig, session), countsIn(session)]).toEqual([["environment"], { in_progress: 1 }]);
   });
 });
 

@@ -96,7 +96,7 @@ describe("a person in another process", () => {
     const gone = told(session, recordOf("user_command", "a"));
     say("user_command", { command: "cancel", ticket_id: "a" });
     await gone;
-    expect(session.view().subjects.map(({ id, status }) => [id, status])).toEqual(
+    expect([...session.state(() => "").subjects.values()].map(({ id, status }) => [id, status])).toEqual(
       expect.arrayContaining([
         ["a", "error"],
         ["c", "in_progress"],

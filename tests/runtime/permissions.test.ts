@@ -9,7 +9,7 @@ import { asking } from "./asking.ts";
 import { crew, criterion, instructed, report } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { withRole } from "./roles.ts";
-import { begin, DONE, logOf, recordOf, resume, type Rig, run, say, sessionId, told } from "./sessions.ts";
+import { begin, countsIn, DONE, logOf, recordOf, resume, type Rig, run, say, sessionId, told } from "./sessions.ts";
 import { value } from "../results.ts";
 
 /** Decides every permission that a session asks for. */
@@ -251,7 +251,7 @@ describe("a permission with nobody there", () => {
     const session = await begin(rig, { agentFor: first.agentFor });
     const { session_id } = session;
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
-    expect(session.view().counts).toEqual({ in_progress: 1, done: 1 });
+    expect(countsIn(session)).toEqual({ in_progress: 1, done: 1 });
     expect(first.heard).toMatchObject([{ granted: false }]);
     expect([...session.ledger.asks.values()]).toMatchObject([{ kind: "permission", subject: "a" }]);
 

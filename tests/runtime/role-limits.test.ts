@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, instructed, task } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { cli, REPORT, shell, withRole } from "./roles.ts";
-import { begin, DONE, logOf, recordOf, resume, type Rig, run, told } from "./sessions.ts";
+import { begin, countsIn, DONE, logOf, recordOf, resume, type Rig, run, told } from "./sessions.ts";
 
 const given = (id: string, more = {}) => instructed(id, [], { review: "manager", ...more });
 
@@ -26,7 +26,7 @@ describe("a role whose budget is spent", () => {
       message: 'the role "hand" has used its budget of 2 turns: bosun resume --release hand gives it as much again',
     };
     expect(await session.run({ waitForPeople: true })).toEqual({ ok: true, value: stopped });
-    expect(session.view().counts).toEqual({ done: 2, pending: 1 });
+    expect(countsIn(session)).toEqual({ done: 2, pending: 1 });
     expect(logOf(rig, session_id, "session_stopped")).toMatchObject([
       { payload: { reason: "limit", limit: "role_turns", used: 2, max: 2 } },
     ]);
@@ -81,7 +81,7 @@ describe("a role whose budget is spent", () => {
     const session = await begin(rig, { agentFor, roles, config: { max_workers: 1 } });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "limit" });
     expect(logOf(rig, session.session_id, "session_stopped")).toMatchObject([{ payload: { limit: "role_wall_s" } }]);
-    expect(session.view().counts).toEqual({ done: 1, pending: 1 });
+    expect(countsIn(session)).toEqual({ done: 1, pending: 1 });
   });
 });
 

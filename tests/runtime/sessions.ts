@@ -44,6 +44,11 @@ export interface Rig {
   readonly store: Store;
 }
 
+/** Number of a session's subjects in each status. */
+export function countsIn(session: Session<unknown>): Record<string, number> {
+  return Object.fromEntries(session.state(() => "").counts);
+}
+
 let made = 0;
 
 export function sessionId(): string {

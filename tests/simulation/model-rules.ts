@@ -1,19 +1,23 @@
 import { isDeepStrictEqual } from "node:util";
-import type { LedgerAsk, LedgerFigures, LedgerTurn } from "../../src/kernel/ledger.ts";
-import type { Change } from "../../src/kernel/mode.ts";
-import type { Ticket } from "../../src/modes/schedule/state.ts";
+import type { LedgerFigures } from "../../src/kernel/ledger.ts";
+import type { Change, Mode } from "../../src/kernel/mode.ts";
+import { resolve } from "../../src/kernel/references.ts";
+import { newSubject, type SessionState, standingState, type SubjectState } from "../../src/kernel/state.ts";
+import { textWithin } from "../../src/lib/json.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
+import { stateIn } from "../../src/runtime/stored-state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import { applyRecord } from "../../src/ui/model/apply.ts";
 import { emptyModel, type SessionModel } from "../../src/ui/model/model.ts";
+import { MODES } from "./modes.ts";
 import type { World } from "./world.ts";
+
+type Row = Extract<Change, { readonly put: string }>;
 
 interface Shown {
   readonly model: SessionModel;
-  readonly rows: Map<string, Map<string, unknown>>;
-  plans: number;
-  /** Whether a person has given a plan: records do not report which pending tickets it leaves unchanged. */
-  isPlanned: boolean;
+  readonly rows: Map<string, Map<string, Row>>;
+  readonly records: LogRecord[];
 }
 
 /** Compares the model that screens build from the records alone with the state that the engine stored. */
@@ -26,24 +30,18 @@ export class ModelRules {
   }
 
   check({ session_id }: Lease, { records, changes }: Commit): void {
-    const shown = this.#sessions.get(session_id) ?? {
-      model: emptyModel(),
-      rows: new Map(),
-      plans: 0,
-      isPlanned: false,
-    };
+    const shown: Shown = this.#sessions.get(session_id) ?? { model: emptyModel(), rows: new Map(), records: [] };
     this.#sessions.set(session_id, shown);
     for (const { line, sequence } of records) {
       const record = JSON.parse(line) as LogRecord;
-      if (record.payload_type === "plan") shown.plans += 1;
-      shown.isPlanned ||= record.payload_type === "plan" && record.source === "user";
+      shown.records.push(record);
       applyRecord(shown.model, sequence, record);
     }
     for (const change of changes) write(shown.rows, change);
     if (records.length > 0) this.#compare(session_id, shown);
   }
 
-  #compare(session_id: string, { model, rows, plans, isPlanned }: Shown): void {
+  #compare(session_id: string, { model, rows, records }: Shown): void {
     const same = (what: string, seen: unknown, stored: unknown) => {
       if (isDeepStrictEqual(seen, stored)) return;
       const where = `${session_id} at ${model.sequence}`;
@@ -52,44 +50,46 @@ export class ModelRules {
         `${where}: ${JSON.stringify(seen)} for ${JSON.stringify(stored)}`,
       );
     };
-    const stored = [...(rows.get("ask")?.values() ?? [])] as LedgerAsk[];
-    const seen = [...model.asks.values()].map(({ ask_id, ticket_id }) => ({ ask_id, subject: ticket_id }));
-    const told = (asks: readonly { readonly ask_id: string; readonly subject?: string | undefined }[]) =>
-      asks.flatMap(({ ask_id, subject }) => (isTold(ask_id, subject, plans) ? [ask_id] : [])).toSorted();
-    const open = told(stored).filter((id) => !isPlanned || model.asks.has(id));
-    same("what waits for a person", told(seen), open);
-    const tickets = [...(rows.get("ticket")?.values() ?? [])] as Ticket[];
-    for (const { id, status, owner } of tickets) {
-      const seen = model.tickets.get(id);
-      // A plan may remove a ticket's owner, which no record reports; the ticket's next turn names the new one.
-      same(`ticket ${id}`, [seen?.status, seen?.owner ?? owner], [status, owner ?? seen?.owner]);
-    }
-    const turns = [...(rows.get("turn")?.values() ?? [])] as LedgerTurn[];
-    // A manager's turn about a long wait ends with the wait, which no record reports.
-    const given = turns.flatMap(({ turn_id, status, subject }) => (status === "open" && subject ? [turn_id] : []));
-    if (model.stopped === undefined) {
-      const held = [...model.turns.values()].flatMap(({ turn_id, ticket_id }) => (ticket_id ? [turn_id] : []));
-      same("the open turns", held.toSorted(), given.filter((id) => !isPlanned || model.turns.has(id)).toSorted());
-    }
-    const figures = rows.get("figures")?.get("figures") as LedgerFigures | undefined;
-    const { turns: runs, input_tokens, output_tokens } = model.spend;
-    same("usage", [runs, input_tokens, output_tokens], [figures?.turns, figures?.input_tokens, figures?.output_tokens]);
+    const mode = MODES.get(model.mode) as Mode<unknown>;
+    const stored = [...rows.values()].flatMap((values) =>
+      Array.from(values.values(), ({ put: collection, id, value }) => ({ collection, id, value })),
+    );
+    const engine = { mode, ...stateIn({ rows: () => stored.values() }, mode) };
+    const lookup = {
+      record: (sequence: number) => records[sequence - 1] as LogRecord,
+      bytes: () => 0,
+      file: () => "",
+    };
+    const state = standingState(engine, (title) => textWithin(resolve(title, lookup)));
+    for (const part of PARTS) same(`the ${part}`, plain(model[part]), plain(state[part]));
+    const waiting = [...model.waiting].flatMap(([ask_id, { length }]) => (length > 0 ? [ask_id] : [])).sort();
+    same("what waits for a person", waiting, [...state.asks.keys()].sort());
+    const figures = rows.get("figures")?.get("figures")?.value as unknown as LedgerFigures | undefined;
+    const { turns, input_tokens, output_tokens } = model.spend;
+    same("usage", [turns, input_tokens, output_tokens], [figures?.turns, figures?.input_tokens, figures?.output_tokens]);
   }
 }
 
-/**
- * Whether records report when an ask ends. A revised plan may keep checks of the previous one, after which a person's review begins; and an ask
- * about no ticket ends with the manager's turn that asked.
- */
-function isTold(ask_id: string, subject: string | undefined, plans: number): boolean {
-  if (ask_id.startsWith("review:")) return plans < 2;
-  return subject !== undefined || ask_id.startsWith("a") || (ask_id.startsWith("c") && plans < 2);
+const PARTS = ["state", "subjects", "counts", "turns", "asks", "holds", "checks"] as const;
+
+/** The fields of a subject that rows have too. */
+const FIELDS = Object.keys(newSubject("", 0)) as (keyof SubjectState)[];
+
+/** Without the order of maps, and without what screens add to subjects. */
+function plain(part: SessionState[(typeof PARTS)[number]]): unknown {
+  if (typeof part === "string") return part;
+  const entries = [...(part as ReadonlyMap<string, unknown>)].sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.map(([id, one]) => [id, isSubject(one) ? FIELDS.map((field) => one[field]) : one]);
+}
+
+function isSubject(one: unknown): one is SubjectState {
+  return typeof one === "object" && one !== null && "depends_on" in one;
 }
 
 function write(rows: Shown["rows"], change: Change): void {
   const collection = "put" in change ? change.put : change.drop;
-  const values = rows.get(collection) ?? new Map<string, unknown>();
+  const values = rows.get(collection) ?? new Map<string, Row>();
   rows.set(collection, values);
-  if ("put" in change) values.set(change.id, change.value);
+  if ("put" in change) values.set(change.id, change);
   else values.delete(change.id);
 }

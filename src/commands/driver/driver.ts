@@ -1,4 +1,3 @@
-import type { Presentation } from "../../kernel/presentation.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Failure } from "../../protocol/failure.ts";
@@ -9,7 +8,7 @@ import { sessionTime } from "../../runtime/time/session-time.ts";
 import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
-import { SAY_OF_LATER } from "../../ui/record-formatter.ts";
+import { CONTEXT_TYPES } from "../../ui/record-formatter.ts";
 import { githubReporter } from "../../ui/github/reporter.ts";
 import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
@@ -23,7 +22,6 @@ import type { SessionControl } from "../interaction/control.ts";
 import { DashboardAsker } from "../interaction/dashboard-asker.ts";
 import { Interaction, type InteractionParts } from "../interaction/interaction.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
-import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
 import { ChildrenWatch } from "../presenters/waiting-children.ts";
 import { buildEnding, type SessionSnapshot } from "../presenters/ending.ts";
@@ -45,7 +43,7 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
 }
 
 /** What the driver does not know about a session that it shows. */
-export type SessionOpening = Omit<Opening, "session_id" | "version" | "output" | "now" | "time" | "counts">;
+export type SessionOpening = Omit<Opening, "session_id" | "presentation" | "version" | "output" | "now" | "time" | "counts">;
 
 /**
  * Shows a session and gets answers to what it asks, whichever process runs it: first `begin`, then events from the feed, then `end`. `close`
@@ -69,7 +67,7 @@ export class Driver {
     let asker: Asker | undefined;
     if (parts.reporter === "tui") {
       const steering = parts.ask ? new DashboardAsker(asking, control) : undefined;
-      const dashboard = new Dashboard({ terminal: context.terminal, steering, presentationOf, detach: parts.detach });
+      const dashboard = new Dashboard({ terminal: context.terminal, steering, detach: parts.detach });
       if (steering) steering.dashboard = dashboard;
       this.#reporter = dashboard;
       asker = steering;
@@ -86,18 +84,19 @@ export class Driver {
   begin(opening: SessionOpening, skipped: number): void {
     const { home, store, feed, control, reporter } = this.#parts;
     const { session_id } = feed;
-    if (skipped > 0 && this.#reporter.earlier) {
-      for (const record of this.#earlierRecords(skipped)) this.#reporter.earlier(record);
-    }
     this.#reporter.begin({
       ...opening,
       session_id,
+      presentation: () => feed.presentation,
       version: programVersion(),
       output: sessionPaths(home, session_id).output,
       now: () => feed.standing(),
       time: () => sessionTime(store, session_id, true),
       counts: () => feed.counts(),
     });
+    if (skipped > 0 && this.#reporter.earlier) {
+      for (const record of this.#earlierRecords(skipped)) this.#reporter.earlier(record);
+    }
     feed.subscribe((event) => this.#reporter.event(event));
     feed.subscribe((event) => this.interaction.event(event));
     const look = () => void this.#children.look().catch((error: unknown) => control.broken(error));
@@ -109,7 +108,7 @@ export class Driver {
     const { session_id } = feed;
     if (this.#reporter.needsAll === true) return yield* recordsOf(store, session_id, 1, skipped);
     yield keptRecord(store, session_id, 1);
-    yield* latestOf(store, { session_id, last_sequence: skipped }, SAY_OF_LATER);
+    yield* latestOf(store, { session_id, last_sequence: skipped }, CONTEXT_TYPES);
   }
 
   /**
@@ -137,10 +136,6 @@ export class Driver {
     clearInterval(this.#looking);
     this.#reporter.close();
   }
-}
-
-async function presentationOf(mode: string): Promise<Presentation | undefined> {
-  return (await loadReading(mode))?.presentation;
 }
 
 function reporterFor(name: Exclude<ReporterName, "tui">, { terminal, environment }: CommandContext): Reporter {

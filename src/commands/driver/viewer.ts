@@ -51,6 +51,7 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
     output: sessionPaths(home, session_id).output,
     first,
     joins,
+    loadReading,
   });
   const ask = inbox !== undefined;
   const driver = new Driver({ context, home, store, feed, control, reporter, ask, detach, attended: () => true });

@@ -1,10 +1,10 @@
-import type { LedgerAsk } from "../../kernel/ledger.ts";
+import type { ToldAsk } from "../../protocol/telling.ts";
 import type { Reporter } from "../../ui/reporter.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import type { PersonMessage, Refusal } from "./person-message.ts";
 
 /** Something a session asks, as an `Asker` receives it. */
-export interface OpenAsk extends LedgerAsk {
+export interface OpenAsk extends ToldAsk {
   /** What still waits for a person; empty once it is settled, and while this person's answer is on its way. */
   waiting(): readonly Waiting[];
   /** Sends a person's message about it. Settles when the message is on record, or known to take long; with the reason if it was refused. */

@@ -1,4 +1,5 @@
 import type { LedgerAsk } from "../../kernel/ledger.ts";
+import type { ToldAsk } from "../../protocol/telling.ts";
 import type { SessionEvent } from "../../runtime/bus.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
 import type { StoreReader } from "../../store/store.ts";
@@ -57,7 +58,7 @@ export class Interaction {
     return isSettled;
   }
 
-  async #consider(ask: LedgerAsk): Promise<void> {
+  async #consider(ask: ToldAsk): Promise<void> {
     const { control, given, attended } = this.#parts;
     const waiting = this.#waiting(ask);
     const [first] = waiting;
@@ -69,7 +70,7 @@ export class Interaction {
     this.#ask(ask);
   }
 
-  #ask(ask: LedgerAsk): void {
+  #ask(ask: ToldAsk): void {
     if (this.#waiting(ask).length === 0) return;
     const open: OpenAsk = {
       ...ask,
@@ -79,7 +80,7 @@ export class Interaction {
     this.#parts.asker.ask(open);
   }
 
-  async #say(message: PersonMessage, ask: LedgerAsk): Promise<Refusal | undefined> {
+  async #say(message: PersonMessage, ask: ToldAsk): Promise<Refusal | undefined> {
     const { control, asker } = this.#parts;
     const late = Promise.withResolvers<undefined>();
     const said = control.say(message, (why) => {
@@ -97,7 +98,7 @@ export class Interaction {
   }
 
   /** What an ask waits for, according to the store: the outcome of an ask that is not stored yet could not be shown. */
-  #waiting(ask: LedgerAsk): ReturnType<typeof waitingFor> {
+  #waiting(ask: ToldAsk): ReturnType<typeof waitingFor> {
     const { store, feed } = this.#parts;
     const stored = this.#late.has(ask.ask_id) ? undefined : this.#stored(ask.ask_id);
     return stored === undefined ? [] : waitingFor(store, feed.session_id, stored);

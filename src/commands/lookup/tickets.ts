@@ -1,33 +1,23 @@
-import type { Ledger } from "../../kernel/ledger.ts";
-import type { SessionView } from "../../kernel/mode.ts";
+import type { Ledger, LedgerTurn } from "../../kernel/ledger.ts";
+import type { Results } from "../../kernel/mode.ts";
+import type { Presentation } from "../../kernel/presentation.ts";
 import { from } from "../../kernel/references.ts";
+import { reasonReader, type SessionState } from "../../kernel/state.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { runningTurns } from "../../runtime/feed/standing.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
 import { recordAt } from "./state.ts";
 
-/** Number of turns that were cut off when a session's scheduler left. */
-export function interruptedTurns({ turns }: Ledger): number {
-  return runningTurns(turns.values()).length;
+/** The turns that agents hold or, if the session's scheduler has left, held then. */
+export function openTurns({ turns }: Ledger): LedgerTurn[] {
+  return [...turns.values()].filter(({ status }) => status === "open");
 }
 
 /** Marks the tickets whose turn or checks were cut off when the session's scheduler left. */
-export function markInterrupted(tickets: readonly TicketLine[], { turns, checks }: Ledger): TicketLine[] {
-  const cut = new Set([...runningTurns(turns.values()), ...checks.values()].map(({ subject }) => subject));
+export function markInterrupted(tickets: readonly TicketLine[], ledger: Ledger): TicketLine[] {
+  const cut = new Set([...openTurns(ledger), ...ledger.checks.values()].map(({ subject }) => subject));
   return tickets.map((ticket) => (cut.has(ticket.ticket_id) ? { ...ticket, interrupted: true } : ticket));
-}
-
-/** Marks the tickets whose review no reviewer has begun. */
-export function markUnreviewed(tickets: readonly TicketLine[], { turns }: Ledger): TicketLine[] {
-  const offered = [...turns.values()].filter(({ status, seat }) => status === "offered" && seat.type === "participant");
-  const waiting = new Set(offered.map(({ subject }) => subject));
-  return tickets.map((ticket) =>
-    ticket.status === "awaiting_review" && waiting.has(ticket.ticket_id)
-      ? { ...ticket, reason: "waiting_for_reviewer" }
-      : ticket,
-  );
 }
 
 /** The recorded final report of a closed session; undefined if it is not closed. */
@@ -42,38 +32,45 @@ export function reportedTickets(report: JsonObject | undefined): ReadonlyMap<str
   return new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]));
 }
 
-/** The tickets of a view for tables; `resolved` reads references. Only a report says what blocks a ticket. */
-export function ticketLines(
-  view: SessionView,
-  resolved: (reference: Json) => Json,
-  report: JsonObject | undefined,
-): TicketLine[] {
+/** What ticket lines are made from: the state, and what only records and the mode's rows know. */
+export interface TicketSources {
+  readonly state: SessionState;
+  readonly presentation: Presentation;
+  readonly report: JsonObject | undefined;
+  resultsOf(id: string): Results | undefined;
+  /** Resolves a reference. */
+  resolved(reference: Json): Json;
+}
+
+/** The tickets for tables. Only a report says what blocks a ticket. */
+export function ticketLines({ state, presentation, report, resultsOf, resolved }: TicketSources): TicketLine[] {
   const reported = reportedTickets(report);
-  return view.subjects.map((subject) => {
-    const fromReport = reported.get(subject.id);
+  const reasonOf = reasonReader(state, presentation);
+  return [...state.subjects.values()].map((subject) => {
+    const { id, status, title, attempt, owner, spent, depends_on } = subject;
+    const fromReport = reported.get(id);
     const [blocked_by] = [fromReport?.blocked_by].flat();
-    const spent = subject.results?.figures.spent;
-    const latest = subject.results?.latest;
+    const latest = resultsOf(id)?.latest;
     const outputs =
       fromReport || latest === undefined ? fromReport?.outputs : resolved({ ...from(latest, "/outputs") });
     return {
-      ticket_id: subject.id,
-      status: subject.status,
-      title: wordsOf(resolved(subject.title)),
-      attempt: subject.attempt,
+      ticket_id: id,
+      status,
+      title,
+      attempt,
       outputs: allWords(outputs),
-      reason: subject.reason,
-      owner: subject.owner,
-      spent: typeof spent === "string" ? spent : undefined,
-      said: subject.status === "error" && latest !== undefined ? troubleIn(latest, resolved) : undefined,
+      reason: reasonOf(subject),
+      owner,
+      spent,
+      said: status === "error" && latest !== undefined ? troubleIn(latest, resolved) : undefined,
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
-      dependencies: subject.depends_on,
+      dependencies: depends_on,
     };
   });
 }
 
 /** What a report says went wrong, unless it reports the work as completed. */
-function troubleIn(report: number, resolved: (reference: Json) => Json): string | undefined {
+function troubleIn(report: number, resolved: TicketSources["resolved"]): string | undefined {
   const of = (field: string) => wordsOf(resolved({ ...from(report, field) }));
   return of("/status") === "completed" ? undefined : of("/summary");
 }

@@ -1,7 +1,8 @@
 import type { Ledger } from "../../kernel/ledger.ts";
-import type { ModeReader, Results, SessionView } from "../../kernel/mode.ts";
+import type { ModeReader, Results } from "../../kernel/mode.ts";
 import { resolve } from "../../kernel/references.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
+import { type SessionState, standingState } from "../../kernel/state.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
@@ -12,15 +13,16 @@ import { measuredRecord } from "../../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import type { Waiting } from "../../ui/waiting.ts";
+import { wordsOf } from "../../ui/words.ts";
 import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
-import { finalReport, reportedTickets, markUnreviewed, ticketLines } from "./tickets.ts";
+import { finalReport, reportedTickets, ticketLines } from "./tickets.ts";
 
 /** A stored session, all read at one moment. */
 export interface StoredView {
   readonly row: SessionRow;
   readonly presentation: Presentation;
-  readonly view: SessionView;
+  readonly state: SessionState;
   readonly ledger: Ledger;
   readonly tickets: readonly TicketLine[];
   /** The final report, if the session is closed. */
@@ -50,25 +52,27 @@ async function readAs(
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   const row = stored.value.session;
-  const { state, ledger } = stateIn(stored.value, mode);
+  const engine = { mode, ...stateIn(stored.value, mode) };
+  const { ledger } = engine;
   const records = new SessionRecords(
     (sequence) => measuredRecord(reader, session_id, sequence),
     sessionPaths(home, session_id).folder,
   );
-  const view = mode.view(state);
+  const { presentation } = mode;
   const resolved = (reference: Json) => resolve(reference, records) ?? "";
+  const state = standingState(engine, (title) => wordsOf(resolved(title)));
+  const resultsOf = (id: string) => mode.results?.(engine.state, id);
   const report = finalReport(reader, session_id, row.last_sequence);
   const reported = reportedTickets(report);
-  const results = new Map(view.subjects.map((subject) => [subject.id, subject.results]));
   return ok({
     row,
-    presentation: mode.presentation,
-    view,
+    presentation,
+    state,
     ledger,
-    tickets: markUnreviewed(ticketLines(view, resolved, report), ledger),
+    tickets: ticketLines({ state, presentation, report, resultsOf, resolved }),
     report,
-    waiting: openAsks(reader, session_id, ledger),
-    resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, results.get(ticket_id)),
+    waiting: openAsks(reader, session_id, state),
+    resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, resultsOf(ticket_id)),
   });
 }
 

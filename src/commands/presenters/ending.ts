@@ -20,7 +20,7 @@ import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, unheard, unsettled } from "../interaction/kept.ts";
 import { openAsks } from "../lookup/asks.ts";
 import { openedWith } from "../lookup/state.ts";
-import { finalReport, interruptedTurns, markInterrupted, ticketLines } from "../lookup/tickets.ts";
+import { finalReport, openTurns, markInterrupted, ticketLines } from "../lookup/tickets.ts";
 import { readSession } from "../lookup/view.ts";
 import { waitingChildren } from "./waiting-children.ts";
 import { nextSteps, lateMessages } from "./next.ts";
@@ -54,18 +54,19 @@ export interface End {
 /** The current state of a session in this process, without its children. */
 export function snapshotOf(store: StoreReader, session: ReadableSession): SessionSnapshot {
   const { session_id, presentation, ledger } = session;
-  const view = session.view();
-  const report = finalReport(store, session_id, session.sequence);
   const resolved = (reference: Json) => session.resolve({ value: reference }).value ?? "";
-  const tickets = ticketLines(view, resolved, report);
-  const waiting = openAsks(store, session_id, ledger);
+  const state = session.state((title) => wordsOf(resolved(title)));
+  const report = finalReport(store, session_id, session.sequence);
+  const resultsOf = (id: string) => session.resultsOf(id);
+  const tickets = ticketLines({ state, presentation, report, resultsOf, resolved });
+  const waiting = openAsks(store, session_id, state);
   const free = isFree(store, session_id);
   const late = ledger.figures.closed ? unheard(store, session_id) : [];
   return {
     session_id,
     presentation,
     free,
-    state: view.state,
+    state: state.state,
     tickets,
     ledger,
     waiting,
@@ -91,11 +92,11 @@ export async function storedSnapshot(
   if (!row.ok) return row;
   const stored = await readSession(store, home, row.value);
   if (!stored.ok) return stored;
-  const { view, waiting: asked, ...read } = stored.value;
+  const { state, waiting: asked, ...read } = stored.value;
   const waiting = unsettled(store, session_id, asked);
   const late = read.ledger.figures.closed ? unheard(store, session_id) : [];
   const free = isFree(store, session_id);
-  const snapshot = { ...read, session_id, free, state: view.state, waiting, unheard: late, children: [] };
+  const snapshot = { ...read, session_id, free, state: state.state, waiting, unheard: late, children: [] };
   return ok(await withChildren(store, snapshot));
 }
 
@@ -119,7 +120,7 @@ export function buildEnding(
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets: withUsage(markInterrupted(tickets, ledger), withCutRuns(ledger)),
-    interrupted_turns: interruptedTurns(ledger),
+    interrupted_turns: openTurns(ledger).length,
     usage: usageOf(withCutRuns(ledger)),
     elapsed_ms,
     result: report?.result as JsonObject | undefined,

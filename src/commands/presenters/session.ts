@@ -1,10 +1,12 @@
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
+import type { SessionState } from "../../kernel/state.ts";
+import { latestOf } from "../../store/kept-record.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { spendWords, totalWords } from "../../log/usage-words.ts";
 import { withCutRuns } from "../../kernel/spends.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
-import { latestNotes, type RunningTurn, runningTurns } from "../../runtime/feed/standing.ts";
+import { FollowedState, NOTED, type RunningTurn } from "../../runtime/feed/standing.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
@@ -18,7 +20,7 @@ import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "..
 import type { CommandContext } from "../context/command.ts";
 import { keptCommands, keptFor, uncancelled, unheard } from "../interaction/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
-import { interruptedTurns, markInterrupted } from "../lookup/tickets.ts";
+import { openTurns, markInterrupted } from "../lookup/tickets.ts";
 import type { StoredView } from "../lookup/view.ts";
 import { nextFor, lateMessages } from "./next.ts";
 
@@ -53,7 +55,7 @@ export function showSession({ terminal: { out } }: CommandContext, store: StoreR
 export function sessionParts(
   out: Output,
   store: StoreReader,
-  { row, owner, presentation, ledger, tickets, report, waiting }: SeenSession,
+  { row, owner, presentation, state, ledger, tickets, report, waiting }: SeenSession,
 ): Part[] {
   const { session_id } = row;
   const now = sessionTime(store, session_id, owner !== undefined);
@@ -61,8 +63,7 @@ export function sessionParts(
     partOf(out, IMPORTANCE.indexOf(name), write, how);
   const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
-  const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
-  const turns = running.length === 0 ? [] : latestNotes(store, row).of(running);
+  const turns = owner === undefined ? [] : runningTurns(store, row, state);
   const asked = uncancelled(store, session_id, waiting);
   const late = row.state === "closed" ? lateMessages(session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
@@ -78,7 +79,7 @@ export function sessionParts(
     part("tickets", (paper) => writeAll(paper, shown.length === 0 ? [] : ticketTable(presentation, shown, paper)), {
       shorter: (rows) => shortTicketTable(presentation, shown, out, rows),
     }),
-    part("cut off", (paper) => writeAll(paper, interruptedLines(paper, owner ? 0 : interruptedTurns(ledger)))),
+    part("cut off", (paper) => writeAll(paper, interruptedLines(paper, owner ? 0 : openTurns(ledger).length))),
     part("running", (paper) => {
       if (turns.length > 0) say(paper, `Running: ${runningWords(turns, now)}`);
     }),
@@ -100,6 +101,13 @@ export function sessionParts(
     part("figures", (paper) => showFigures(paper, owner ? ledger : withCutRuns(ledger), now)),
     part("next", (paper) => tellNext(paper, ...next.map(safeLine)), { joined: true }),
   ];
+}
+
+/** The turns that agents hold, with their latest progress. */
+function runningTurns(store: StoreReader, row: SessionRow, state: SessionState): RunningTurn[] {
+  const followed = new FollowedState(state);
+  if (state.turns.size > 0) for (const record of latestOf(store, row, NOTED)) followed.note(record);
+  return followed.running;
 }
 
 function showAbout(out: Output, { requirement, workspace }: SessionRow): void {

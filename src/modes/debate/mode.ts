@@ -4,7 +4,6 @@ import { debateReader } from "./reader.ts";
 import { request } from "./request.ts";
 import { DEBATE_RIGHTS } from "./rights.ts";
 import type { DebateState } from "./state.ts";
-import { phase } from "./view.ts";
 
 /**
  * The debate mode: participants give their opinions independently, revise them in rounds after reading each other's,
@@ -16,5 +15,4 @@ export const debateMode: Mode<DebateState> = {
   rights: DEBATE_RIGHTS,
   decide,
   request,
-  phase,
 };

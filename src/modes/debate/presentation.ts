@@ -5,7 +5,12 @@ import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../
 export const debatePresentation: Presentation = {
   subjectName: "debater",
   statementName: "position",
-  progress: { done: ["answered"], begun: ["answering"] },
+  statuses: {
+    answering: { icon: ">", tone: "busy", stage: "begun" },
+    waiting: { icon: "·", tone: "quiet", stage: "waiting" },
+    answered: { icon: "+", tone: "good", stage: "done" },
+    dropped: { icon: "x", tone: "bad", stage: "failed" },
+  },
   retries: false,
   closingReasons: { no_debaters_left: "No debater was left." },
   parts,

@@ -1,7 +1,7 @@
 import type { ModeReader } from "../../kernel/mode.ts";
 import { debatePresentation } from "./presentation.ts";
 import { apply, type DebateState, empty } from "./state.ts";
-import { view } from "./view.ts";
+import { phase, subject } from "./view.ts";
 
 /** The part of the debate mode that loads and shows a session. */
 export const debateReader: ModeReader<DebateState> = {
@@ -9,5 +9,8 @@ export const debateReader: ModeReader<DebateState> = {
   presentation: debatePresentation,
   empty,
   apply,
-  view,
+  phase,
+  subjects: "debater",
+  ids: ({ debate }) => debate?.order ?? [],
+  subject,
 };

@@ -6,7 +6,6 @@ import type { Draft } from "./draft.ts";
 import { withdraw } from "./offering.ts";
 import { isWorthRetrying } from "./presentation.ts";
 import { artifactsOf, type QuestionSet, type Ticket } from "./state.ts";
-import { reasonOf } from "./view.ts";
 
 /**
  * Closes the session if this step ended the last ticket that could still be done. The cost depends only on what the step changed. While a plan is
@@ -66,12 +65,12 @@ function conclude(draft: Draft): void {
   const ask_id = `a${draft.session.asked + 1}`;
   draft.patchSession({ asked: draft.session.asked + 1, gate: { ask_id, subject: "result", first: false } });
   draft.moveSession("result_proposed");
-  draft.envelope({
+  const record = draft.envelope({
     target: "user",
     payload_type: "approval_request",
     payload: { subject: "result", ask_id, about: { tickets: fitting(ticketsForReport(draft), MAX_PAYLOAD_BYTES) } },
   });
-  draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
+  draft.command({ do: "ask", ask_id, kind: "approval", record });
 }
 
 /** Closes the session: withdraws the open tickets with the session's reason, and reports how it ended. */
@@ -108,6 +107,12 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
   });
 }
 
+/** Why a ticket has its status. A pending ticket has no reason of its own, but may wait for one that is blocked or in error. */
+function reasonOf({ status, reason }: Ticket, cause: string | undefined): { reason?: string } {
+  if (reason !== undefined) return { reason };
+  return cause !== undefined && status === "pending" ? { reason: "waiting_for_dependency" } : {};
+}
+
 function ticketsForReport(draft: Draft): Json[] {
   const all = draft.all();
   const blocked = blockersOf(all);
@@ -122,7 +127,7 @@ function ticketsForReport(draft: Draft): Json[] {
       attempts: ticket.attempt,
       reviews: ticket.reviews ?? 0,
       ...(ticket.checks_passed === undefined ? {} : { checks_passed: ticket.checks_passed }),
-      ...reasonOf(ticket, cause !== undefined),
+      ...reasonOf(ticket, cause),
       ...(ticket.spent === undefined ? {} : { spent: ticket.spent }),
       ...(cause === undefined ? {} : { blocked_by: [cause] }),
       ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),

@@ -13,5 +13,4 @@ export const scheduleMode: Mode<ScheduleState> = {
   attached: { plan: { reference: "tasks_ref", field: "tasks" } },
   decide,
   request,
-  phase: (state) => state.session?.phase ?? "planning",
 };

@@ -142,12 +142,12 @@ function openGate(draft: Draft, tasks: number, revision?: Revision, commands: re
   draft.patchSession({ asked: draft.session.asked + 1, gate });
   draft.moveSession("plan_proposed");
   const about = { plan: draft.fact.sequence, ...(commands.length > 0 ? { commands: [...commands] } : {}) };
-  draft.envelope({
+  const record = draft.envelope({
     target: "user",
     payload_type: "approval_request",
     payload: { subject: "plan", ask_id, about, estimate: { tasks } },
   });
-  draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
+  draft.command({ do: "ask", ask_id, kind: "approval", record });
 }
 
 function replaceAll(draft: Draft, tasks: readonly Task[], plan: Place, gated: boolean): void {

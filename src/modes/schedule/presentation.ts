@@ -4,7 +4,15 @@ import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts"
 /** A schedule is shown as its tickets. */
 export const schedulePresentation: Presentation = {
   subjectName: "ticket",
-  progress: { done: ["done"], begun: ["in_progress", "awaiting_review"] },
+  statuses: {
+    error: { icon: "x", tone: "bad", stage: "failed" },
+    blocked: { icon: "!", tone: "warn", stage: "stuck" },
+    discussing: { icon: "?", tone: "busy", stage: "open" },
+    awaiting_review: { word: "review", icon: "R", tone: "busy", stage: "begun", unattended: "waiting_for_reviewer" },
+    in_progress: { word: "in progress", icon: ">", tone: "busy", stage: "begun" },
+    pending: { icon: "·", tone: "quiet", stage: "waiting", held_up: "waiting_for_dependency" },
+    done: { icon: "+", tone: "good", stage: "done" },
+  },
   retries: true,
   closingReasons: {
     tickets_failed: "Not every ticket could be done.",

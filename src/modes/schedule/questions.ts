@@ -70,6 +70,7 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
     ask_id: set.id,
     kind: "questions",
     record: fact.sequence,
+    open: ids,
     ...(id === undefined ? {} : { subject: id }),
   });
 }
@@ -121,7 +122,19 @@ export function onClarificationResponse(draft: Draft, fact: FactOf<"clarificatio
 function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
   const closed = complete || !set.answers.includes(null);
   draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
-  if (!closed) return;
+  if (!closed) {
+    const { id: ask_id, record, subject } = set;
+    const open = set.questions.filter((_, index) => set.answers[index] === null);
+    draft.command({
+      do: "ask",
+      ask_id,
+      kind: "questions",
+      record,
+      open,
+      ...(subject === undefined ? {} : { subject }),
+    });
+    return;
+  }
   draft.command({ do: "clear_ask", ask_id: set.id });
   const holder = draft.holder(set.subject);
   if (!holder) return;

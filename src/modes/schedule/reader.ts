@@ -2,7 +2,7 @@ import type { ModeReader } from "../../kernel/mode.ts";
 import { apply } from "./apply.ts";
 import { schedulePresentation } from "./presentation.ts";
 import { empty, type ScheduleState } from "./state.ts";
-import { view } from "./view.ts";
+import { ids, results, subject } from "./view.ts";
 
 /** The part of the schedule mode that loads and shows a session. It imports no rules, so that `status` starts fast. */
 export const scheduleReader: ModeReader<ScheduleState> = {
@@ -10,5 +10,9 @@ export const scheduleReader: ModeReader<ScheduleState> = {
   presentation: schedulePresentation,
   empty,
   apply,
-  view,
+  phase: ({ session }) => session?.phase ?? "planning",
+  subjects: "ticket",
+  ids,
+  subject,
+  results,
 };

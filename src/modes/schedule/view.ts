@@ -1,30 +1,36 @@
-import type { ReadonlyState, Results, SessionView, SubjectView } from "../../kernel/mode.ts";
+import type { ReadonlyState, Results, SubjectRow } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import { artifactsOf, countsOf, planOrder, type ScheduleState, type Ticket } from "./state.ts";
+import { artifactsOf, planOrder, type ScheduleState } from "./state.ts";
 
-/** A subject for each ticket, in the order of the plan. */
-export function view(state: ReadonlyState<ScheduleState>): SessionView {
-  const waiting = waitingForTrouble(state);
+/** The ids of all tickets, in the order of the plan. */
+export function ids({ tickets }: ReadonlyState<ScheduleState>): string[] {
+  return [...tickets.values()].toSorted(planOrder).map(({ id }) => id);
+}
+
+/** A ticket, titled by its task. */
+export function subject({ tickets, session }: ReadonlyState<ScheduleState>, id: string): SubjectRow | undefined {
+  const ticket = tickets.get(id);
+  if (!ticket) return undefined;
+  const { status, since, order, task, depends_on, owner, attempt, attempts_before = 0, reason, spent } = ticket;
+  const most = Math.min(ticket.max_attempts ?? Infinity, session?.settings.max_attempts ?? Infinity);
   return {
-    state: state.session?.phase ?? "planning",
-    counts: countsOf(state),
-    subjects: [...state.tickets.values()].toSorted(planOrder).map(
-      (ticket): SubjectView => ({
-        id: ticket.id,
-        status: ticket.status,
-        title: { ...from(ticket.task[0], `${ticket.task[1]}/description`) },
-        attempt: ticket.attempt,
-        depends_on: ticket.depends_on,
-        since: ticket.since,
-        ...reasonOf(ticket, waiting.has(ticket.id)),
-        ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
-        results: resultsOf(ticket),
-      }),
-    ),
+    id,
+    status,
+    since,
+    order,
+    title: { ...from(task[0], `${task[1]}/description`) },
+    depends_on,
+    owner,
+    attempt,
+    max_attempts: Number.isFinite(most) ? attempts_before + most : undefined,
+    reason,
+    spent,
   };
 }
 
-function resultsOf(ticket: Ticket): Results {
+export function results({ tickets }: ReadonlyState<ScheduleState>, id: string): Results | undefined {
+  const ticket = tickets.get(id);
+  if (!ticket) return undefined;
   const { reviews = 0, checks_passed, report, spent } = ticket;
   const figures = {
     reviews,
@@ -32,24 +38,4 @@ function resultsOf(ticket: Ticket): Results {
     ...(spent === undefined ? {} : { spent }),
   };
   return { ...(report === undefined ? {} : { latest: report }), kept: artifactsOf(ticket), figures };
-}
-
-/** Why a ticket has its status. A pending ticket has no reason of its own, but may wait for one that is blocked or in error. */
-export function reasonOf({ status, reason }: Ticket, waits: boolean): { reason?: string } {
-  if (reason !== undefined) return { reason };
-  return waits && status === "pending" ? { reason: "waiting_for_dependency" } : {};
-}
-
-/** The tickets that depend on one that is blocked or in error, directly or not. Visits only those. */
-function waitingForTrouble(state: ReadonlyState<ScheduleState>): ReadonlySet<string> {
-  const waiting = new Set(state.blockedByError);
-  const reached = [...state.underway].filter((id) => state.tickets.get(id)?.status === "blocked");
-  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
-    for (const dependent of state.dependents.get(next) ?? []) {
-      if (waiting.has(dependent)) continue;
-      waiting.add(dependent);
-      reached.push(dependent);
-    }
-  }
-  return waiting;
 }

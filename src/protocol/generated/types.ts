@@ -1605,6 +1605,13 @@ export type RecordMeta = {
   readonly quota?: readonly QuotaWindow[];
   readonly actor?: ActingPerson;
   readonly effects?: readonly RecordedEffect[];
+  /**
+   * The session's state from here on, if it changed.
+   */
+  readonly state?: string;
+  readonly opened?: Opened;
+  readonly ended?: Ended;
+  readonly changed?: readonly ChangedTicket[];
 };
 /**
  * How the process of a turn ended. Both are null while unknown.
@@ -1639,6 +1646,107 @@ export type RecordedEffect = {
   readonly event: string;
   readonly to: string;
   readonly reason?: string;
+};
+/**
+ * What a fact opened, sorted by id. An ask or a hold that changed is opened again. A turn is opened by its request.
+ */
+export type Opened = {
+  readonly asks?: readonly OpenedAsk[];
+  readonly holds?: readonly OpenedHold[];
+  readonly checks?: readonly OpenedChecks[];
+};
+/**
+ * Something that a person must answer. Record `record` holds its text; `open` has the questions without an answer. `turn_id` is the turn that waits for a permission.
+ */
+export type OpenedAsk = {
+  readonly ask_id: string;
+  readonly kind: "questions" | "approval" | "review" | "permission";
+  readonly record: number;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  readonly open?: readonly string[];
+};
+/**
+ * A role that may take no turns, until a time or until a person releases it.
+ */
+export type OpenedHold = {
+  readonly hold_id: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly role_id: string;
+  readonly reason: string;
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly until?: string;
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly since?: string;
+  readonly account?: string;
+  readonly window?: string;
+  readonly limit?: {
+    readonly limit: string;
+    readonly used: number;
+    readonly max: number;
+  };
+  readonly tries?: number;
+  readonly trying?: boolean;
+  readonly said?: string;
+};
+/**
+ * Executable criteria that run.
+ */
+export type OpenedChecks = {
+  readonly check_id: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+};
+/**
+ * The ids of what a fact ended, sorted. A turn whose run ended may be requested again.
+ */
+export type Ended = {
+  /**
+   * Items: The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turns?: readonly string[];
+  readonly asks?: readonly string[];
+  readonly holds?: readonly string[];
+  readonly checks?: readonly string[];
+  /**
+   * Items: The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly subjects?: readonly string[];
+};
+/**
+ * What changed of a ticket besides its status. `title_at` is a JSON pointer into this record's payload. `null` removes a field.
+ */
+export type ChangedTicket = {
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id: string;
+  readonly title?: string;
+  readonly title_at?: string;
+  readonly owner?: string | null;
+  readonly attempt?: number;
+  readonly max_attempts?: number | null;
+  /**
+   * Items: The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly depends_on?: readonly string[];
+  readonly order?: number;
+  readonly reason?: string | null;
+  readonly spent?: string | null;
 };
 /**
  * The record's place in the hash chain.

@@ -1,4 +1,5 @@
-import type { LedgerAsk } from "../../kernel/ledger.ts";
+import type { Presentation } from "../../kernel/presentation.ts";
+import type { ToldAsk } from "../../protocol/telling.ts";
 import type { SessionEvent } from "../bus.ts";
 import type { Standing } from "./standing.ts";
 
@@ -12,6 +13,8 @@ import type { Standing } from "./standing.ts";
  */
 export interface SessionFeed {
   readonly session_id: string;
+  /** How the mode shows its subjects; undefined while the session is not there, or if its mode is unknown. */
+  readonly presentation: Presentation | undefined;
   /** Calls back with every event from now on. Returns a function that unsubscribes. */
   subscribe(listener: (event: SessionEvent) => void): () => void;
   /** The current state of the session. */
@@ -19,5 +22,5 @@ export interface SessionFeed {
   /** Number of subjects in each state after the records emitted so far. Cheaper than `standing`. */
   counts(): Readonly<Record<string, number>>;
   /** The open asks that were emitted as `ask`. */
-  asks(): readonly LedgerAsk[];
+  asks(): readonly ToldAsk[];
 }

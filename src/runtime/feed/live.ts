@@ -1,63 +1,45 @@
-import { Bus, type SessionEvent } from "../bus.ts";
-import type { ReadableSession } from "../notifications.ts";
+import type { Ledger } from "../../kernel/ledger.ts";
+import type { Presentation } from "../../kernel/presentation.ts";
+import type { SessionState } from "../../kernel/state.ts";
+import type { Json } from "../../lib/json.ts";
+import { Bus } from "../bus.ts";
 import type { SessionFeed } from "./feed.ts";
-import { TurnNotes, workload } from "./standing.ts";
-import { totalOf } from "../usage.ts";
-import { SubjectCounts } from "./subject-counts.ts";
+import { FollowedState } from "./standing.ts";
 
 /** The part of a session in this process that its feed needs. */
-export interface LiveSession extends Pick<ReadableSession, "session_id" | "ledger" | "view"> {
+export interface LiveSession {
+  readonly session_id: string;
+  readonly ledger: Ledger;
+  readonly presentation: Presentation;
   readonly bus: Bus;
+  state(read: (title: Json) => string): SessionState;
 }
 
 /** The feed of a session that runs in this process. Must be created in the same turn of the event loop as the session, so that it misses nothing. */
 export function liveFeed(session: LiveSession): SessionFeed {
-  const { session_id, ledger } = session;
+  const { session_id, ledger, presentation } = session;
   const bus = new Bus();
-  const notes = new TurnNotes();
+  // No viewer shows the titles of a feed.
+  const followed = new FollowedState(session.state(() => ""));
+  const { asks } = followed.state;
   const told = new Set<string>();
-  // Counted when a viewer first asks, because that takes long for a large session.
-  let subjects: SubjectCounts | undefined;
-  const tellAsks = (committed: number) => {
-    for (const ask_id of told) if (!ledger.asks.has(ask_id)) told.delete(ask_id);
-    for (const [ask_id, ask] of ledger.asks) {
-      if (ask.record > committed || told.has(ask_id)) continue;
-      told.add(ask_id);
+  session.bus.subscribe((event) => {
+    if (event.kind === "record") followed.add(event.record);
+    bus.emit(event);
+    if (event.kind !== "record") return;
+    for (const ask_id of told) if (!asks.has(ask_id)) told.delete(ask_id);
+    for (const ask of asks.values()) {
+      if (ask.record > event.sequence || told.has(ask.ask_id)) continue;
+      told.add(ask.ask_id);
       bus.emit({ kind: "ask", ask });
     }
-  };
-  session.bus.subscribe((event: SessionEvent) => {
-    // The session emits an ask before the record that it is about. The feed emits it afterwards.
-    if (event.kind === "ask") return;
-    if (event.kind === "record") {
-      notes.add(event.record);
-      subjects?.add(event.record);
-    } else if (event.kind === "turn_ended") notes.drop(event);
-    bus.emit(event);
-    if (event.kind === "record") tellAsks(event.sequence);
   });
   return {
     session_id,
+    presentation,
     subscribe: (listener) => bus.subscribe(listener),
-    standing() {
-      const { turns, checks, holds, asks, figures } = ledger;
-      const found = workload(turns.values(), checks.values(), holds.values());
-      return {
-        state: stateOf(session),
-        counts: session.view().counts,
-        turns: figures.turns,
-        usage: totalOf(figures),
-        waiting: asks.size,
-        ...found,
-        running: notes.of(found.running),
-      };
-    },
-    counts: () => (subjects ??= new SubjectCounts(session.view().subjects)).counts,
-    asks: () => [...ledger.asks.values()].filter(({ ask_id }) => told.has(ask_id)),
+    standing: () => followed.standing(ledger.figures),
+    counts: () => followed.counts,
+    asks: () => [...asks.values()].filter(({ ask_id }) => told.has(ask_id)),
   };
-}
-
-function stateOf(session: LiveSession): string {
-  const { paused, closed } = session.ledger.figures;
-  return paused === true && !closed ? "paused" : session.view().state;
 }

@@ -1,9 +1,10 @@
-import type { LedgerChecks, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import { objectOf } from "../../lib/json.ts";
+import { applyToState, newSubject, type SessionState } from "../../kernel/state.ts";
 import type { PayloadType, TotalUsage } from "../../protocol/payload.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import { latestOf } from "../../store/kept-record.ts";
-import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { type Hold, tellingOf } from "../../protocol/telling.ts";
+import type { LedgerFigures } from "../../kernel/ledger.ts";
+import { totalOf } from "../usage.ts";
 
 /** The progress of a session, and which role works on what. */
 export interface Standing {
@@ -20,7 +21,7 @@ export interface Standing {
   /** The subjects whose checks run. */
   readonly checking: readonly string[];
   /** The roles held by more than their rate limit. */
-  readonly held: readonly LedgerHold[];
+  readonly held: readonly Hold[];
 }
 
 /** A turn that a role holds now. */
@@ -29,30 +30,10 @@ export interface RunningTurn {
   readonly role_id: string;
   /** Absent for some turns of a manager. */
   readonly subject?: string | undefined;
-  /** When it was requested, in milliseconds since 1970, if known. */
-  readonly since?: number | undefined;
+  /** When it was requested, in milliseconds since 1970. */
+  readonly since?: number;
   /** The agent's latest progress report, if any. */
   readonly progress?: string | undefined;
-}
-
-/** Derives which role works on what from the ledger's turns, checks and holds. */
-export function workload(
-  turns: Iterable<LedgerTurn>,
-  checks: Iterable<LedgerChecks>,
-  holds: Iterable<LedgerHold>,
-): Pick<Standing, "running" | "checking" | "held"> {
-  return {
-    running: runningTurns(turns),
-    checking: [...checks].flatMap(({ subject }) => subject ?? []),
-    held: [...holds].filter(({ limit }) => limit?.limit !== "turns_per_minute"),
-  };
-}
-
-/** The turns that roles hold. */
-export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
-  return [...turns].flatMap(({ status, turn_id, role_id, subject }) =>
-    status === "open" && role_id !== undefined ? [{ turn_id, role_id, subject }] : [],
-  );
 }
 
 /** The text of an agent's progress report on its running turn; undefined for any other record, and for an empty text. */
@@ -64,38 +45,59 @@ export function progressOf({ payload_type, payload, record }: UnsealedRecord): s
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 
-/** When each turn was requested, and its agent's latest progress report. */
-export class TurnNotes {
-  readonly #notes = new Map<string, Pick<RunningTurn, "since" | "progress"> & { readonly run: number }>();
+/** The payload types that tell progress, or begin a run without any. */
+export const NOTED: ReadonlySet<PayloadType> = new Set(["turn_request", "report"]);
 
-  /** Call with the records of a session in order. */
+/** The state of a session that is followed: at first from its rows, then folded from its records. It adds what agents report as their progress. */
+export class FollowedState {
+  readonly state: SessionState;
+  readonly #progress = new Map<string, string>();
+
+  constructor(state: SessionState) {
+    this.state = state;
+  }
+
+  /** Call with the records after those that led to the first state, in order. */
   add(record: UnsealedRecord): void {
-    const { turn_id, run = 1, received_at } = record.record;
-    if (turn_id === undefined) return;
+    applyToState(this.state, record, tellingOf(record), newSubject);
+    this.note(record);
+  }
+
+  /** Takes only the progress from a record. */
+  note(record: UnsealedRecord): void {
+    const { turn_id } = record.record;
     const progress = progressOf(record);
-    if (record.payload_type === "turn_request") this.#notes.set(turn_id, { run, since: Date.parse(received_at) });
-    else if (progress !== undefined) this.#notes.set(turn_id, { ...this.#notes.get(turn_id), run, progress });
+    if (turn_id === undefined) return;
+    if (record.payload_type === "turn_request") this.#progress.delete(turn_id);
+    else if (progress !== undefined) this.#progress.set(turn_id, progress);
   }
 
-  /** Call at the end of a run, to limit memory: a large session has very many. */
-  drop({ turn_id, run }: { readonly turn_id: string; readonly run: number }): void {
-    if (this.#notes.get(turn_id)?.run === run) this.#notes.delete(turn_id);
+  /** Number of subjects in each state. */
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.state.counts);
   }
 
-  /** Adds the notes to the turns. */
-  of(running: readonly RunningTurn[]): RunningTurn[] {
-    return running.map((turn) => {
-      const { since, progress } = this.#notes.get(turn.turn_id) ?? {};
-      return { ...turn, ...(since === undefined ? {} : { since }), ...(progress === undefined ? {} : { progress }) };
-    });
+  get running(): RunningTurn[] {
+    return [...this.state.turns.values()].map(({ turn_id, role_id, subject, since }) => ({
+      turn_id,
+      role_id,
+      subject,
+      since: Date.parse(since),
+      progress: this.#progress.get(turn_id),
+    }));
   }
-}
 
-const NOTED: ReadonlySet<PayloadType> = new Set(["turn_request", "report"]);
-
-/** Notes from the latest records of a session; older ones are left out. Throws a `StorageError`. */
-export function latestNotes(store: StoreReader, row: Pick<SessionRow, "session_id" | "last_sequence">): TurnNotes {
-  const notes = new TurnNotes();
-  for (const record of latestOf(store, row, NOTED)) notes.add(record);
-  return notes;
+  standing(figures: LedgerFigures | undefined): Standing {
+    const { state, asks, checks, holds } = this.state;
+    return {
+      state,
+      counts: this.counts,
+      turns: figures?.turns ?? 0,
+      usage: figures && totalOf(figures),
+      waiting: asks.size,
+      running: this.running,
+      checking: [...checks.values()].flatMap(({ subject }) => subject ?? []),
+      held: [...holds.values()].filter(({ limit }) => limit?.limit !== "turns_per_minute"),
+    };
+  }
 }

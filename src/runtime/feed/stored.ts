@@ -1,15 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { LedgerAsk, LedgerFigures, LedgerValues } from "../../kernel/ledger.ts";
+import type { LedgerFigures } from "../../kernel/ledger.ts";
+import type { ModeReader } from "../../kernel/mode.ts";
+import type { Presentation } from "../../kernel/presentation.ts";
+import { emptyState, standingState } from "../../kernel/state.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
-import { latestNotes, type Standing, TurnNotes, workload } from "./standing.ts";
-import { recordsOf } from "../../store/kept-record.ts";
+import type { ToldAsk } from "../../protocol/telling.ts";
+import { FollowedState, NOTED, type Standing } from "./standing.ts";
+import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import type { SessionRow, StoredSession, StoreReader } from "../../store/store.ts";
 import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
-import { totalOf } from "../usage.ts";
-import { SubjectCounts } from "./subject-counts.ts";
+import { stateIn } from "../stored-state.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
 /** Poll interval for the store and the output files, in ms. Polling an unchanged store costs one pragma. */
@@ -22,6 +25,8 @@ export interface StoredFeedParts {
   readonly output: string;
   /** The sequence of the first record to emit. */
   readonly first: number;
+  /** Reads sessions of a mode; undefined for an unknown one, whose state is then only what new records tell. */
+  readonly loadReading: (mode: string) => Promise<ModeReader<unknown> | undefined>;
   /**
    * Whether the feed joins a running session. If so, the past is emitted as records only. Running turns are in `standing`; their further
    * output and their `turn_ended` are emitted. Otherwise everything from the first record on is emitted.
@@ -29,12 +34,10 @@ export interface StoredFeedParts {
   readonly joins: boolean;
 }
 
-/** The stored state that a poll reads. */
+/** What a poll reads besides records. */
 interface Look {
   readonly row: SessionRow;
   readonly figures: LedgerFigures | undefined;
-  readonly asks: readonly LedgerAsk[];
-  readonly workload: ReturnType<typeof workload>;
   readonly processes: TurnProcesses;
   readonly notifications: readonly SentNotification[];
 }
@@ -43,12 +46,12 @@ interface Look {
 export class StoredFeed implements SessionFeed {
   readonly #parts: StoredFeedParts;
   readonly #bus = new Bus();
-  /** Counts from the records emitted so far. */
-  readonly #subjects = new SubjectCounts();
-  readonly #asks = new Map<string, { readonly ask: LedgerAsk; isTold: boolean }>();
+  readonly #asks = new Map<string, { readonly ask: ToldAsk; isTold: boolean }>();
   readonly #turns: StoredTurns;
   readonly #warnings = new Set<string>();
-  #notes = new TurnNotes();
+  #followed = new FollowedState(emptyState());
+  /** The sequence of the record that led to the first state. */
+  #base = 0;
   #last: number;
   /** The sequence of the last record of the past. */
   #past = 0;
@@ -57,14 +60,12 @@ export class StoredFeed implements SessionFeed {
   #version: number | undefined;
   #look: Look | undefined;
   #isStopping = false;
+  #mode: ModeReader<unknown> | undefined;
 
   private constructor(parts: StoredFeedParts) {
     this.#parts = parts;
     this.#last = parts.first - 1;
-    this.#turns = new StoredTurns(parts.output, (event) => {
-      if (event.kind === "turn_ended") this.#notes.drop(event);
-      this.#bus.emit(event);
-    });
+    this.#turns = new StoredTurns(parts.output, (event) => this.#bus.emit(event));
   }
 
   /** Throws a `StorageError`. A session that does not exist yet may still appear. */
@@ -78,29 +79,23 @@ export class StoredFeed implements SessionFeed {
     return this.#parts.session_id;
   }
 
+  get presentation(): Presentation | undefined {
+    return this.#mode?.presentation;
+  }
+
   subscribe(listener: (event: SessionEvent) => void): () => void {
     return this.#bus.subscribe(listener);
   }
 
   standing(): Standing {
-    const { row, figures, asks, workload: found } = this.#look ?? {};
-    return {
-      state: row?.state ?? "",
-      counts: this.counts(),
-      turns: figures?.turns ?? 0,
-      usage: figures && totalOf(figures),
-      waiting: asks?.length ?? 0,
-      running: this.#notes.of(found?.running ?? []),
-      checking: found?.checking ?? [],
-      held: found?.held ?? [],
-    };
+    return this.#followed.standing(this.#look?.figures);
   }
 
   counts(): Readonly<Record<string, number>> {
-    return this.#subjects.counts;
+    return this.#followed.counts;
   }
 
-  asks(): readonly LedgerAsk[] {
+  asks(): readonly ToldAsk[] {
     return [...this.#asks.values()].flatMap(({ ask, isTold }) => (isTold ? [ask] : []));
   }
 
@@ -132,7 +127,10 @@ export class StoredFeed implements SessionFeed {
     const asked = [...this.#asks.values()].filter(({ isTold }) => !isTold);
     if (version !== this.#version || this.#turns.isUnsettled) {
       this.#version = version;
-      this.#look = await this.#read();
+      const { store, session_id } = this.#parts;
+      const stored = await store.load(session_id);
+      this.#look = stored.ok ? lookAt(stored.value) : undefined;
+      if (stored.ok) await this.#learn(stored.value.session);
       if (this.#look) this.#turns.begin(this.#look.processes);
       for (const record of this.#records()) this.#tell(record);
       if (this.#look) this.#compare(this.#look);
@@ -140,35 +138,27 @@ export class StoredFeed implements SessionFeed {
     if (!isOver) this.#tellAsks(asked);
   }
 
+  /** Takes the state of a session that has records from its rows. */
   async #open(): Promise<void> {
     const { store, session_id, first, joins } = this.#parts;
-    const look = await this.#read();
-    if (look === undefined) return;
-    this.#past = joins ? look.row.last_sequence : first - 1;
-    for (const record of recordsOf(store, session_id, 1, this.#past)) {
-      this.#subjects.add(record);
-      if (record.integrity.sequence < first) this.#since = record.record.received_at;
-    }
+    const stored = await store.load(session_id);
+    if (!stored.ok) return;
+    const { session } = stored.value;
+    const mode = await this.#learn(session);
+    this.#past = joins ? session.last_sequence : first - 1;
+    if (first > 1) this.#since = keptRecord(store, session_id, first - 1).record.received_at;
+    if (this.#past === 0) return;
+    this.#base = session.last_sequence;
+    // No viewer shows the titles of a feed.
+    if (mode) this.#followed = new FollowedState(standingState({ mode, ...stateIn(stored.value, mode) }, () => ""));
     if (!joins) return;
-    this.#look = look;
-    this.#notes = latestNotes(store, look.row);
-    this.#turns.join(look.workload.running, look.processes);
+    for (const record of latestOf(store, session, NOTED)) this.#followed.note(record);
+    this.#look = lookAt(stored.value);
+    this.#turns.join(this.#followed.running, this.#look.processes);
   }
 
-  async #read(): Promise<Look | undefined> {
-    const { store, session_id } = this.#parts;
-    const stored = await store.load(session_id);
-    if (!stored.ok) return undefined;
-    const values = <C extends keyof LedgerValues>(collection: C) => valuesIn<LedgerValues[C]>(stored.value, collection);
-    const processes = Array.from(stored.value.rows("process"), ({ id, value }) => [id, value] as const);
-    return {
-      row: stored.value.session,
-      figures: values("figures")[0],
-      asks: values("ask"),
-      workload: workload(values("turn"), values("check"), values("hold")),
-      processes: new Map(processes as unknown as Iterable<[string, { pid: number; run: number }]>),
-      notifications: valuesIn<SentNotification>(stored.value, NOTIFIED),
-    };
+  async #learn({ mode }: SessionRow): Promise<ModeReader<unknown> | undefined> {
+    return (this.#mode ??= await this.#parts.loadReading(mode));
   }
 
   *#records(): Generator<LogRecord> {
@@ -180,11 +170,8 @@ export class StoredFeed implements SessionFeed {
 
   #tell({ integrity, ...record }: LogRecord): void {
     const isNew = integrity.sequence > this.#past;
-    if (isNew) {
-      this.#subjects.add(record);
-      this.#notes.add(record);
-      this.#turns.before(record);
-    }
+    if (integrity.sequence > this.#base) this.#followed.add(record);
+    if (isNew) this.#turns.before(record);
     this.#bus.emit({ kind: "record", sequence: integrity.sequence, record });
     if (!isNew) return;
     this.#turns.after(record);
@@ -192,11 +179,12 @@ export class StoredFeed implements SessionFeed {
   }
 
   /** Emits what is in the stored state but in no record. */
-  #compare({ asks, notifications }: Look): void {
+  #compare({ notifications }: Look): void {
     this.#turns.settle();
-    const open = new Set(asks.map(({ ask_id }) => ask_id));
-    for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
-    for (const ask of asks) if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, isTold: false });
+    const { asks } = this.#followed.state;
+    for (const ask_id of this.#asks.keys()) if (!asks.has(ask_id)) this.#asks.delete(ask_id);
+    for (const ask of asks.values())
+      if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, isTold: false });
     for (const { at, trouble } of notifications) {
       if (trouble === undefined || at < this.#since || this.#warnings.has(trouble)) continue;
       this.#warnings.add(trouble);
@@ -205,7 +193,7 @@ export class StoredFeed implements SessionFeed {
   }
 
   /** Emits the asks of the previous poll that are still open. Most others were answered in advance. */
-  #tellAsks(asked: readonly { readonly ask: LedgerAsk; isTold: boolean }[]): void {
+  #tellAsks(asked: readonly { readonly ask: ToldAsk; isTold: boolean }[]): void {
     for (const known of asked) {
       if (this.#asks.get(known.ask.ask_id) !== known) continue;
       known.isTold = true;
@@ -214,8 +202,14 @@ export class StoredFeed implements SessionFeed {
   }
 }
 
-function valuesIn<T>(stored: StoredSession, collection: string): T[] {
-  return Array.from(stored.rows(collection), ({ value }) => value as unknown as T);
+function lookAt(stored: StoredSession): Look {
+  const rows = (collection: string) => Array.from(stored.rows(collection), ({ id, value }) => [id, value] as const);
+  return {
+    row: stored.session,
+    figures: rows("figures")[0]?.[1] as unknown as LedgerFigures | undefined,
+    processes: new Map(rows("process") as unknown as Iterable<[string, { pid: number; run: number }]>),
+    notifications: rows(NOTIFIED).map(([, value]) => value as unknown as SentNotification),
+  };
 }
 
 function isStop({ payload_type, payload, record }: UnsealedRecord): boolean {

@@ -1,3 +1,4 @@
+import { shownStatus } from "../../kernel/presentation.ts";
 import { needsOf, sessionState } from "../ending.ts";
 import type { Ending, TicketLine } from "../reporter.ts";
 import type { Output } from "../terminal.ts";
@@ -13,7 +14,7 @@ type Naming = Pick<Output, "program" | "anywhere">;
 /** The annotations for how a session was left: what ended it, its tickets in error, and what waits for a person. */
 export function annotationsFor(naming: Naming, ending: Ending): string[] {
   const { session_id, presentation, tickets, failure, message, outcome } = ending;
-  const failed = tickets.filter(({ status }) => status === "error");
+  const failed = tickets.filter(({ status }) => shownStatus(presentation, status).stage === "failed");
   const needs = needsOf(ending);
   const troubles = [
     ...(failure ? [annotation("error", session_id, failure.message)] : []),

@@ -1,3 +1,4 @@
+import { type Presentation, shownStatus, type Tone } from "../../kernel/presentation.ts";
 import { hasTold, spentWords } from "../../log/usage-words.ts";
 import { safeLine } from "../display.ts";
 import { headline, needsOf, sessionState, stateOf } from "../ending.ts";
@@ -15,20 +16,16 @@ const TEXT_WIDTH = 400;
 const CELL_WIDTH = 120;
 const NAME_WIDTH = 60;
 
-const ICONS: ReadonlyMap<string, string> = new Map([
-  ["done", "✅"],
-  ["error", "❌"],
-  ["blocked", "⛔"],
-  ["pending", "⏳"],
-]);
+const ICONS: Readonly<Record<Tone, string>> = { good: "✅", bad: "❌", warn: "⛔", quiet: "⏳", busy: "▶️", plain: "▶️" };
 
 /** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
 export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
-  const { session_id, message, failure, tickets, next, report, log } = ending;
+  const { session_id, presentation, message, failure, tickets, next, report, log } = ending;
   const needs = needsOf(ending);
   const answers = needs.map(([id, one]) => commandFor(id, one));
   const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
   const graph = mermaidLines(
+    presentation,
     tickets.map(({ ticket_id: id, status, dependencies: depends_on = [] }) => ({ id, status, depends_on })),
   );
   const page = localize(naming, `bosun report ${session_id} --html report.html`);
@@ -64,17 +61,17 @@ function tableLines({ presentation, tickets }: Ending): string[] {
     "",
     `| ${[subjectName, "state", "owner", "attempts", "used", statementName ?? "what"].join(" | ")} |`,
     "|---|---|---|--:|---|---|",
-    ...tickets.slice(0, MAX_TICKETS).map(rowOf),
+    ...tickets.slice(0, MAX_TICKETS).map((ticket) => rowOf(presentation, ticket)),
     ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${subjectName}`)}`] : []),
   ];
 }
 
-function rowOf(ticket: TicketLine): string {
+function rowOf(presentation: Presentation, ticket: TicketLine): string {
   const { ticket_id, status, owner = "-", attempt, usage, title, said = "" } = ticket;
   const what = said === "" ? title : `${title}: ${said}`;
   const cells = [
     markdownCode(ticket_id, NAME_WIDTH),
-    `${ICONS.get(status) ?? "▶️"} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
+    `${ICONS[shownStatus(presentation, status).tone]} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
     markdownCell(owner, NAME_WIDTH),
     String(attempt),
     usage !== undefined && hasTold(usage) ? markdownText(spentWords(usage), CELL_WIDTH) : "-",

@@ -2,17 +2,18 @@ import type { RoleModel, SessionModel, TicketModel } from "./model.ts";
 
 /** A copy that further records do not affect. It shares values that they replace whole, so it is smaller and faster than `structuredClone`. */
 export function copyOf(model: SessionModel): SessionModel {
-  const { budget, roles, tickets, counts, turns, asks, spend, memory } = model;
   return {
     ...model,
-    budget: { ...budget },
-    roles: mapped(roles, copyOfRole),
-    tickets: mapped(tickets, copyOfTicket),
-    counts: new Map(counts),
-    turns: new Map(turns),
-    asks: new Map(asks),
-    spend: { ...spend },
-    memory: { ...memory, checked: new Set(memory.checked), held: new Map(memory.held) },
+    budget: { ...model.budget },
+    roles: mapped(model.roles, copyOfRole),
+    subjects: mapped(model.subjects, copyOfTicket),
+    counts: new Map(model.counts),
+    turns: new Map(model.turns),
+    asks: new Map(model.asks),
+    holds: new Map(model.holds),
+    checks: new Map(model.checks),
+    waiting: new Map(model.waiting),
+    spend: { ...model.spend },
   };
 }
 

@@ -1,12 +1,15 @@
+import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
 import type { Spent } from "../../protocol/payload.ts";
 import { spentOf as spentOfLedger } from "../../runtime/usage.ts";
+import type { Waiting } from "../waiting.ts";
 
 /**
  * A session as a person sees it: the single model behind the dashboard, attach, the replay player and the reports. It is built from the
- * session's records alone (`applyRecord`), so a log folder without a database shows the same. Plain data; `copy.ts` copies it.
+ * session's records alone (`applyRecord`), so a log folder without a database shows the same. To what stands in the session, it adds its history and
+ * its figures. Plain data; `copy.ts` copies it.
  * Times are in UTC as recorded; costs are in US dollars. All text comes from agents and people: sanitise it before showing it.
  */
-export interface SessionModel {
+export interface SessionModel extends SessionState<TicketModel> {
   session_id: string;
   mode: string;
   /** The version of the program that opened the session. */
@@ -17,22 +20,14 @@ export interface SessionModel {
   /** The sequence and the time of the last record applied. */
   sequence: number;
   at: string;
-  paused: boolean;
   /** Set while the session is stopped. */
   stopped: { readonly reason: string; readonly message: string } | undefined;
   closed: { readonly outcome: string; readonly reason: string | undefined } | undefined;
   readonly budget: BudgetModel;
   readonly roles: Map<string, RoleModel>;
-  readonly tickets: Map<string, TicketModel>;
-  /** Number of tickets in each state. */
-  readonly counts: Map<string, number>;
-  /** The open turns, by id. */
-  readonly turns: Map<string, TurnModel>;
-  /** The open asks, by id, oldest first. */
-  readonly asks: Map<string, AskModel>;
+  /** What each open ask waits for, once its record is there. */
+  readonly waiting: Map<string, readonly Waiting[]>;
   readonly spend: SpendModel;
-  /** State that later records need and no screen shows. */
-  readonly memory: ModelMemory;
 }
 
 /** Limits of the session; undefined means no limit. */
@@ -65,21 +60,7 @@ export interface SpendModel {
   untold: number;
 }
 
-export interface TicketModel {
-  readonly id: string;
-  /** Its index in the plan. */
-  order: number;
-  status: string;
-  title: string;
-  /** Why it is blocked or in error. */
-  reason: string | undefined;
-  /** The role that works on it, or worked on it last. */
-  owner: string | undefined;
-  attempt: number;
-  max_attempts: number | undefined;
-  depends_on: readonly string[];
-  /** When it entered its state. */
-  since: string;
+export interface TicketModel extends SubjectState {
   /** When its first turn was given; undefined until then. */
   begun: string | undefined;
   readonly spend: SpendModel;
@@ -91,8 +72,6 @@ export interface TicketModel {
   readonly reviews: ReviewModel[];
   readonly artifacts: ArtifactModel[];
   readonly moves: MoveModel[];
-  /** Who reviews its work: `manager`, `user` or `checks`. */
-  review: string;
 }
 
 /** A transition of a ticket. */
@@ -125,50 +104,6 @@ export interface ArtifactModel {
   readonly size_bytes: number | undefined;
 }
 
-export interface TurnModel {
-  readonly turn_id: string;
-  readonly role_id: string;
-  readonly ticket_id: string | undefined;
-  readonly run: number;
-  readonly since: string;
-}
-
-/** Something that waits for a person. */
-export interface AskModel {
-  readonly ask_id: string;
-  readonly kind: "questions" | "approval" | "review" | "permission";
-  /** The sequence of the record that holds its text. */
-  readonly record: number;
-  readonly since: string;
-  readonly ticket_id: string | undefined;
-  /** For a permission: the turn that waits for it. */
-  readonly turn_id: string | undefined;
-  /** What is asked, in one line. */
-  readonly text: string;
-  /** The ids of the unanswered questions. */
-  readonly open: readonly string[];
-}
-
-export interface ModelMemory {
-  /** Number of question and approval asks so far; their ids count up. */
-  asked: number;
-  /** In-doubt turns whose questions come with the next records. */
-  doubts: readonly string[];
-  /** The id of the latest approval of the result. */
-  result: string;
-  /** The default for `TicketModel.review`. */
-  review: string;
-  max_attempts: number | undefined;
-  /** Whether the configuration has checks for every ticket. */
-  has_checks: boolean;
-  /** Tickets with checks of their own. */
-  readonly checked: Set<string>;
-  /** Whether the ticket of the last instruction was one of them before it. */
-  was_checked: boolean;
-  /** The tickets whose first checks wait for a person, by ask. */
-  readonly held: Map<string, string>;
-}
-
 export function emptyModel(): SessionModel {
   return {
     session_id: "",
@@ -179,27 +114,27 @@ export function emptyModel(): SessionModel {
     opened_at: "",
     sequence: 0,
     at: "",
-    paused: false,
     stopped: undefined,
     closed: undefined,
     budget: { turns: undefined, usd: undefined, tokens: undefined, wall_s: undefined, slots: undefined },
     roles: new Map(),
-    tickets: new Map(),
-    counts: new Map(),
-    turns: new Map(),
-    asks: new Map(),
+    ...(emptyState() as SessionState<TicketModel>),
+    waiting: new Map(),
     spend: noSpend(),
-    memory: {
-      asked: 0,
-      doubts: [],
-      result: "",
-      review: "manager",
-      max_attempts: undefined,
-      has_checks: false,
-      checked: new Set(),
-      was_checked: false,
-      held: new Map(),
-    },
+  };
+}
+
+export function newTicket(id: string, order: number): TicketModel {
+  return {
+    ...newSubject(id, order),
+    begun: undefined,
+    spend: noSpend(),
+    progress: undefined,
+    failure: undefined,
+    checks: undefined,
+    reviews: [],
+    artifacts: [],
+    moves: [],
   };
 }
 
@@ -213,16 +148,13 @@ export function spentOf({ unpriced, untold, ...spend }: SpendModel): Spent {
 }
 
 /** The number of tickets in any of these states. */
-export function countOf({ counts }: SessionModel, statuses: readonly string[]): number {
+export function countOf({ counts }: Pick<SessionModel, "counts">, statuses: readonly string[]): number {
   return statuses.reduce((sum, status) => sum + (counts.get(status) ?? 0), 0);
 }
 
-/** A session's state in one word. */
-export function stateOf({ closed, stopped, paused, tickets, asks }: SessionModel): string {
+/** A session's state in one word: that of the records, or how it was closed or stopped. */
+export function stateOf({ state, closed, stopped }: SessionModel): string {
   if (closed !== undefined) return closed.outcome;
   if (stopped !== undefined) return stopped.reason === "waiting" ? "waiting" : "stopped";
-  if (paused) return "paused";
-  const kinds = new Set([...asks.values()].map(({ kind }) => kind));
-  if (kinds.has("approval")) return "approving";
-  return tickets.size === 0 ? (kinds.has("questions") ? "clarifying" : "planning") : "running";
+  return state;
 }

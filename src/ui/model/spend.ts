@@ -31,7 +31,7 @@ export function addUsage(
 export function addChild(model: SessionModel, { payload, record }: UnsealedRecord): void {
   const usage = objectOf(payload.usage);
   add(model.spend, usage);
-  const { spend } = model.tickets.get(record.ticket_id ?? "") ?? {};
+  const { spend } = model.subjects.get(record.ticket_id ?? "") ?? {};
   if (spend) add(spend, usage);
   for (const one of listOf(usage.by_role).map(objectOf)) add(roleSpend(model, textOf(one.role_id)), one);
 }
@@ -49,7 +49,7 @@ function add(
 }
 
 function spendsOf(model: SessionModel, role_id: string, ticket_id: string | undefined): SpendModel[] {
-  const ticket = ticket_id === undefined ? undefined : model.tickets.get(ticket_id);
+  const ticket = ticket_id === undefined ? undefined : model.subjects.get(ticket_id);
   return [model.spend, roleSpend(model, role_id), ...(ticket ? [ticket.spend] : [])];
 }
 

@@ -50,8 +50,11 @@ export function playerFrame(scene: PlayerScene, columns: number, rows: number): 
 }
 
 /** The ids of the listed tickets, and the selected one: the record's ticket, unless a person selects another. */
-export function playerList({ player, model, tape }: PlayerScene): { listed: string[]; selected: string | undefined } {
-  const ids = ticketsByNeed(model).map(({ id }) => id);
+export function playerList({ player, model, presentation, tape }: PlayerScene): {
+  listed: string[];
+  selected: string | undefined;
+} {
+  const ids = ticketsByNeed(model, presentation).map(({ id }) => id);
   return {
     listed: ids,
     selected: selectedOf({ selected: player.selected ?? tape.entries[player.place]?.ticket }, ids),

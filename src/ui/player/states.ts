@@ -87,7 +87,7 @@ export class States {
 }
 
 function weightOf({ model }: State): number {
-  return model.tickets.size + COPY;
+  return model.subjects.size + COPY;
 }
 
 function copied({ place, model }: State): State {

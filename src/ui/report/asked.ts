@@ -1,13 +1,15 @@
 import { listOf, objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import type { AskModel, SessionModel } from "../model/model.ts";
+import type { ToldAsk } from "../../protocol/telling.ts";
+import { askText } from "../model/asks.ts";
+import type { SessionModel } from "../model/model.ts";
 import { allWords, wordsOf } from "../words.ts";
 
 /** Something a person was asked, with the answer; or a command that a person sent without being asked. */
 export interface Asked {
   readonly sequence: number;
   readonly at: string;
-  readonly kind: AskModel["kind"] | "command";
+  readonly kind: string;
   readonly ticket_id: string | undefined;
   readonly text: string;
   /** Why it is asked. */
@@ -30,12 +32,13 @@ export class AskedAndAnswered {
   readonly #open = new Map<string, Asked>();
 
   /** Call after the record is applied to the model. */
-  add({ asks }: SessionModel, sequence: number, whole: UnsealedRecord): void {
+  add(session: SessionModel, sequence: number, whole: UnsealedRecord): void {
     const { payload_type, payload } = whole;
     switch (payload_type) {
       case "clarification":
       case "approval_request":
-        for (const ask of asks.values()) if (ask.record === sequence) this.#asks(ask, sequence, whole);
+        for (const ask of session.asks.values())
+          if (ask.record === sequence) this.#asks(ask, askText(session, ask), sequence, whole);
         return;
       case "clarification_response":
         for (const answer of listOf(payload.answers).map(objectOf))
@@ -51,7 +54,7 @@ export class AskedAndAnswered {
     }
   }
 
-  #asks({ ask_id, kind, text }: AskModel, sequence: number, whole: UnsealedRecord): void {
+  #asks({ ask_id, kind }: ToldAsk, text: string, sequence: number, whole: UnsealedRecord): void {
     if (kind !== "questions") {
       const { action, details, why } = objectOf(whole.payload.about);
       const words = kind === "permission" ? [action, details].map(wordsOf).filter(Boolean).join(": ") : "";

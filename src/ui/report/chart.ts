@@ -14,11 +14,11 @@ const LEGEND = `${MARK.worker} works, ${MARK.manager} the manager, ${MARK.bad} f
 
 /** The turns about each ticket over time, one line per ticket, under an axis. Empty if it does not fit. */
 export function chartLines(report: SessionReport, width: number): string[] {
-  const { session, turns, from, to } = report;
+  const { turns, from, to } = report;
   const columns = Math.min(WIDEST, width - NAMES - 2);
   if (columns < NARROWEST || turns.length === 0) return [];
   const byTicket = Map.groupBy(turns, ({ ticket_id }) => ticket_id);
-  const rows = ticketsOf(session).flatMap(({ id }) => {
+  const rows = ticketsOf(report).flatMap(({ id }) => {
     const spans = byTicket.get(id);
     return spans === undefined ? [] : [`${named(id)}${bars(report, spans, columns)}`.trimEnd()];
   });

@@ -1,11 +1,13 @@
+import { shownStatus, statusesOf, type Tone } from "../../kernel/presentation.ts";
+import { reasonReader } from "../../kernel/state.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
+import { askText } from "../model/asks.ts";
 import type { RoleModel, SessionModel, SpendModel, TicketModel } from "../model/model.ts";
 import { countOf, spentOf, stateOf } from "../model/model.ts";
 import { isDamaged, type ProofLine } from "../proof-words.ts";
 import { counted } from "../words.ts";
 import type { SessionReport } from "./report-model.ts";
-import type { Tone } from "./tone.ts";
 import type { TurnSpan } from "./turn-spans.ts";
 
 // Labels and figures that a report shows in every format.
@@ -24,9 +26,9 @@ export function outcomeOf({ session }: SessionReport): { readonly text: string; 
 /** The figures of the session, each with its label. */
 export function factsOf(report: SessionReport): [label: string, text: string][] {
   const { session, from, to, recoveries, proof } = report;
-  const { tickets, spend } = session;
+  const { subjects, spend } = session;
   const facts: [string, string, boolean][] = [
-    [`${subjectNameOf(report)}s`, progressOf(report), tickets.size > 0],
+    [`${subjectNameOf(report)}s`, progressOf(report), subjects.size > 0],
     ["waits for a person", waitsOf(session), session.closed === undefined],
     ["took", durationOf(from, to), true],
     ["turns", String(spend.turns), true],
@@ -49,16 +51,16 @@ export function subjectNameOf({ presentation }: SessionReport): string {
 
 /** `1 of 4 done`, with the mode's word for done; only the number of subjects if the mode is unknown. */
 function progressOf({ session, presentation }: SessionReport): string {
-  const { size } = session.tickets;
+  const { size } = session.subjects;
   if (presentation === undefined) return String(size);
-  const { done } = presentation.progress;
+  const done = statusesOf(presentation, "done");
   return `${countOf(session, done)} of ${size} ${done.join(" or ")}`;
 }
 
 /** What an open session waits for. */
-function waitsOf({ asks }: SessionModel): string {
-  return [...asks.values()]
-    .map(({ ticket_id, text }) => (ticket_id === undefined ? text : `${ticket_id}: ${text}`))
+function waitsOf(session: SessionModel): string {
+  return [...session.asks.values()]
+    .map((ask) => `${ask.subject === undefined ? "" : `${ask.subject}: `}${askText(session, ask)}`)
     .join("; ");
 }
 
@@ -79,14 +81,15 @@ export function kindOf({ session }: SessionReport, { role_id, failed }: TurnSpan
   return session.roles.get(role_id)?.type === "manager" ? "manager" : "worker";
 }
 
-/** The tickets in the order of the plan. */
-export function ticketsOf({ tickets }: SessionModel): TicketModel[] {
-  return [...tickets.values()].sort((a, b) => a.order - b.order);
+/** The tickets in the order of the plan, each with the reason for its status. */
+export function ticketsOf({ session, presentation }: SessionReport): TicketModel[] {
+  const reasonOf = reasonReader(session, presentation);
+  const tickets = [...session.subjects.values()].sort((a, b) => a.order - b.order);
+  return tickets.map((ticket) => ({ ...ticket, reason: reasonOf(ticket) }));
 }
 
-export function toneOf({ status }: Pick<TicketModel, "status">): Tone {
-  if (status === "done") return "good";
-  return status === "error" || status === "dropped" ? "bad" : status === "blocked" ? "warn" : "";
+export function toneOf({ presentation }: SessionReport, status: string): Tone {
+  return shownStatus(presentation, status).tone;
 }
 
 /** The state of a ticket, with its reason. */
@@ -105,9 +108,8 @@ export function timeOf(ticket: TicketModel, report: SessionReport): string {
   return begun === undefined ? "-" : durationOf(begun, isOver(ticket, report) ? since : report.to);
 }
 
-function isOver(ticket: TicketModel, { presentation }: SessionReport): boolean {
-  const tone = toneOf(ticket);
-  return tone === "good" || tone === "bad" || presentation?.progress.done.includes(ticket.status) === true;
+function isOver({ status }: TicketModel, { presentation }: SessionReport): boolean {
+  return ["done", "failed"].includes(shownStatus(presentation, status).stage);
 }
 
 /** The id, state, owner, tries, time, cost and title of a ticket. */

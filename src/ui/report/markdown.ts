@@ -60,18 +60,18 @@ export function* markdownReport(report: SessionReport): IterableIterator<string>
 }
 
 function ticketLines(report: SessionReport): string[] {
-  const rows = ticketsOf(report.session).map((ticket) => ticketCells(ticket, report));
+  const rows = ticketsOf(report).map((ticket) => ticketCells(ticket, report));
   return table(`What was done`, [subjectNameOf(report), "state", "by", "try", "time", "cost", "what"], rows);
 }
 
-function graphLines({ session }: SessionReport): string[] {
-  const graph = mermaidLines(ticketsOf(session));
+function graphLines(report: SessionReport): string[] {
+  const graph = mermaidLines(report.presentation, ticketsOf(report));
   return graph.length === 0 ? [] : ["## Dependencies", "", "```mermaid", ...graph, "```"];
 }
 
-function workLines({ session, work }: SessionReport): string[] {
-  const told = ticketsOf(session).flatMap(({ id, title, failure }) => {
-    const { summary = "", outputs = [], issues = [] } = work.get(id) ?? {};
+function workLines(report: SessionReport): string[] {
+  const told = ticketsOf(report).flatMap(({ id, title, failure }) => {
+    const { summary = "", outputs = [], issues = [] } = report.work.get(id) ?? {};
     const lines = [
       ...quoted(summary),
       ...outputs.map((output) => `- ${markdownText(output)}`),
@@ -88,8 +88,8 @@ function roleLines({ session }: SessionReport): string[] {
   return table("Cost and tokens by role", ["role", "type", "turns", "tokens in", "tokens out", "cost"], rows);
 }
 
-function reviewLines({ session }: SessionReport): string[] {
-  const reviews = ticketsOf(session).flatMap(({ id, reviews }) => reviews.map((review) => ({ id, ...review })));
+function reviewLines(report: SessionReport): string[] {
+  const reviews = ticketsOf(report).flatMap(({ id, reviews }) => reviews.map((review) => ({ id, ...review })));
   const rows = reviews
     .sort((a, b) => a.sequence - b.sequence)
     .map(({ id, decision, by, text, sequence }) => [id, decision, by, text, String(sequence)]);
@@ -128,8 +128,8 @@ function askedLines({ asked }: SessionReport): string[] {
   return ["## Asked and answered", "", ...lines];
 }
 
-function artifactLines({ session }: SessionReport): string[] {
-  const rows = ticketsOf(session).flatMap(({ id, artifacts }) =>
+function artifactLines(report: SessionReport): string[] {
+  const rows = ticketsOf(report).flatMap(({ id, artifacts }) =>
     artifacts.map(({ label, uri, size_bytes }) => [id, label, size_bytes?.toLocaleString("en") ?? "-", uri]),
   );
   return table("Artifacts", ["ticket", "label", "bytes", "path below the home"], rows);

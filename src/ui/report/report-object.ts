@@ -23,7 +23,7 @@ export function reportObject(report: SessionReport): object {
     recoveries,
     usage: spentOf(session.spend),
     roles: [...roles.values()].map(({ spend, ...role }) => ({ ...role, usage: spentOf(spend) })),
-    tickets: ticketsOf(session).map((ticket) => {
+    tickets: ticketsOf(report).map((ticket) => {
       const { id, status, reason, title, owner, attempt, depends_on, begun, since, spend, reviews, artifacts } = ticket;
       const { summary, outputs, issues } = work.get(id) ?? {};
       return {

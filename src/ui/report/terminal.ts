@@ -1,7 +1,8 @@
 import { clipped, hanging, safeLine, wrappedLines } from "../display.ts";
 import { proofLines } from "../proof-words.ts";
 import { type Column, tableLines } from "../table.ts";
-import type { Output, Style } from "../terminal.ts";
+import { STYLES } from "../status.ts";
+import type { Output } from "../terminal.ts";
 import { counted } from "../words.ts";
 import {
   factsOf,
@@ -18,15 +19,13 @@ import {
 } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
-import type { Tone } from "./tone.ts";
+import type { Tone } from "../../kernel/presentation.ts";
 
 /** Maximum number of entries shown in a section. The other formats show all. */
 const MAX_LINES = 40;
 
 /** Width of the names in the verification section, in columns. */
 const PROOF_NAMES = 13;
-
-const STYLE: Readonly<Record<Tone, Style | undefined>> = { good: "green", bad: "red", warn: "yellow", "": undefined };
 
 /** A report for a terminal, as lines. */
 export function terminalReport(report: SessionReport, out: Output): string[] {
@@ -63,12 +62,12 @@ function section(out: Output, title: string, lines: readonly string[]): string[]
 }
 
 function styled(out: Output, tone: Tone, text: string): string {
-  const style = STYLE[tone];
+  const style = STYLES[tone];
   return style === undefined ? text : out.style(style, text);
 }
 
 function ticketLines(report: SessionReport, out: Output): string[] {
-  const tickets = ticketsOf(report.session);
+  const tickets = ticketsOf(report);
   if (tickets.length === 0) return [];
   const columns: Column[] = [
     { heading: subjectNameOf(report).toUpperCase(), widest: 24 },
@@ -89,7 +88,7 @@ function ticketLines(report: SessionReport, out: Output): string[] {
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);
   return [
     out.style("dim", heading),
-    ...lines.map((line, index) => styled(out, toneOf({ status: tickets[index]?.status ?? "" }), line)),
+    ...lines.map((line, index) => styled(out, toneOf(report, tickets[index]?.status ?? ""), line)),
   ];
 }
 
@@ -101,8 +100,8 @@ function roleLines({ session }: SessionReport, out: Output): string[] {
 }
 
 /** The reviews that did not approve: the others say little. */
-function sentBack({ session }: SessionReport, out: Output): string[] {
-  return ticketsOf(session).flatMap(({ id, reviews }) =>
+function sentBack(report: SessionReport, out: Output): string[] {
+  return ticketsOf(report).flatMap(({ id, reviews }) =>
     reviews
       .filter(({ decision }) => decision !== "approved")
       .flatMap(({ by, text }) => wrappedLines(`${id} by ${by}: ${safeLine(text)}`, out.width, 2)),
@@ -135,8 +134,8 @@ function askedLines({ asked }: SessionReport, out: Output): string[] {
   });
 }
 
-function artifactLines({ session }: SessionReport, out: Output): string[] {
-  return ticketsOf(session).flatMap(({ artifacts }) =>
+function artifactLines(report: SessionReport, out: Output): string[] {
+  return ticketsOf(report).flatMap(({ artifacts }) =>
     artifacts.map(({ label, uri }) => `  ${clipped(`${label}: ${uri}`, out.width - 2)}`),
   );
 }

@@ -1,6 +1,7 @@
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { textOf } from "../../lib/json.ts";
-import type { SessionModel, TurnModel } from "../model/model.ts";
+import type { TurnState } from "../../kernel/state.ts";
+import type { SessionModel } from "../model/model.ts";
 
 /** One run of a turn, from its request to its end. */
 export interface TurnSpan {
@@ -18,7 +19,7 @@ export interface TurnSpan {
 /** Finds when turns ended, from the turns that are open in the model after each record. */
 export class TurnSpans {
   readonly #ended: TurnSpan[] = [];
-  readonly #open = new Map<string, TurnModel>();
+  readonly #open = new Map<string, TurnState>();
 
   /** In the order in which they ended, followed by the open ones. */
   get all(): readonly TurnSpan[] {
@@ -39,9 +40,9 @@ export class TurnSpans {
   }
 }
 
-function spanOf(turn: TurnModel, to: string | undefined, failed: string | undefined): TurnSpan {
-  const { turn_id, run, role_id, ticket_id, since } = turn;
-  return { turn_id, run, role_id, ticket_id, from: since, to, failed };
+function spanOf(turn: TurnState, to: string | undefined, failed: string | undefined): TurnSpan {
+  const { turn_id, run, role_id, subject, since } = turn;
+  return { turn_id, run, role_id, ticket_id: subject, from: since, to, failed };
 }
 
 /** A request with a higher run means that the previous run was cut off. */

@@ -1,4 +1,3 @@
-import type { Presentation } from "../../kernel/presentation.ts";
 import { wrappedLines } from "../display.ts";
 import { endingLines } from "../ending.ts";
 import { heldWords } from "../hold-words.ts";
@@ -12,6 +11,7 @@ import type { Terminal } from "../terminal.ts";
 import type { ChildWaiting } from "../waiting.ts";
 import { localize } from "../words.ts";
 import type { SessionEvent } from "../../runtime/bus.ts";
+import { UNAVAILABLE } from "../../kernel/outages.ts";
 import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { dashboardFrame, pageRows, selectable } from "./frame.ts";
@@ -45,8 +45,6 @@ export interface DashboardParts {
   readonly terminal: Terminal;
   /** Undefined if this screen is read-only. */
   readonly steering: Steering | undefined;
-  /** How a mode presents its tickets. */
-  readonly presentationOf: (mode: string) => Promise<Presentation | undefined>;
   /** Detaches from a session that another process runs. Undefined if this process runs it. */
   readonly detach: (() => void) | undefined;
 }
@@ -60,7 +58,6 @@ export class Dashboard implements Reporter {
   readonly #stories = new Stories();
   readonly #formatter = new RecordFormatter();
   #opening: Opening | undefined;
-  #presentation: Presentation | undefined;
   #view: View = INITIAL_VIEW;
   #screen: Screen | undefined;
   #openScreen: typeof openScreen | undefined;
@@ -155,18 +152,11 @@ export class Dashboard implements Reporter {
 
   #apply(sequence: number, record: UnsealedRecord): void {
     applyRecord(this.#model, sequence, record);
-    if (record.payload_type === "session_opened") this.#learn();
     const at = Date.parse(record.record.received_at);
-    const telling = this.#opening === undefined ? BRIEF : { ...BRIEF, output: this.#opening.output };
+    const { output, presentation } = this.#opening ?? {};
+    const telling = { ...BRIEF, output, presentation: presentation?.() };
     for (const { ticket, text, style } of this.#formatter.format(record, telling))
       this.#stories.add({ at, ticket, text, style });
-  }
-
-  #learn(): void {
-    void this.#parts.presentationOf(this.#model.mode).then((presentation) => {
-      this.#presentation = presentation;
-      this.#isChanged = true;
-    });
   }
 
   #open(): void {
@@ -205,13 +195,13 @@ export class Dashboard implements Reporter {
     const hasNotice = this.#notice !== undefined && this.#notice.until > performance.now();
     return {
       model: this.#model,
-      presentation: this.#presentation,
+      presentation: this.#opening?.presentation(),
       now: this.#time(),
       events: this.#stories.events,
       story: (ticket_id) => this.#stories.of(ticket_id),
       answer: localize(terminal.out, `bosun answer ${session_id}`),
       steers: steering !== undefined,
-      outages: heldWords(this.#formatter.outages),
+      outages: heldWords([...this.#model.holds.values()].filter(({ reason }) => reason === UNAVAILABLE)),
       ctrl_c: elsewhere?.ctrl_c ?? "stops",
       detaches: detach !== undefined,
       notice: hasNotice ? this.#notice?.text : undefined,
@@ -222,7 +212,7 @@ export class Dashboard implements Reporter {
     const scene = this.#scene();
     const { view, action } = handleKey(this.#view, key, {
       listed: selectable(scene, this.#view),
-      paused: this.#model.paused,
+      paused: this.#model.state === "paused",
       rows: pageRows(this.#parts.terminal.out.stream.rows),
       steers: scene.steers,
       retries: scene.presentation?.retries === true,

@@ -1,12 +1,14 @@
+import { statusesOf } from "../../kernel/presentation.ts";
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
+import { askText } from "../model/asks.ts";
 import { countOf, type SessionModel, stateOf } from "../model/model.ts";
+import { styledStatus } from "../status.ts";
 import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
 import { eventLines, listLines, padded, type TicketList, ticketsOf } from "./list.ts";
 import { costCell, elapsed, MIN_SIZE, type Scene, type Shown } from "./scene.ts";
-import { shownState, STATES } from "./states.ts";
 import { ticketLines } from "./ticket.ts";
 import { selectedOf, type View } from "./view.ts";
 
@@ -53,7 +55,7 @@ export function bodyLines(scene: Shown, view: View, columns: number, rows: numbe
 }
 
 function listAndEvents(scene: Shown, list: TicketList, columns: number, rows: number): Line[] {
-  const tickets = scene.model.tickets.size + 1;
+  const tickets = scene.model.subjects.size + 1;
   // Events take a third of the rows, or more if the list is short. Tickets take priority when rows are few.
   const events = rows < 8 ? 0 : Math.max(3, Math.min(Math.floor(rows / 3), 12), rows - Math.max(tickets, 6) - 1);
   return [...listLines(scene, list, columns, rows - events), ...eventLines(scene, columns, events)];
@@ -74,19 +76,19 @@ function headLines(scene: Shown, columns: number): Line[] {
 
 /** The progress bar, with the number of tickets in each state, the session's state and its budget. */
 export function progressLine({ model, presentation }: Pick<Shown, "model" | "presentation">, columns: number): Line {
-  const { counts, tickets, turns, budget, spend, roles } = model;
-  const progress = presentation?.progress ?? { done: [], begun: [] };
-  const all = tickets.size;
-  const done = countOf(model, progress.done);
+  const { counts, subjects, turns, budget, spend, roles } = model;
+  const all = subjects.size;
+  const done = countOf(model, statusesOf(presentation, "done"));
   const width = Math.min(40, Math.floor(columns / 4));
   const share = (count: number) => (all === 0 ? 0 : Math.round((count / all) * width));
   const full = share(done);
-  const begun = Math.min(width - full, share(countOf(model, progress.begun)));
-  const figures = [...new Set([...STATES.keys(), ...counts.keys()])].flatMap((status): Line => {
+  const begun = Math.min(width - full, share(countOf(model, statusesOf(presentation, "begun"))));
+  const statuses = [...new Set([...statusesOf(presentation), ...counts.keys()])];
+  const figures = statuses.flatMap((status): Line => {
     const count = counts.get(status);
-    const { icon, style, word } = shownState(status);
-    if (count === undefined || status === "done") return [];
-    return [trusted(STATES.has(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
+    const { icon, style, word, stage, isKnown } = styledStatus(presentation, status);
+    if (count === undefined || stage === "done") return [];
+    return [trusted(isKnown ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
   });
   const workers = [...turns.values()].filter(({ role_id }) => roles.get(role_id)?.type !== "manager").length;
   return [
@@ -111,8 +113,7 @@ function budgetWords({ usd, turns }: SessionModel["budget"], spend: SessionModel
 function needLine(scene: Scene): Line {
   const { model, answer, steers } = scene;
   const asked = askWords(model);
-  if (asked === undefined)
-    return troubleLine(model.counts.get("error") ?? 0, retries(scene) && model.closed === undefined);
+  if (asked === undefined) return troubleLine(scene, retries(scene) && model.closed === undefined);
   const how = steers ? "[a] answer" : (answer ?? "");
   return [trusted(" ? ", "yellow"), untrusted(how, "bold"), trusted("  "), untrusted(asked, "yellow")];
 }
@@ -123,23 +124,26 @@ function outageLines({ outages }: Scene): Line[] {
 }
 
 /** The oldest open ask, and the number of the others; undefined if there is none. */
-export function askWords({ asks }: SessionModel): string | undefined {
-  const [ask] = asks.values();
+export function askWords(model: SessionModel): string | undefined {
+  const [ask] = model.asks.values();
   if (ask === undefined) return undefined;
-  const who = ask.ticket_id === undefined ? "" : `${ask.ticket_id} `;
+  const who = ask.subject === undefined ? "" : `${ask.subject} `;
   const kind = ask.kind === "questions" ? "asks: " : "";
-  const more = asks.size === 1 ? "" : ` (and ${asks.size - 1} more)`;
-  return `${who}${kind}${ask.text}${more}`;
+  const more = model.asks.size === 1 ? "" : ` (and ${model.asks.size - 1} more)`;
+  return `${who}${kind}${askText(model, ask)}${more}`;
 }
 
 function retries({ steers, presentation }: Scene): boolean {
   return steers && presentation?.retries === true;
 }
 
-function troubleLine(errors: number, canRetry: boolean): Line {
+function troubleLine({ model, presentation }: Shown, canRetry: boolean): Line {
+  const failed = statusesOf(presentation, "failed");
+  const errors = countOf(model, failed);
   if (errors === 0) return [trusted("   nothing needs you", "dim")];
+  const words = failed.map((status) => styledStatus(presentation, status).word).join(" or ");
   return [
-    trusted(` x ${counted(errors, "ticket")} in error`, "red"),
+    trusted(` x ${counted(errors, presentation?.subjectName ?? "ticket")} in ${words}`, "red"),
     trusted(canRetry ? "   [r] tries the selected one again" : "", "dim"),
   ];
 }
@@ -217,9 +221,14 @@ function helpLines(scene: Scene): Line[] {
   return [
     ...keyLines(keys),
     [],
-    [trusted(" "), ...Array.from(STATES.values(), ({ icon, word, style }) => trusted(`${icon} ${word}  `, style))],
+    [trusted(" "), ...statusesOf(scene.presentation).map((status) => legend(scene, status))],
     [trusted(" The agents' work does not depend on this screen: it may lag, suspend or close.", "dim")],
   ];
+}
+
+function legend({ presentation }: Scene, status: string): Line[number] {
+  const { icon, word, style } = styledStatus(presentation, status);
+  return trusted(`${icon} ${word}  `, style);
 }
 
 /** The screen for a terminal that is too small. */

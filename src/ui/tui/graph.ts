@@ -4,16 +4,16 @@ import type { SessionModel, TicketModel } from "../model/model.ts";
 import { type Line, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
 import type { Shown } from "./scene.ts";
-import { shownState } from "./states.ts";
+import { styledStatus } from "../status.ts";
 
 /** The dependency graph as a tree: each ticket below its deepest dependency, with its other dependencies named after it. */
-export function graphLines({ model }: Shown, selected: string | undefined, rows: number): Line[] {
+export function graphLines({ model, presentation }: Shown, selected: string | undefined, rows: number): Line[] {
   const lines = [...treeOf(model)];
   const place = lines.findIndex(({ ticket }) => ticket.id === selected);
   const first = Math.max(0, Math.min(place - Math.floor(rows / 2), lines.length - rows));
   return padded(
     lines.slice(first, first + rows).map(({ ticket, before, others }): Line => {
-      const { icon, word, style } = shownState(ticket.status);
+      const { icon, word, style } = styledStatus(presentation, ticket.status);
       const also = others.length === 0 ? "" : `also after ${others.map(safeLine).join(", ")}  `;
       return [
         trusted(ticket.id === selected ? "▸" : " "),
@@ -43,7 +43,7 @@ interface Node {
 }
 
 /** Yields each ticket once, depth first. A forged plan may have a cycle or name unknown tickets. */
-function* treeOf({ tickets }: SessionModel): Generator<Node> {
+function* treeOf({ subjects: tickets }: SessionModel): Generator<Node> {
   const depths = depthsOf([...tickets.values()]);
   const depthOf = (id: string) => depths.get(id) ?? 0;
   const parentOf = (ticket: TicketModel) => {

@@ -2,10 +2,10 @@ import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
 import type { TicketModel } from "../model/model.ts";
 import { blockersOf, ticketsByNeed } from "../model/order.ts";
+import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
 import { costCell, elapsed, type Shown } from "./scene.ts";
-import { shownState } from "./states.ts";
 import type { View } from "./view.ts";
 
 /** Column widths; the title takes the rest. */
@@ -20,12 +20,15 @@ const STATE = 11;
 const OWNER = 8;
 
 /** The tickets that match the filter, those that need a person first. */
-export function ticketsOf({ model }: Pick<Shown, "model">, { filter }: Pick<View, "filter">): readonly TicketModel[] {
-  const tickets = ticketsByNeed(model);
+export function ticketsOf(
+  { model, presentation }: Pick<Shown, "model" | "presentation">,
+  { filter }: Pick<View, "filter">,
+): readonly TicketModel[] {
+  const tickets = ticketsByNeed(model, presentation);
   const words = filter.trim().toLowerCase();
   if (words === "") return tickets;
   return tickets.filter(({ id, title, owner = "", status }) =>
-    [id, title, owner, shownState(status).word].some((text) => text.toLowerCase().includes(words)),
+    [id, title, owner, styledStatus(presentation, status).word].some((text) => text.toLowerCase().includes(words)),
   );
 }
 
@@ -57,7 +60,7 @@ export function listLines(
     heading(scene, id, columns),
     ...window.map((ticket) => row(scene, ticket, ticket.id === selected, id, columns)),
   ];
-  if (isCut) lines.push([trusted(`   ${restWords(tickets, first, shown)}`, "dim")]);
+  if (isCut) lines.push([trusted(`   ${restWords(scene, tickets, first, shown)}`, "dim")]);
   return padded(lines, rows);
 }
 
@@ -99,8 +102,8 @@ function heading({ presentation }: Shown, id: number, columns: number): Line {
 }
 
 function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number, columns: number): Line {
-  const { icon, word, style } = shownState(ticket.status);
-  const asks = [...scene.model.asks.values()].some(({ ticket_id }) => ticket_id === ticket.id);
+  const { icon, word, style, stage } = styledStatus(scene.presentation, ticket.status);
+  const asks = [...scene.model.asks.values()].some(({ subject }) => subject === ticket.id);
   const mark = asks ? trusted("?", "yellow") : trusted(icon, style);
   const { owner = "-", attempt, max_attempts, spend } = ticket;
   const tries =
@@ -115,7 +118,7 @@ function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number,
     trusted(` ${cell(safeLine(ticket.id), id)}  `, isSelected ? "bold" : undefined),
     trusted(cell(word, STATE), style),
     trusted(`${wide}  `),
-    untrusted(what(scene, ticket), ticket.status === "done" ? "dim" : undefined),
+    untrusted(what(scene, ticket), stage === "done" ? "dim" : undefined),
   ];
   return isSelected
     ? line.map((one) => ({ ...one, style: one.style === "dim" ? undefined : (one.style ?? "bold") }))
@@ -123,9 +126,9 @@ function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number,
 }
 
 /** How long an open ticket has been in its state, or how long a finished one took. */
-function timeOf({ now }: Shown, { begun, since, status }: TicketModel): string {
+function timeOf({ now, presentation }: Shown, { begun, since, status }: TicketModel): string {
   if (begun === undefined) return "";
-  const isOver = status === "done" || status === "error";
+  const isOver = ["done", "failed"].includes(styledStatus(presentation, status).stage);
   const from = isOver ? Date.parse(begun) : Date.parse(since);
   return elapsed((isOver ? Date.parse(since) : now) - from);
 }
@@ -135,19 +138,20 @@ function costOf(spend: TicketModel["spend"]): string {
 }
 
 /** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */
-function what({ model }: Shown, ticket: TicketModel): string {
+function what({ model, presentation }: Shown, ticket: TicketModel): string {
   const { title, status, reason, progress, failure } = ticket;
-  const blockers = blockersOf(model, ticket);
+  const { stage } = styledStatus(presentation, status);
+  const blockers = blockersOf(model, presentation, ticket);
   if (blockers.length > 0) return `${title} (waits for ${blockers.join(", ")})`;
-  if (status === "in_progress" && progress !== undefined) return `${title} · ${progress}`;
-  if ((status === "error" || status === "blocked") && (reason ?? failure) !== undefined)
+  if (progress !== undefined) return `${title} · ${progress}`;
+  if ((stage === "failed" || stage === "stuck") && (reason ?? failure) !== undefined)
     return `(${[reason, failure?.message].filter((words) => words !== undefined && words !== "").join(": ")}) ${title}`;
   return title;
 }
 
-function restWords(tickets: readonly TicketModel[], first: number, shown: number): string {
+function restWords({ presentation }: Shown, tickets: readonly TicketModel[], first: number, shown: number): string {
   const hidden = tickets.filter((_, index) => index < first || index >= first + shown);
-  const done = hidden.filter(({ status }) => status === "done").length;
+  const done = hidden.filter(({ status }) => styledStatus(presentation, status).stage === "done").length;
   const others = hidden.length - done;
   return [...(others > 0 ? [`${others} more`] : []), ...(done > 0 ? [`${done} done`] : [])].join(", ");
 }

@@ -1,5 +1,5 @@
 import { TurnOutput } from "../../runtime/feed/turn-output.ts";
-import type { TurnModel } from "../model/model.ts";
+import type { TurnState } from "../../kernel/state.ts";
 import type { Style } from "../terminal.ts";
 
 /** One line of a story, with its time in ms since 1970. The text is untrusted. */
@@ -60,8 +60,8 @@ export function outputLine(
 }
 
 /** Reads what the agent of an open turn has printed so far from its files in the folder `output`. */
-export function outputBefore(output: string, { turn_id, run, role_id, ticket_id, since }: TurnModel): StoryLine[] {
+export function outputBefore(output: string, { turn_id, run, role_id, subject, since }: TurnState): StoryLine[] {
   const lines = new TurnOutput(output, { turn_id, run }, false).read(true).slice(-LINES_BEFORE);
-  const about = { role_id, ...(ticket_id === undefined ? {} : { subject: ticket_id }) };
+  const about = { role_id, ...(subject === undefined ? {} : { subject }) };
   return lines.map(({ text }) => outputLine({ ...about, text }, Date.parse(since)));
 }

@@ -2,11 +2,13 @@ import { countWords } from "../../log/usage-words.ts";
 import { safeLine, wrapped } from "../display.ts";
 import type { TicketModel } from "../model/model.ts";
 import { blockersOf } from "../model/order.ts";
+import { reasonReader } from "../../kernel/state.ts";
+import { askText } from "../model/asks.ts";
+import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { type Line, rule, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
 import { costCell, elapsed, type Shown } from "./scene.ts";
-import { shownState } from "./states.ts";
 
 /** A ticket's page: its facts, and below them its events and its agents' output, scrolled up by `scroll` lines. */
 export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
@@ -23,17 +25,18 @@ export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, c
 
 /** A ticket's facts, one per line. */
 function factLines(scene: Shown, ticket: TicketModel): Line[] {
-  const { model, now } = scene;
-  const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, reason, checks } = ticket;
-  const { icon, word, style } = shownState(status);
+  const { model, now, presentation } = scene;
+  const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, checks } = ticket;
+  const { icon, word, style } = styledStatus(presentation, status);
+  const reason = reasonReader(model, presentation)(ticket);
   const fact = (name: string, text: string, shown?: Line[number]["style"]): Line => [
     trusted(` ${name.padEnd(9)}`, "dim"),
     untrusted(text, shown),
   ];
-  const turns = [...model.turns.values()].filter(({ ticket_id }) => ticket_id === id);
+  const turns = [...model.turns.values()].filter(({ subject }) => subject === id);
   const needs: string[] = [];
-  for (const other of model.tickets.values()) if (other.depends_on.includes(id)) needs.push(other.id);
-  const blockers = blockersOf(model, ticket);
+  for (const other of model.subjects.values()) if (other.depends_on.includes(id)) needs.push(other.id);
+  const blockers = blockersOf(model, presentation, ticket);
   const tries = `attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
   const age = since === "" ? "" : `  for ${elapsed(now - Date.parse(since))}`;
   return [
@@ -49,8 +52,8 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
       fact("turn", `${turn_id} of ${role_id}, ${elapsed(now - Date.parse(from))}`),
     ),
     ...[...model.asks.values()]
-      .filter(({ ticket_id }) => ticket_id === id)
-      .map(({ text }) => fact("asks you", text, "yellow")),
+      .filter(({ subject }) => subject === id)
+      .map((ask) => fact("asks you", askText(model, ask), "yellow")),
     ...(depends_on.length === 0 ? [] : [fact("after", depends_on.join(", "))]),
     ...(blockers.length === 0 ? [] : [fact("waits", `for ${blockers.join(", ")}`, "yellow")]),
     ...(needs.length === 0 ? [] : [fact("before", needs.join(", "))]),

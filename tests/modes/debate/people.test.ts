@@ -188,7 +188,7 @@ describe("the opening", () => {
     expect(session.last.step.refused?.hint).toBeTruthy();
     const end = { outcome: "failed", reason: "invalid_input" };
     expect(session.ended).toMatchObject({ ...end, report: { requirement: "", tickets: [], next_steps: [] } });
-    expect(debateMode.view(session.state)).toEqual({ state: "closed", counts: {}, subjects: [] });
+    expect([session.phase, session.standing.subjects.size]).toEqual(["closed", 0]);
     expect(session.reopen().ended).toMatchObject(end);
   });
 
@@ -278,15 +278,15 @@ describe("the rights", () => {
 describe("the view", () => {
   it("has a subject for each debater, titled by its latest position", () => {
     const session = new DebateSession().opinion("go", "Go, for the goroutines.").fail("architect", "timeout");
-    const view = session.resolved(debateMode.view(session.state));
-    expect([view.state, view.counts]).toEqual(["debating", { answering: 1, answered: 1, waiting: 1 }]);
-    expect(debateMode.view(new DebateSession().state).counts).toEqual({ answering: 3 });
-    expect(view.subjects.map(({ id, status, reason, attempt, title }) => [id, status, reason, attempt, title])).toEqual(
-      [
-        ["python", "answering", undefined, 1, "python"],
-        ["go", "answered", undefined, 1, "Go, for the goroutines."],
-        ["architect", "waiting", "timeout", 2, "architect"],
-      ],
-    );
+    const { state, counts, subjects } = session.standing;
+    expect([state, Object.fromEntries(counts)]).toEqual(["debating", { answering: 1, answered: 1, waiting: 1 }]);
+    expect([...new DebateSession().standing.counts]).toEqual([["answering", 3]]);
+    expect(
+      Array.from(subjects.values(), ({ id, status, reason, attempt, title }) => [id, status, reason, attempt, title]),
+    ).toEqual([
+      ["python", "answering", undefined, 1, "python"],
+      ["go", "answered", undefined, 1, "Go, for the goroutines."],
+      ["architect", "waiting", "timeout", 2, "architect"],
+    ]);
   });
 });

@@ -28,7 +28,7 @@ describe("a turn that a crash cut short, of a role with recovery ask", () => {
       ],
     });
     expect([...session.engine.ledger.asks.values()]).toEqual([
-      { ask_id: turn_id, kind: "questions", record: session.sequence + 1, subject: "a" },
+      { ask_id: turn_id, kind: "questions", open: ["again"], record: session.sequence + 1, subject: "a" },
     ]);
     expect(session.records[session.sequence]?.payload_type).toBe("clarification");
   });

@@ -10,7 +10,7 @@ describe("questions about the requirement", () => {
       .answer(undefined, "clarification", { ...asking("lang", "style"), intent_summary: "A tool" });
     expect([session.phase, session.open]).toEqual(["clarifying", ["ask questions c1"]]);
     expect(session.last.step.commands).toEqual([
-      { do: "ask", ask_id: "c1", kind: "questions", record: session.sequence },
+      { do: "ask", ask_id: "c1", kind: "questions", open: ["lang", "style"], record: session.sequence },
     ]);
     const asked = session.sequence;
     session.answerQuestions({ lang: "Rust", "c1.style": "Plain" });

@@ -1,3 +1,5 @@
+import { reasonReader } from "../../../src/kernel/state.ts";
+import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import { describe, expect, it, test } from "vitest";
 import { APPROVED, CHANGES, CREW, runs, schedule, type ScheduleSession, type Task, task } from "./session.ts";
 
@@ -139,8 +141,10 @@ describe("work that was never delivered, or is being done again", () => {
 });
 
 describe("a ticket that waits for a blocked one", () => {
-  const reasons = (session: ScheduleSession) =>
-    Object.fromEntries(session.engine.mode.view(session.state).subjects.map(({ id, reason }) => [id, reason]));
+  const reasons = ({ standing }: ScheduleSession) => {
+    const reasonOf = reasonReader(standing, schedulePresentation);
+    return Object.fromEntries(Array.from(standing.subjects.values(), (subject) => [subject.id, reasonOf(subject)]));
+  };
 
   it("shows that it waits, directly or not, while the other is blocked", () => {
     const session = schedule({ roles: CREW })

@@ -1,7 +1,7 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import { depthsOf, type GraphNode } from "../../../lib/cycle.ts";
 import { clip } from "../envelopes.ts";
-import type { Tone } from "../tone.ts";
+import type { Tone } from "../../../kernel/presentation.ts";
 import { escapeMarkup, notDrawn } from "./markup.ts";
 
 /** A ticket in the drawing; `row` is its index in the list of tickets. */

@@ -15,9 +15,9 @@ const BLOCK = 500;
 
 /** A report as one HTML file, in parts. */
 export function htmlReport(report: SessionReport, assets: PageAssets): IterableIterator<string> {
-  const { from, to, session } = report;
-  const tickets = ticketsOf(session);
-  const nodes = tickets.map((ticket, row) => ({ ...ticket, tone: toneOf(ticket), row }));
+  const { from, to } = report;
+  const tickets = ticketsOf(report);
+  const nodes = tickets.map((ticket, row) => ({ ...ticket, tone: toneOf(report, ticket.status), row }));
   const drawings = {
     timeline: drawTimeline(timelineRows(report), Date.parse(from), Date.parse(to)),
     graph: drawGraph(nodes),
@@ -77,9 +77,9 @@ function beginningOf(from: string): number {
 
 /** A row for each ticket, after the one for the session itself. */
 function timelineRows(report: SessionReport): TimelineRow[] {
-  const { session, to } = report;
+  const { to } = report;
   const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
-  const rows = [undefined, ...ticketsOf(session)].map((ticket, index): TimelineRow => {
+  const rows = [undefined, ...ticketsOf(report)].map((ticket, index): TimelineRow => {
     const spans = (turns.get(ticket?.id) ?? []).map((span) => {
       const { role_id, from, to: end = to, failed, turn_id, run } = span;
       const fate = failed === undefined ? "" : `, ${failed}`;
@@ -91,9 +91,9 @@ function timelineRows(report: SessionReport): TimelineRow[] {
       };
     });
     const marks = (ticket?.moves ?? []).flatMap(({ at, to: state, reason }) => {
-      const tone = toneOf({ status: state });
+      const tone = toneOf(report, state);
       const title = `${state}${reason === undefined ? "" : ` (${reason})`}`;
-      return tone === "" ? [] : [{ at: Date.parse(at), tone, title }];
+      return tone === "busy" || tone === "quiet" || tone === "plain" ? [] : [{ at: Date.parse(at), tone, title }];
     });
     return { name: ticket?.id ?? "session", row: ticket === undefined ? undefined : index - 1, spans, marks };
   });

@@ -1,4 +1,4 @@
-import type { Tone } from "../tone.ts";
+import type { Tone } from "../../../kernel/presentation.ts";
 
 /** The data for the script of a report's page, ready to show. It contains untrusted text, which the page only ever sets as text. */
 export interface PageData {

@@ -24,10 +24,10 @@ const LONGEST_TEXT = 1_000;
 
 /** The lists of the page except the envelopes. The tickets come first, because the drawings refer to their rows. */
 export function listsOf(report: SessionReport): PageList[] {
-  const reviews = [...report.session.tickets.values()].flatMap(({ id, reviews }) =>
+  const reviews = [...report.session.subjects.values()].flatMap(({ id, reviews }) =>
     reviews.map((review) => ({ id, review })),
   );
-  const artifacts = [...report.session.tickets.values()].flatMap(({ id, artifacts }) =>
+  const artifacts = [...report.session.subjects.values()].flatMap(({ id, artifacts }) =>
     artifacts.map((artifact) => ({ id, artifact })),
   );
   return [
@@ -90,7 +90,7 @@ export function listsOf(report: SessionReport): PageList[] {
 
 function ticketList(report: SessionReport): PageList {
   const subjectName = subjectNameOf(report);
-  const tickets = ticketsOf(report.session);
+  const tickets = ticketsOf(report);
   const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
   const checks = Map.groupBy(report.checks, ({ ticket_id }) => ticket_id);
   return {
@@ -108,7 +108,7 @@ function ticketList(report: SessionReport): PageList {
     ],
     rows: tickets.map((ticket) => ({
       cells: ticketCells(ticket, report),
-      tone: toneOf(ticket),
+      tone: toneOf(report, ticket.status),
       details: known([
         ...aboutTicket(report, ticket),
         ["turns", (turns.get(ticket.id) ?? []).map(turnLine).join("\n"), "code"],
@@ -170,7 +170,7 @@ function roleList({ session }: SessionReport): PageList {
     ],
     rows: roles.map((role) => ({
       cells: roleCells(role).toSpliced(2, 0, role.backend),
-      tone: "",
+      tone: "plain",
       details: [["used", spendWordsOf(role.spend)]],
     })),
   };
@@ -182,7 +182,7 @@ function askedRow({ at, kind, ticket_id, text, why, options, answer }: Asked): P
     answer === undefined ? "not answered" : isCommand ? `by ${answer.by}` : `${answer.text} (${answer.by})`;
   return {
     cells: [momentOf(at), ticket_id ?? kind, text, answered],
-    tone: answer === undefined ? "warn" : "",
+    tone: answer === undefined ? "warn" : "plain",
     details: known([
       [isCommand ? "told" : "asked", text],
       ["why", why],
@@ -221,7 +221,7 @@ function checkRow({ ticket_id, passed, exit_code, duration_ms, criterion, output
 function artifactRow(ticket_id: string, { label, uri, size_bytes, sequence }: ArtifactModel): PageRow {
   return {
     cells: [ticket_id, size_bytes?.toLocaleString("en") ?? "-", label, uri],
-    tone: "",
+    tone: "plain",
     details: [
       ["label", label],
       ["path below the home", uri],

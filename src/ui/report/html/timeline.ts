@@ -1,7 +1,7 @@
 import { clip } from "../envelopes.ts";
 import type { SpanKind } from "../figures.ts";
 import { escapeMarkup, notDrawn } from "./markup.ts";
-import type { Tone } from "../tone.ts";
+import type { Tone } from "../../../kernel/presentation.ts";
 
 /** A row of the timeline: the turns about a ticket, or about the session. Times are in ms since 1970. */
 export interface TimelineRow {

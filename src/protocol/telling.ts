@@ -1,0 +1,183 @@
+import { type Json, type JsonObject, listOf, numberOf, objectOf, textOf, textWithin } from "../lib/json.ts";
+import { at } from "../lib/json-pointer.ts";
+import type { UnsealedRecord } from "./record.ts";
+import type { Instant } from "./timestamp.ts";
+
+/** What a record tells of its session: what it moved, opened, ended and changed. */
+export interface Telling {
+  readonly state: string | undefined;
+  readonly moves: readonly { readonly subject: string; readonly to: string; readonly reason: string | undefined }[];
+  readonly changed: readonly ToldSubject[];
+  readonly asks: readonly ToldAsk[];
+  readonly holds: readonly ToldHold[];
+  readonly checks: readonly ToldChecks[];
+  readonly ended: Readonly<Record<"turns" | "asks" | "holds" | "checks" | "subjects", readonly string[]>>;
+}
+
+/** The fields of a subject that changed; `null` removes one. */
+export interface ToldSubject {
+  readonly subject: string;
+  readonly title: string | undefined;
+  readonly owner: string | null | undefined;
+  readonly attempt: number | undefined;
+  readonly max_attempts: number | null | undefined;
+  readonly depends_on: readonly string[] | undefined;
+  readonly order: number | undefined;
+  readonly reason: string | null | undefined;
+  readonly spent: string | null | undefined;
+}
+
+/** Something that waits for a person. */
+export interface ToldAsk {
+  readonly ask_id: string;
+  readonly kind: string;
+  /** The sequence of the record that holds its text. */
+  readonly record: number;
+  readonly subject: string | undefined;
+  /** Of a permission: the turn that waits for it. */
+  readonly turn_id: string | undefined;
+  /** Of a set of questions: the ids of those without an answer. */
+  readonly open: readonly string[];
+}
+
+/** A role that may take no turns, until a time or until a person releases it. */
+export interface Hold {
+  readonly role_id: string;
+  /** The code of the failure that led to it, or of the limit that the role has reached. */
+  readonly reason: string;
+  /** When the hold ends by itself. If absent, only a person ends it. */
+  readonly until?: Instant;
+  /** When the hold began; a hold that is extended keeps this. */
+  readonly since?: Instant;
+  /** The account whose roles are held together. */
+  readonly account?: string;
+  /** The account's quota window that has no more left than the reserve. */
+  readonly window?: string;
+  /** The role's own limit, if the hold comes from one rather than from a failure. */
+  readonly limit?: { readonly limit: string; readonly used: number; readonly max: number };
+  /** Number of tries of an outage that have failed. The hold stays, with its end past, until a turn of the role has come through. */
+  readonly tries?: number;
+  /** Set while a turn tries whether the outage is over. */
+  readonly trying?: boolean;
+  /** What cannot be started here, and the remedy. */
+  readonly said?: string;
+}
+
+export interface ToldHold extends Hold {
+  readonly hold_id: string;
+}
+
+/** Executable criteria that run. */
+export interface ToldChecks {
+  readonly check_id: string;
+  readonly subject: string | undefined;
+}
+
+/** Reads any record, even a damaged or forged one: what is not as the schema says is left out. */
+export function tellingOf({ payload, record }: UnsealedRecord): Telling {
+  const { state, effects, changed, ...rest } = record as unknown as JsonObject;
+  const opened = objectOf(rest.opened);
+  const ended = objectOf(rest.ended);
+  return {
+    state: text(state),
+    moves: objects(effects, "ticket_id").map(({ ticket_id, to, reason }) => ({
+      subject: textOf(ticket_id),
+      to: textOf(to),
+      reason: text(reason),
+    })),
+    changed: objects(changed, "ticket_id").map((one) => toldSubject(one, payload)),
+    asks: objects(opened.asks, "ask_id").map(toldAsk),
+    holds: objects(opened.holds, "hold_id").map(toldHold),
+    checks: objects(opened.checks, "check_id").map(({ check_id, ticket_id }) => ({
+      check_id: textOf(check_id),
+      subject: text(ticket_id),
+    })),
+    ended: {
+      turns: texts(ended.turns),
+      asks: texts(ended.asks),
+      holds: texts(ended.holds),
+      checks: texts(ended.checks),
+      subjects: texts(ended.subjects),
+    },
+  };
+}
+
+function toldSubject(one: JsonObject, payload: JsonObject): ToldSubject {
+  const { ticket_id, title, title_at, owner, attempt, max_attempts, depends_on, order, reason, spent } = one;
+  return {
+    subject: textOf(ticket_id),
+    title: typeof title_at === "string" ? textWithin(at(payload, title_at)) : text(title),
+    owner: owner === null ? null : text(owner),
+    attempt: number(attempt),
+    max_attempts: max_attempts === null ? null : number(max_attempts),
+    depends_on: depends_on === undefined ? undefined : texts(depends_on),
+    order: number(order),
+    reason: reason === null ? null : text(reason),
+    spent: spent === null ? null : text(spent),
+  };
+}
+
+function toldAsk({ ask_id, kind, record, ticket_id, turn_id, open }: JsonObject): ToldAsk {
+  return {
+    ask_id: textOf(ask_id),
+    kind: textOf(kind),
+    record: number(record) ?? 0,
+    subject: text(ticket_id),
+    turn_id: text(turn_id),
+    open: texts(open),
+  };
+}
+
+function toldHold({
+  hold_id,
+  role_id,
+  reason,
+  until,
+  since,
+  account,
+  window,
+  limit,
+  tries,
+  trying,
+  said,
+}: JsonObject): ToldHold {
+  const used = objectOf(limit);
+  return {
+    hold_id: textOf(hold_id),
+    role_id: textOf(role_id),
+    reason: textOf(reason),
+    ...(isInstant(until) ? { until } : {}),
+    ...(isInstant(since) ? { since } : {}),
+    ...(typeof account === "string" ? { account } : {}),
+    ...(typeof window === "string" ? { window } : {}),
+    ...(typeof used.limit === "string"
+      ? { limit: { limit: used.limit, used: numberOf(used.used), max: numberOf(used.max) } }
+      : {}),
+    ...(typeof tries === "number" ? { tries } : {}),
+    ...(typeof trying === "boolean" ? { trying } : {}),
+    ...(typeof said === "string" ? { said } : {}),
+  };
+}
+
+function isInstant(value: Json | undefined): value is Instant {
+  return typeof value === "string" && Number.isFinite(Date.parse(value));
+}
+
+/** The objects of a list that have a text in this field. */
+function objects(list: Json | undefined, field: string): JsonObject[] {
+  return listOf(list)
+    .map(objectOf)
+    .filter((one) => textOf(one[field]) !== "");
+}
+
+function texts(list: Json | undefined): string[] {
+  return listOf(list).filter((one): one is string => typeof one === "string" && one !== "");
+}
+
+function text(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function number(value: Json | undefined): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
