@@ -50,7 +50,6 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/references.ts": ["ticket_id"],
   "runtime/closing.ts": ["ticket_id", "tickets"],
   "runtime/feed/stored-turns.ts": ["ticket_id"],
-  "runtime/feed/subject-counts.ts": ["ticket_id"],
   "runtime/turns/artifacts.ts": ["ticket_id"],
   "runtime/replay.ts": ["ticket_id"],
 };

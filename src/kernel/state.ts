@@ -1,6 +1,6 @@
 import type { Json } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
-import type { Telling, ToldAsk, ToldChecks, ToldHold, ToldSubject } from "../protocol/telling.ts";
+import type { Telling, ToldAsk, ToldChecks, ToldHold, ToldSubject, ToldTurn } from "../protocol/telling.ts";
 import { runningTurns } from "./deltas.ts";
 import { type Engine, stateOf } from "./engine.ts";
 import type { ModeReader } from "./mode.ts";
@@ -18,7 +18,7 @@ export interface SessionState<S extends SubjectState = SubjectState> {
   /** Number of subjects in each status. */
   readonly counts: Map<string, number>;
   /** The turns that agents hold. */
-  readonly turns: Map<string, TurnState>;
+  readonly turns: Map<string, ToldTurn>;
   /** What waits for a person. */
   readonly asks: Map<string, ToldAsk>;
   readonly holds: Map<string, ToldHold>;
@@ -38,15 +38,6 @@ export interface SubjectState {
   depends_on: readonly string[];
   reason: string | undefined;
   spent: string | undefined;
-}
-
-export interface TurnState {
-  readonly turn_id: string;
-  readonly role_id: string;
-  readonly subject: string | undefined;
-  readonly run: number;
-  /** When it was requested. */
-  readonly since: string;
 }
 
 export function emptyState(): SessionState {
@@ -80,11 +71,10 @@ export function newSubject(id: string, order: number): SubjectState {
 /** Applies the next record. Call with all records in order; `create` makes a new subject. Never throws. */
 export function applyToState<S extends SubjectState>(
   state: SessionState<S>,
-  { target, payload_type, record }: UnsealedRecord,
+  { record: { received_at } }: UnsealedRecord,
   told: Telling,
   create: (id: string, order: number) => S,
 ): void {
-  const { received_at, turn_id, ticket_id: subject, run = 1, disposition } = record;
   const subjectOf = (id: string) => {
     const known = state.subjects.get(id) ?? create(id, state.subjects.size);
     state.subjects.set(id, known);
@@ -109,8 +99,7 @@ export function applyToState<S extends SubjectState>(
   for (const ask of told.asks) state.asks.set(ask.ask_id, ask);
   for (const hold of told.holds) state.holds.set(hold.hold_id, hold);
   for (const check of told.checks) state.checks.set(check.check_id, check);
-  if (payload_type !== "turn_request" || turn_id === undefined || disposition !== "applied") return;
-  state.turns.set(turn_id, { turn_id, role_id: target, subject, run, since: received_at });
+  if (told.turn) state.turns.set(told.turn.turn_id, told.turn);
 }
 
 function alter(subject: SubjectState, { subject: _, ...change }: ToldSubject): void {

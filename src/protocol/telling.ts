@@ -8,6 +8,8 @@ export interface Telling {
   readonly state: string | undefined;
   readonly moves: readonly { readonly subject: string; readonly to: string; readonly reason: string | undefined }[];
   readonly changed: readonly ToldSubject[];
+  /** The turn that the record requests. */
+  readonly turn: ToldTurn | undefined;
   readonly asks: readonly ToldAsk[];
   readonly holds: readonly ToldHold[];
   readonly checks: readonly ToldChecks[];
@@ -25,6 +27,16 @@ export interface ToldSubject {
   readonly order: number | undefined;
   readonly reason: string | null | undefined;
   readonly spent: string | null | undefined;
+}
+
+/** A run of a turn that an agent holds. */
+export interface ToldTurn {
+  readonly turn_id: string;
+  readonly role_id: string;
+  readonly subject: string | undefined;
+  readonly run: number;
+  /** When it was requested. */
+  readonly since: Instant;
 }
 
 /** Something that waits for a person. */
@@ -74,7 +86,8 @@ export interface ToldChecks {
 }
 
 /** Reads any record, even a damaged or forged one: what is not as the schema says is left out. */
-export function tellingOf({ payload, record }: UnsealedRecord): Telling {
+export function tellingOf(whole: UnsealedRecord): Telling {
+  const { payload, record } = whole;
   const { state, effects, changed, ...rest } = record as unknown as JsonObject;
   const opened = objectOf(rest.opened);
   const ended = objectOf(rest.ended);
@@ -86,6 +99,7 @@ export function tellingOf({ payload, record }: UnsealedRecord): Telling {
       reason: text(reason),
     })),
     changed: objects(changed, "ticket_id").map((one) => toldSubject(one, payload)),
+    turn: turnIn(whole),
     asks: objects(opened.asks, "ask_id").map(toldAsk),
     holds: objects(opened.holds, "hold_id").map(toldHold),
     checks: objects(opened.checks, "check_id").map(({ check_id, ticket_id }) => ({
@@ -100,6 +114,12 @@ export function tellingOf({ payload, record }: UnsealedRecord): Telling {
       subjects: texts(ended.subjects),
     },
   };
+}
+
+function turnIn({ target, payload_type, record }: UnsealedRecord): ToldTurn | undefined {
+  const { turn_id, ticket_id, run = 1, received_at, disposition } = record;
+  if (payload_type !== "turn_request" || turn_id === undefined || disposition !== "applied") return undefined;
+  return { turn_id, role_id: target, subject: ticket_id, run, since: received_at };
 }
 
 function toldSubject(one: JsonObject, payload: JsonObject): ToldSubject {

@@ -3,7 +3,7 @@ import type { Advance } from "../kernel/engine.ts";
 import type { EnvelopeDraft, Fact, TurnStamp } from "../kernel/mode.ts";
 import { type Lookup, resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { ChangedTicket } from "../protocol/generated/types.ts";
+import type { ChangedSubject } from "../protocol/generated/types.ts";
 import type { Actor, RecordedDeltas, UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -49,7 +49,7 @@ export function factRecord(
 export function recordedDeltas(deltas: Deltas, records: Lookup): RecordedDeltas {
   const { changed } = deltas;
   if (!changed?.some(({ title }) => typeof title === "object")) return deltas as RecordedDeltas;
-  const resolved = changed.map((delta) => resolve(delta, records) as unknown as ChangedTicket);
+  const resolved = changed.map((delta) => resolve(delta, records) as unknown as ChangedSubject);
   return { ...deltas, changed: resolved };
 }
 

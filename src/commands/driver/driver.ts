@@ -43,7 +43,10 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
 }
 
 /** What the driver does not know about a session that it shows. */
-export type SessionOpening = Omit<Opening, "session_id" | "presentation" | "version" | "output" | "now" | "time" | "counts">;
+export type SessionOpening = Omit<
+  Opening,
+  "session_id" | "presentation" | "version" | "output" | "now" | "time" | "counts"
+>;
 
 /**
  * Shows a session and gets answers to what it asks, whichever process runs it: first `begin`, then events from the feed, then `end`. `close`

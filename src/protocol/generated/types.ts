@@ -1611,7 +1611,7 @@ export type RecordMeta = {
   readonly state?: string;
   readonly opened?: Opened;
   readonly ended?: Ended;
-  readonly changed?: readonly ChangedTicket[];
+  readonly changed?: readonly ChangedSubject[];
 };
 /**
  * How the process of a turn ended. Both are null while unknown.
@@ -1730,7 +1730,7 @@ export type Ended = {
 /**
  * What changed of a ticket besides its status. `title_at` is a JSON pointer into this record's payload. `null` removes a field.
  */
-export type ChangedTicket = {
+export type ChangedSubject = {
   /**
    * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
    */

@@ -1,7 +1,7 @@
-import { applyToState, type TurnState } from "../../kernel/state.ts";
+import { applyToState } from "../../kernel/state.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import { tellingOf } from "../../protocol/telling.ts";
+import { tellingOf, type ToldTurn } from "../../protocol/telling.ts";
 import { progressOf } from "../../runtime/feed/standing.ts";
 import { failedChecks, resultsOf } from "../failure-lines.ts";
 import { allWords, wordsOf } from "../words.ts";
@@ -121,8 +121,8 @@ function applyToTicket(model: SessionModel, sequence: number, whole: UnsealedRec
 function applyUsage(
   model: SessionModel,
   whole: UnsealedRecord,
-  turn: TurnState | undefined,
-  ended: readonly TurnState[],
+  turn: ToldTurn | undefined,
+  ended: readonly ToldTurn[],
 ): void {
   const { source, target, payload_type, payload, record } = whole;
   const { turn_id, ticket_id, usage, disposition } = record;

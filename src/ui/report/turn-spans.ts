@@ -1,6 +1,6 @@
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { textOf } from "../../lib/json.ts";
-import type { TurnState } from "../../kernel/state.ts";
+import type { ToldTurn } from "../../protocol/telling.ts";
 import type { SessionModel } from "../model/model.ts";
 
 /** One run of a turn, from its request to its end. */
@@ -19,7 +19,7 @@ export interface TurnSpan {
 /** Finds when turns ended, from the turns that are open in the model after each record. */
 export class TurnSpans {
   readonly #ended: TurnSpan[] = [];
-  readonly #open = new Map<string, TurnState>();
+  readonly #open = new Map<string, ToldTurn>();
 
   /** In the order in which they ended, followed by the open ones. */
   get all(): readonly TurnSpan[] {
@@ -40,7 +40,7 @@ export class TurnSpans {
   }
 }
 
-function spanOf(turn: TurnState, to: string | undefined, failed: string | undefined): TurnSpan {
+function spanOf(turn: ToldTurn, to: string | undefined, failed: string | undefined): TurnSpan {
   const { turn_id, run, role_id, subject, since } = turn;
   return { turn_id, run, role_id, ticket_id: subject, from: since, to, failed };
 }

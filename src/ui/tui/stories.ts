@@ -1,5 +1,5 @@
 import { TurnOutput } from "../../runtime/feed/turn-output.ts";
-import type { TurnState } from "../../kernel/state.ts";
+import type { ToldTurn } from "../../protocol/telling.ts";
 import type { Style } from "../terminal.ts";
 
 /** One line of a story, with its time in ms since 1970. The text is untrusted. */
@@ -60,7 +60,7 @@ export function outputLine(
 }
 
 /** Reads what the agent of an open turn has printed so far from its files in the folder `output`. */
-export function outputBefore(output: string, { turn_id, run, role_id, subject, since }: TurnState): StoryLine[] {
+export function outputBefore(output: string, { turn_id, run, role_id, subject, since }: ToldTurn): StoryLine[] {
   const lines = new TurnOutput(output, { turn_id, run }, false).read(true).slice(-LINES_BEFORE);
   const about = { role_id, ...(subject === undefined ? {} : { subject }) };
   return lines.map(({ text }) => outputLine({ ...about, text }, Date.parse(since)));
