@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { MODES } from "../simulation/modes.ts";
@@ -10,7 +10,9 @@ import { play } from "./stage.ts";
 // records into a folder of its own.
 const folder = resolve(process.argv[2] ?? "");
 // The files of the sessions go into a relative home.
-process.chdir(mkdtempSync(join(tmpdir(), "bosun-golden-")));
+const home = mkdtempSync(join(tmpdir(), "bosun-golden-"));
+process.chdir(home);
+process.on("exit", () => rmSync(home, { recursive: true }));
 
 for (const story of [SCHEDULE, DEBATE]) {
   const made = join(folder, `${story.mode}-rules-${MODES.get(story.mode)?.rules}`);
