@@ -12,6 +12,8 @@ interface Shown {
   readonly model: SessionModel;
   readonly rows: Map<string, Map<string, unknown>>;
   plans: number;
+  /** Tickets of a first plan that another one replaced, which no record reports. */
+  readonly dropped: Set<string>;
   /** Whether a person has given a plan: records do not report which pending tickets it leaves unchanged. */
   isPlanned: boolean;
 }
@@ -30,6 +32,7 @@ export class ModelRules {
       model: emptyModel(),
       rows: new Map(),
       plans: 0,
+      dropped: new Set(),
       isPlanned: false,
     };
     this.#sessions.set(session_id, shown);
@@ -39,11 +42,14 @@ export class ModelRules {
       shown.isPlanned ||= record.payload_type === "plan" && record.source === "user";
       applyRecord(shown.model, sequence, record);
     }
-    for (const change of changes) write(shown.rows, change);
+    for (const change of changes) {
+      write(shown.rows, change);
+      if ("drop" in change && change.drop === "ticket") shown.dropped.add(change.id);
+    }
     if (records.length > 0) this.#compare(session_id, shown);
   }
 
-  #compare(session_id: string, { model, rows, plans, isPlanned }: Shown): void {
+  #compare(session_id: string, { model, rows, plans, dropped, isPlanned }: Shown): void {
     const same = (what: string, seen: unknown, stored: unknown) => {
       if (isDeepStrictEqual(seen, stored)) return;
       const where = `${session_id} at ${model.sequence}`;
@@ -58,6 +64,11 @@ export class ModelRules {
       asks.flatMap(({ ask_id, subject }) => (isTold(ask_id, subject, plans) ? [ask_id] : [])).toSorted();
     const open = told(stored).filter((id) => !isPlanned || model.asks.has(id));
     same("what waits for a person", told(seen), open);
+    const subjects = [...(rows.get("ticket") ?? rows.get("debater") ?? new Map<string, unknown>()).keys()];
+    // The new tickets of a revision have no status before its approval.
+    const known = [...model.tickets.values()].flatMap(({ id, status }) => (status === "" ? [] : [id]));
+    const left = known.filter((id) => !dropped.has(id) || subjects.includes(id));
+    same("which tickets there are", left.toSorted(), subjects.toSorted());
     const tickets = [...(rows.get("ticket")?.values() ?? [])] as Ticket[];
     for (const { id, status, owner } of tickets) {
       const seen = model.tickets.get(id);
