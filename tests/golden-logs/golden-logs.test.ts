@@ -14,7 +14,7 @@ import { rig } from "../commands/rig.ts";
 import { value } from "../results.ts";
 import { crew, instructed } from "../runtime/crew.ts";
 import { newRig } from "../runtime/rig.ts";
-import { DONE, MODES, type Rig, surroundings } from "../runtime/sessions.ts";
+import { DONE, MODES, onAsk, type Rig, surroundings } from "../runtime/sessions.ts";
 
 const GOLDEN = join(import.meta.dirname, "..", "fixtures", "golden-logs");
 const FOLDERS = readdirSync(GOLDEN).toSorted();
@@ -96,8 +96,8 @@ const ANSWERS: Readonly<Record<string, JsonObject>> = {
 async function answered(here: Rig, mode: Mode<unknown>): Promise<void> {
   const row = value(here.store.session(SESSION_ID));
   const session = value(await resumeSession(surroundings(here, { agentFor }), mode, row));
-  session.bus.subscribe((event) => {
-    if (event.kind !== "ask" || event.ask.kind !== "approval") return;
+  onAsk(session, ({ kind }) => {
+    if (kind !== "approval") return;
     session.submit({ source: "user", payload_type: "approval", payload: { decision: "approved" } });
   });
   const answers = [ANSWERS[mode.name] ?? {}];
