@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { askedIn } from "../../src/agents/acp/permission.ts";
-import { permissionFor } from "../../src/agents/cli/dialects/claude-asks.ts";
-import { permissionIn } from "../../src/agents/cli/dialects/codex-permissions.ts";
+import { permissionFor } from "../../src/agents/cli/dialects/claude-tools.ts";
+import { permissionIn } from "../../src/agents/cli/dialects/codex-items.ts";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
 import { isCriterion } from "../../src/protocol/criteria.ts";
 import { type Asked, requestOf } from "../../src/agents/permissions/decision.ts";

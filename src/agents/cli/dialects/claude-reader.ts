@@ -5,10 +5,9 @@ import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../l
 import { parseLine } from "../../../protocol/limits.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import type { RunEnd } from "../process.ts";
-import { permissionFor } from "./claude-asks.ts";
 import { claudeFailure, lostConversation, type Unanswered } from "./claude-failures.ts";
-import { ClaudeLimits } from "./claude-limits.ts";
-import { progressLine, retryLine } from "./claude-lines.ts";
+import { ClaudeLimits, retryLine } from "./claude-limits.ts";
+import { permissionFor, progressLine } from "./claude-tools.ts";
 import { ClaudeUsage } from "./claude-usage.ts";
 import type { DialectTurn, Heard, Port, Reader } from "./dialect.ts";
 import { askingAnswer } from "./questions.ts";

@@ -5,7 +5,7 @@ import { permissionsOf } from "../../../protocol/roles.ts";
 import { answerSchema } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
 import { answered } from "../../permissions/decision.ts";
-import { permissionIn } from "./codex-permissions.ts";
+import { permissionIn } from "./codex-items.ts";
 import { askingAnswer } from "./questions.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
 import type { DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
