@@ -8,7 +8,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "commands/init.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "commands/presenters/report-file.ts": ["appendFileSync", "openSync"],
-  "ui/github/reporter.ts": ["appendFileSync"],
+  "ui/github.ts": ["appendFileSync"],
   // Into an open file of Bosun's own.
   "log/report.ts": ["appendFileSync"],
   "log/writer.ts": ["appendFileSync"],

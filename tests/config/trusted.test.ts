@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Configuration, readProject, readUser } from "../../src/config/configuration.ts";
 import { loadCrew } from "../../src/config/crews.ts";
 import { findProjectConfiguration } from "../../src/config/found.ts";
-import { rolePowers, settingPowers } from "../../src/config/project-fields.ts";
+import { rolePowers, settingPowers } from "../../src/config/trust.ts";
 import { loadPrompts } from "../../src/config/prompts.ts";
 import { loadRoles } from "../../src/config/roles.ts";
 import { resolveSettings } from "../../src/config/settings.ts";
