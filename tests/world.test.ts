@@ -14,7 +14,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "log/writer.ts": ["appendFileSync"],
   // In a folder of `mkdtemp`, which nobody else may enter.
   "crew/demo/proof.ts": ["cpSync", "writeFileSync"],
-  "crew/shell/work.ts": ["writeFileSync"],
+  "crew/shell.ts": ["writeFileSync"],
   // The crew's programs work for the person or the agent who calls them.
   "crew/survey.ts": ["mkdir", "writeFile"],
   "crew/survey/digest.ts": ["mkdirSync", "writeFileSync"],

@@ -15,7 +15,7 @@ import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { durationOf } from "./options/duration.ts";
+import { durationOf } from "./options/limits.ts";
 
 interface ConformanceOptions {
   readonly role: Seat;

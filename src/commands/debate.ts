@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AskedOf } from "../config/requirement.ts";
+import type { AskedOf } from "./options/requirement.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { changedByOthers } from "../lib/files.ts";
@@ -74,9 +74,8 @@ function read(
 }
 
 function digestOf(folder: string, files: readonly ReadFile[]): string {
-  const hash = (data: string | Uint8Array) => createHash("sha256").update(data).digest("hex");
-  const lines = files.map(({ path, bytes }) => `${JSON.stringify(relative(folder, path))} ${hash(bytes)}\n`);
-  return `sha256:${hash(lines.join(""))}`;
+  const lines = files.map(({ path, bytes }) => `${JSON.stringify(relative(folder, path))} ${hash("sha256", bytes)}\n`);
+  return `sha256:${hash("sha256", lines.join(""))}`;
 }
 
 /** The bytes of a file that only this user can change; undefined for such a folder, and for what is gone. */

@@ -1,6 +1,6 @@
 import { expect, it, test } from "vitest";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
-import { priced } from "../../src/runtime/turns/priced.ts";
+import { priced } from "../../src/runtime/turns/reported.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { withRole } from "./roles.ts";

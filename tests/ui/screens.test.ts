@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
-import { answersLabel } from "../../src/ui/answers-label.ts";
+import { answersLabel } from "../../src/ui/prompt.ts";
 import { endingLines } from "../../src/ui/ending.ts";
 import { planLines } from "../../src/ui/plan.ts";
 import { promptQuestion } from "../../src/ui/prompt.ts";

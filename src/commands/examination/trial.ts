@@ -14,7 +14,7 @@ import { spentWords } from "../../log/usage-words.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
-import { priced } from "../../runtime/turns/priced.ts";
+import { priced } from "../../runtime/turns/reported.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { cliAgentOf } from "./cli-agent.ts";

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn } from "../../config/plan-file.ts";
-import { type AskedOf, checkedRequirement } from "../../config/requirement.ts";
+import { type AskedOf, checkedRequirement } from "./requirement.ts";
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -169,7 +169,7 @@ async function noPlan(context: CommandContext, found: Found): Promise<Failure> {
 
 /** A digest of the content, by which an existing session recognises the same plan. */
 function digestOf(text: string): string {
-  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+  return `sha256:${hash("sha256", text)}`;
 }
 
 /** Why a mode's rules would refuse the first facts of a session, decided in memory; undefined if they accept them. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -131,7 +131,5 @@ function wholeOf({ action, details = "" }: PermissionRequest): string {
 }
 
 function digestOf({ action, details = "" }: PermissionRequest): string {
-  return `sha256:${createHash("sha256")
-    .update(JSON.stringify([action, details]))
-    .digest("hex")}`;
+  return `sha256:${hash("sha256", JSON.stringify([action, details]))}`;
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { closeSync, readFileSync } from "node:fs";
 import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { sizeOf } from "../../kernel/cut.ts";
@@ -10,9 +10,9 @@ import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol
 import { MAX_DEPTH, MAX_FILE_MEMBERS, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
 import { isNotice, type TypedPayload, type Usage } from "../../protocol/payload.ts";
 import { cut, refusalFrom } from "../../protocol/refusal.ts";
-import { priced } from "./priced.ts";
+import { priced } from "./reported.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
-import { toldIn } from "./told.ts";
+import { toldIn } from "./reported.ts";
 import type { FactInput } from "../facts.ts";
 
 const MAX_MESSAGE = 20_000;
@@ -169,7 +169,6 @@ function readReferenced(
   } finally {
     closeSync(opened.value.descriptor);
   }
-  const hex = createHash("sha256").update(bytes).digest("hex");
-  const disagrees = disagreement(reference, hex, bytes.length);
+  const disagrees = disagreement(reference, hash("sha256", bytes), bytes.length);
   return disagrees ? wrong(reference.uri, disagrees) : ok(bytes);
 }
