@@ -7,7 +7,7 @@ import type { LaunchSpec } from "./launcher.ts";
 import { programFile } from "../lib/program-file.ts";
 
 /** Why this cannot be started on any machine, as a `configuration` failure; undefined if nothing is wrong with it. */
-export function unfit(spec: LaunchSpec): Failure | undefined {
+export function invalidSpecReason(spec: LaunchSpec): Failure | undefined {
   const [program = ""] = spec.command;
   const why = program === "" ? "the command is empty" : nulByte(spec);
   if (why === undefined) return undefined;

@@ -6,7 +6,7 @@ import type { execa as startProgram } from "execa";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
-import { couldNotStart, unfit } from "./cannot-start.ts";
+import { couldNotStart, invalidSpecReason } from "./cannot-start.ts";
 import { inheritedReplaced, type StdioEntry } from "./inherited-descriptors.ts";
 import { exitFromShell, missingInSandbox, signalInNamespace } from "./isolation/namespace.ts";
 import { sandboxCommand, type SandboxMechanism } from "./isolation/mechanism.ts";
@@ -17,7 +17,7 @@ import { findProcess, groupLives, identify, signalGroup, signalProcess } from ".
 
 /** Starts a process; with a `mechanism`, in the sandbox that `spec` names. */
 export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Result<Launched, Failure>> {
-  const refused = unfit(spec) ?? (mechanism && missingInSandbox(spec));
+  const refused = invalidSpecReason(spec) ?? (mechanism && missingInSandbox(spec));
   if (refused) return err(refused);
   const environment = withStartId(spec.environment);
   const started = await spawned(mechanism === undefined ? spec.command : sandboxCommand(mechanism, spec), {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
-import { isBesides } from "../config/picked-option.ts";
+import { isFreeText } from "../config/picked-option.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
@@ -155,7 +155,7 @@ async function answersFrom(
   for (const { question_id, text } of answers.ok ? answers.value : []) {
     terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
     const question = questions.find((one) => one.question_id === question_id);
-    if (question && isBesides(question, text)) terminal.err.line(terminal.err.style("yellow", BESIDES));
+    if (question && isFreeText(question, text)) terminal.err.line(terminal.err.style("yellow", BESIDES));
   }
   return answers;
 }

@@ -33,7 +33,7 @@ export function isCounted(options: readonly string[]): boolean {
 export function answerTo(question: Answerable, words: string): Result<string, Failure> {
   const { question_id, options = [], free_text = true } = question;
   // An option that is a number is chosen by its text: printed commands contain the text.
-  if (!isBesides(question, words)) return ok(words);
+  if (!isFreeText(question, words)) return ok(words);
   const isNumber = isCounted(options) && NUMBER.test(words);
   const counted = isNumber && /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
   if (counted !== undefined) return ok(counted);
@@ -53,6 +53,6 @@ export function answerTo(question: Answerable, words: string): Result<string, Fa
 }
 
 /** Whether there are options and the answer is neither one of them nor the default. */
-export function isBesides({ options = [], default: usual }: Answerable, answer: string): boolean {
+export function isFreeText({ options = [], default: usual }: Answerable, answer: string): boolean {
   return options.length > 0 && !options.includes(answer) && answer !== usual;
 }

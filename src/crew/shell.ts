@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../lib/json.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { changedArtifacts, type Snapshot, snapshot } from "./shell/artifacts.ts";
-import { run, type Running } from "./shell/run.ts";
+import { run, type RunningStep } from "./shell/run.ts";
 import { cutTo, errorReply, readTurn, type Reply, say, sayAnswer, type Turn } from "./turn.ts";
 
 /**
@@ -91,7 +91,7 @@ const OWN_SIGNAL_MS = 100;
 class Work {
   readonly #turn: Turn;
   readonly #evidence: JsonObject[] = [];
-  #running: Running | undefined;
+  #running: RunningStep | undefined;
   #stopped = false;
 
   constructor(turn: Turn) {

@@ -10,7 +10,7 @@ import type { SessionContext } from "./context.ts";
 import { runProgram } from "./program.ts";
 import { workspaceAway } from "./turns/away.ts";
 
-interface Running {
+interface RunningChecks {
   readonly subject: string | undefined;
   readonly controller: AbortController;
   readonly over: Promise<void>;
@@ -20,7 +20,7 @@ interface Running {
 export class Checks {
   readonly #context: SessionContext;
   readonly #over: (check_id: string) => void;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningChecks>();
   #ending = false;
 
   /** `over` is called when checks have ended, with or without results. */

@@ -4,7 +4,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { validateWord } from "../protocol/envelope.ts";
+import { validateMessage } from "../protocol/envelope.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { type Actor, GENESIS } from "../protocol/record.ts";
@@ -50,7 +50,7 @@ export async function createSession<S>(
     const allowed = fromPerson(fact, mode.rights);
     if (!allowed.ok) return err(failure("usage", allowed.error.message, { details: allowed.error.details ?? {} }));
   }
-  const opening = validateWord("session_opened", openingOf(around, mode, input));
+  const opening = validateMessage("session_opened", openingOf(around, mode, input));
   if (!opening.ok) {
     const { message, pointer } = opening.error;
     return err(failure("usage", `The session cannot begin: ${message}`, { details: { pointer } }));

@@ -1,14 +1,14 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { validateWord } from "../protocol/envelope.ts";
+import { validateMessage } from "../protocol/envelope.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { isPayloadType, type PayloadType, type Usage } from "../protocol/payload.ts";
 import type { Actor, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { subjectIn, wordName } from "../protocol/recording.ts";
+import { messageName, subjectIn } from "../protocol/recording.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact before it is recorded, with what its channel knows about it. */
@@ -47,13 +47,13 @@ export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" 
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
     return err(failure("not_permitted", `a person may not send ${quote(payload_type)}`));
   }
-  const checked = validateWord(payload_type, payload);
+  const checked = validateMessage(payload_type, payload);
   if (!checked.ok) {
     const { message, pointer } = checked.error;
     return err(failure("validation_failed", message, { details: { pointer } }));
   }
   if (overtaken === "closed") {
-    const word = quote(wordName(payload_type, payload));
+    const word = quote(messageName(payload_type, payload));
     return err(failure("not_permitted", `the session closed before it took ${word}`));
   }
   const { command } = payload;

@@ -17,7 +17,7 @@ import { counted } from "./words.ts";
  * A formatter needs these records, and the opening, even if they are not shown, because later lines depend on them. Plans are left out: one may have
  * many megabytes, and a request follows it.
  */
-export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
+export const CONTEXT_TYPES: ReadonlySet<string> = new Set<PayloadType>([
   "turn_request",
   "turn_failed",
   "user_command",

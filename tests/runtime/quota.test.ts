@@ -6,7 +6,7 @@ import { newRig } from "./rig.ts";
 import { withRole } from "./roles.ts";
 import { begin, DONE, logOf, reportOf, run } from "./sessions.ts";
 
-it("an account whose reserve is reached gets no turn before the reset, and then goes on by itself", async () => {
+it("holds an account at its reserve until the reset", async () => {
   const rig = newRig();
   const resets_at = instant(Date.now() + 1_500);
   const quota = [{ name: "5h", used_percent: 85, resets_at }];

@@ -9,7 +9,7 @@ import { type Closed, strictestSandbox } from "../isolation/role-sandbox.ts";
 import type { Launcher } from "../launcher.ts";
 import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
-import type { Heard, Port, Reader, Repair } from "./dialects/dialect.ts";
+import type { Port, Reader, ReadOutput, Repair } from "./dialects/dialect.ts";
 import { dialectFor } from "./dialects/index.ts";
 import { agentEnvironment, missedVariable } from "./environment.ts";
 import { cancelledTurn, turnResult, withUsageOf } from "./outcome.ts";
@@ -178,8 +178,8 @@ export function guarded(reader: Reader): Reader {
   return {
     connect: (port: Port) => attempt(() => reader.connect?.(port), undefined),
     read: (line, cut) => attempt(() => reader.read(line, cut), "message"),
-    end: (end: RunEnd, stderr_tail: string): Heard => {
-      const heard = attempt<Heard>(() => reader.end(end, stderr_tail), { refused: [] });
+    end: (end: RunEnd, stderr_tail: string): ReadOutput => {
+      const heard = attempt<ReadOutput>(() => reader.end(end, stderr_tail), { refused: [] });
       if (broken === undefined || heard.answer !== undefined) return heard;
       return {
         ...heard,

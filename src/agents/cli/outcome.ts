@@ -4,13 +4,13 @@ import { type Failure, type FailureCode, failure } from "../../protocol/failure.
 import type { Usage } from "../../protocol/payload.ts";
 import { cut, type Refusal } from "../../protocol/refusal.ts";
 import type { Exit } from "../../protocol/record.ts";
-import type { Heard } from "./dialects/dialect.ts";
+import type { ReadOutput } from "./dialects/dialect.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
 const LAST_ERROR_CHARACTERS = 500;
 
 /** What was heard in a run, and the end of its stderr. */
-export interface RunOutput extends Heard {
+export interface RunOutput extends ReadOutput {
   readonly stderr_tail: string;
   /** A variable named on stderr that the scheduler has and the program was not given. */
   readonly missed_variable?: string | undefined;

@@ -1,6 +1,6 @@
 import type { TurnRequest } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Heard } from "../cli/dialects/dialect.ts";
+import type { ReadOutput } from "../cli/dialects/dialect.ts";
 import type { RunEnd } from "../cli/process.ts";
 
 export type Seat = "manager" | "worker";
@@ -9,7 +9,7 @@ export type Seat = "manager" | "worker";
 export interface Trial {
   readonly request: TurnRequest;
   readonly end: RunEnd;
-  readonly heard: Heard;
+  readonly heard: ReadOutput;
   /** Number of lines after the answer: repeated or late messages. */
   readonly surplus: number;
   readonly stderr: string;

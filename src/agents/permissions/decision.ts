@@ -5,7 +5,7 @@ import { areWithin, detours, isWorkspace, mayBeWritten } from "./places.ts";
 import { type Kind, TABLE } from "./table.ts";
 
 /** A program's request, whatever its dialect. What is not in it is neither compared nor shown. */
-export interface Asked {
+export interface AskedPermission {
   readonly kind: Exclude<Kind, "protected">;
   /** In one line for a person: `run: npm test`. */
   readonly action: string;
@@ -29,7 +29,7 @@ const ADDRESS = /^https?:\/\//i;
 
 /** Answers a request by the role's permissions; what they leave open, `permit` decides. */
 export function answered(
-  asked: Asked,
+  asked: AskedPermission,
   dialect: keyof (typeof TABLE)[Kind],
   request: TurnRequest,
   permit: (request: PermissionRequest) => Promise<Permission>,
@@ -39,7 +39,7 @@ export function answered(
 }
 
 /** Undefined if the role's permissions do not say. */
-function isGranted(asked: Asked, { role, payload }: TurnRequest): boolean | undefined {
+function isGranted(asked: AskedPermission, { role, payload }: TurnRequest): boolean | undefined {
   const { kind, command = "", places = [], extras = {} } = asked;
   const { write, commands, network } = permissionsOf(role);
   const { workspace, artifacts_dir } = payload;
@@ -74,7 +74,7 @@ export function isAllowedCommand(command: string, patterns: readonly string[]): 
 
 /** What a person is asked. A plain command has no details: it is exactly that command, in the workspace, with nothing else. */
 export function requestOf(
-  { action, whole, why, places = [], extras = {} }: Asked,
+  { action, whole, why, places = [], extras = {} }: AskedPermission,
   workspace: string,
 ): PermissionRequest {
   const led = detours(places.slice(0, MAX_PLACES), workspace);

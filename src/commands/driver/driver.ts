@@ -9,7 +9,7 @@ import { sessionTime } from "../../runtime/time/session-time.ts";
 import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
-import { SAY_OF_LATER } from "../../ui/record-formatter.ts";
+import { CONTEXT_TYPES } from "../../ui/record-formatter.ts";
 import { githubReporter } from "../../ui/github.ts";
 import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
@@ -109,7 +109,7 @@ export class Driver {
     const { session_id } = feed;
     if (this.#reporter.needsAll === true) return yield* recordsOf(store, session_id, 1, skipped);
     yield keptRecord(store, session_id, 1);
-    yield* latestOf(store, { session_id, last_sequence: skipped }, SAY_OF_LATER);
+    yield* latestOf(store, { session_id, last_sequence: skipped }, CONTEXT_TYPES);
   }
 
   /**

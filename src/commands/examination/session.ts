@@ -4,7 +4,7 @@ import {
   completeRole,
   dialectOf,
   tellsNoCost,
-  unheldPermission,
+  unenforcedPermission,
   variablesOf,
 } from "../../config/role-defaults.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -78,7 +78,7 @@ async function examineRole(
     ...(sandbox === "none" ? [] : [`sandbox ${sandbox}`]),
     ...(sees.length === 0 ? [] : [`sees ${sees.join(", ")}`]),
   ].join(", ");
-  const lack = lackOf(unset, unheldPermission(role, sandbox));
+  const lack = lackOf(unset, unenforcedPermission(role, sandbox));
   const own: Finding = lack
     ? { name, state: "poor", what: `${what}; ${lack.what}`, hint: lack.hint }
     : { name, state: "ok", what };

@@ -18,7 +18,7 @@ import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import type { Dialect, DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
+import type { Dialect, DialectTurn, Port, ProcessPlan, Reader, ReadOutput } from "./dialect.ts";
 
 /** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
 export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
@@ -34,7 +34,7 @@ export const gemini: Dialect = (turn) => {
   return spoken(turn, [program, ...given, ...(model === undefined ? [] : ["--model", model])], true);
 };
 
-function spoken(turn: DialectTurn, command: readonly string[], modelIsChosen = false): Spoken {
+function spoken(turn: DialectTurn, command: readonly string[], modelIsChosen = false): ProcessPlan {
   return {
     command,
     // Agents leave files in their TMPDIR. With the other, commands of Claude Code begin where their requests say (claude.ts).
@@ -84,7 +84,7 @@ class AcpReader implements Reader {
     return parsed.ok && this.#connection?.take(parsed.value) === true ? "message" : "console";
   }
 
-  end({ cause, exit }: RunEnd, stderr_tail: string): Heard {
+  end({ cause, exit }: RunEnd, stderr_tail: string): ReadOutput {
     if (!this.#isOver && cause === "exited") {
       this.#failure = exit?.code === 0 ? this.#leftEarly() : failureOnStderr(stderr_tail, this.#program());
     }

@@ -9,7 +9,7 @@ import { claudeFailure, lostConversation, type Unanswered } from "./claude-failu
 import { ClaudeLimits, retryLine } from "./claude-limits.ts";
 import { permissionFor, progressLine } from "./claude-tools.ts";
 import { ClaudeUsage } from "./claude-usage.ts";
-import type { DialectTurn, Heard, Port, Reader } from "./dialect.ts";
+import type { DialectTurn, Port, Reader, ReadOutput } from "./dialect.ts";
 import { askingAnswer } from "./questions.ts";
 
 /** Reads the stream of one Claude Code process. Unknown events are kept in the raw output only. */
@@ -45,7 +45,7 @@ export class ClaudeReader implements Reader {
     return parsed?.ok === true ? this.#take(parsed.value) : "message";
   }
 
-  end(end: RunEnd, stderr_tail: string): Heard {
+  end(end: RunEnd, stderr_tail: string): ReadOutput {
     const { answer, refused } = this.#messages;
     const { request, prompts } = this.#turn;
     const id = this.#conversation;

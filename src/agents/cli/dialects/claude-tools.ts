@@ -1,7 +1,7 @@
 import { isAbsolute, relative } from "node:path";
 import { type Json, type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
 import { cut } from "../../../protocol/refusal.ts";
-import { type Asked, extrasIn } from "../../permissions/decision.ts";
+import { type AskedPermission, extrasIn } from "../../permissions/decision.ts";
 
 const LINE_CHARACTERS = 200;
 
@@ -54,7 +54,7 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a tool asks to do. Claude Code has granted what the role's permissions allow, so a person decides the rest. */
-export function permissionFor(asked: JsonObject, workspace: string): Asked {
+export function permissionFor(asked: JsonObject, workspace: string): AskedPermission {
   const input = objectOf(asked.input);
   const tool = textOf(asked.tool_name);
   const why = textOf(input.description) || textOf(asked.decision_reason);

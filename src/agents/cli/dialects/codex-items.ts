@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
-import { type Asked, extrasIn } from "../../permissions/decision.ts";
+import { type AskedPermission, extrasIn } from "../../permissions/decision.ts";
 import { oneLine } from "../messages.ts";
 
 /** One line for people that describes an item, empty for items that mean nothing to them. Accepts both of codex's protocols. */
@@ -72,7 +72,7 @@ function withoutJson(text: string): string {
 
 /** A permission that codex asks for, and the reply to it. */
 interface WantedPermission {
-  readonly asked: Asked;
+  readonly asked: AskedPermission;
   readonly reply: (granted: boolean) => JsonObject;
 }
 

@@ -17,7 +17,7 @@ import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import { isCall, isCommand, itemLine } from "./codex-items.ts";
 import { windowsIn } from "./codex-limits.ts";
-import type { DialectTurn, Heard } from "./dialect.ts";
+import type { DialectTurn, ReadOutput } from "./dialect.ts";
 
 /** What only codex says. */
 const ROWS: readonly Row[] = [
@@ -124,7 +124,7 @@ export class CodexTurn {
     return "over";
   }
 
-  heard({ exit }: RunEnd, stderr: string): Heard {
+  heard({ exit }: RunEnd, stderr: string): ReadOutput {
     const { answer, refused } = this.#messages;
     const isFailed = typeof exit?.code === "number" && exit.code !== 0;
     // Before it starts working, codex reports errors on stderr: a bad flag, an unknown conversation, missing trust.

@@ -11,7 +11,7 @@ import { answerIn } from "../../prompts/answers.ts";
 import { Messages, oneLine, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import type { Dialect, DialectTurn, Heard, Reader } from "./dialect.ts";
+import type { Dialect, DialectTurn, Reader, ReadOutput } from "./dialect.ts";
 
 /** The last rule that fits a path counts; a star also stands for slashes. */
 const PROTECTED = Object.fromEntries(
@@ -103,7 +103,7 @@ class OpencodeReader implements Reader {
     return this.#take(type, objectOf(part), objectOf(error));
   }
 
-  end(end: RunEnd, stderr_tail: string): Heard {
+  end(end: RunEnd, stderr_tail: string): ReadOutput {
     const { request } = this.#turn;
     const lost = request.conversation !== undefined && /session not found/i.test(stderr_tail);
     const failed = this.#failure(end, stderr_tail);
