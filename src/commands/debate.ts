@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AskedOf } from "./options/requirement.ts";
+import { type AskedOf, typedRequirement } from "./options/requirement.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -17,7 +17,6 @@ import { actorHere } from "./context/program.ts";
 import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 import { readyToBegin, type SettingOptions } from "./options/ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./options/registry.ts";
-import { typedRequirement } from "./options/requirement.ts";
 import { driveSession } from "./driver/drive.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { sessionCalled } from "./lookup/resolve.ts";

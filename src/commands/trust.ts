@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
-import { trustNeeded } from "../config/trust.ts";
-import { rememberTrust } from "../config/trusted.ts";
+import { rememberTrust, trustNeeded } from "../config/trust.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";

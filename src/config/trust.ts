@@ -1,13 +1,16 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
+import { makeDirectory, ownLines, replaceOwn } from "../lib/files.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Finding, printable } from "../protocol/document/problem.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
-import type { Configuration } from "./configuration.ts";
+import { type Configuration, readProject } from "./configuration.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
+import type { Environment } from "./found.ts";
+import { stateFolder } from "./home.ts";
 
 /** One dangerous effect of a configuration: its position and a description, both safe to print. */
 export interface Power {
@@ -123,4 +126,39 @@ function shown(value: Json = null): string {
       ? `${text.slice(0, SHOWN).toWellFormed()}… (${text.length} characters in all)`
       : text;
   return JSON.stringify(value, cut);
+}
+
+/** Whether the user trusted the project's configuration with the content that was read. */
+export function isTrusted(environment: Environment, { content }: Configuration): boolean {
+  return ownLines(fileOf(environment)).includes(content);
+}
+
+/**
+ * Remembers that the user trusts a project's configuration with the content that was read; a change of any file ends that. Failure `trust` if it has
+ * already changed, `environment` if that cannot be written.
+ */
+export function rememberTrust(environment: Environment, { found, content }: Configuration): Result<void, Failure> {
+  const now = readProject(found);
+  if (!now.ok) return now;
+  if (now.value.content !== content) {
+    const what = `${found.folder} has changed since its powers were shown, so it is not trusted.`;
+    return err(failure("trust", what, { hint: "See what it can do now: bosun trust." }));
+  }
+  const file = fileOf(environment);
+  const path = content.slice(content.indexOf(" "));
+  const others = ownLines(file).filter((one) => !one.endsWith(path));
+  try {
+    makeDirectory(stateFolder(environment));
+    replaceOwn(file, [...others, content]);
+    return ok(undefined);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const hint = "Make it writable, or name the files of the configuration with --roles and --config.";
+    const what = `${file} cannot be written (${code}), so the trust would be forgotten.`;
+    return err(failure("environment", what, { hint }));
+  }
+}
+
+function fileOf(environment: Environment): string {
+  return join(stateFolder(environment), "trusted");
 }

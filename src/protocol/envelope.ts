@@ -4,8 +4,15 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { tooLongToStart } from "./command-size.ts";
 import type { DocumentByName } from "./generated/types.ts";
 import { type Validator, validators } from "./generated/validators.js";
-import { isAgentPayloadType, isPayloadType, PAYLOAD_TYPES } from "./payload.ts";
-import type { AgentPayloadType, Payload, PayloadType, TypedPayload } from "./payload.ts";
+import {
+  type AgentPayloadType,
+  isAgentPayloadType,
+  isPayloadType,
+  type Payload,
+  PAYLOAD_TYPES,
+  type PayloadType,
+  type TypedPayload,
+} from "./payload.ts";
 import { understood } from "./leniency.ts";
 import { firstViolation, refusalOfUnfit } from "./limits.ts";
 import { quote, type Refusal, refusal } from "./refusal.ts";

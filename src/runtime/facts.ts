@@ -1,32 +1,26 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
-import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { validateMessage } from "../protocol/envelope.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { isPayloadType, type PayloadType, type Usage } from "../protocol/payload.ts";
-import type { Actor, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
+import { isPayloadType } from "../protocol/payload.ts";
+import type { Actor } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { messageName, subjectIn } from "../protocol/recording.ts";
+import { messageName, type Recording, subjectIn } from "../protocol/recording.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact before it is recorded, with what its channel knows about it. */
-export interface FactInput {
+export interface FactInput
+  extends Pick<
+    Recording,
+    "source" | "payload_type" | "payload" | "subject" | "exit" | "usage" | "conversation" | "quota" | "actor"
+  > {
   /** Default: now. */
   readonly at?: Instant;
-  readonly source: string;
   /** Default: `scheduler`; `session` for facts of the scheduler. */
   readonly target?: string;
-  readonly payload_type: PayloadType;
-  readonly payload: JsonObject;
-  readonly subject?: string | undefined;
   readonly turn?: TurnStamp | undefined;
-  readonly exit?: Exit | undefined;
-  readonly usage?: Usage | undefined;
-  readonly conversation?: Conversation | undefined;
-  readonly quota?: readonly QuotaWindow[] | undefined;
-  readonly actor?: Actor | undefined;
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
   /** The inbox row that it came from. */
   readonly taken?: number | undefined;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../lib/json.ts";
-import type { Case, Inspection, Seat, Trial } from "./case.ts";
+import type { Case, Inspection, Seat, Trial } from "./trial.ts";
 import { plainTurn, turnsOf } from "./turns.ts";
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */

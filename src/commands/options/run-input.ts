@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn } from "../../config/plan-file.ts";
-import { type AskedOf, checkedRequirement } from "./requirement.ts";
+import { type AskedOf, checkedRequirement, standardInput, typedRequirement } from "./requirement.ts";
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -20,9 +20,8 @@ import { crewHere, crewLine, namesNobody, nobodyInstalled, withCrew } from "./cr
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, type Found, loadRegistry, type RegistryOptions } from "./registry.ts";
-import { standardInput, typedRequirement } from "./requirement.ts";
 import { isForPeople, type RunOptions } from "./run-options.ts";
-import { unfitAnswers } from "./unfit-answers.ts";
+import { unfitAnswers } from "../../config/answers.ts";
 
 const BUNDLED_WORKER = "The worker is Bosun's own, which only runs commands that it is given. Another: --worker CMD";
 

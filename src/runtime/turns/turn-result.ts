@@ -10,9 +10,8 @@ import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol
 import { MAX_DEPTH, MAX_FILE_MEMBERS, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
 import { isNotice, type TypedPayload, type Usage } from "../../protocol/payload.ts";
 import { cut, refusalFrom } from "../../protocol/refusal.ts";
-import { priced } from "./reported.ts";
+import { priced, toldIn } from "./reported.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
-import { toldIn } from "./reported.ts";
 import type { FactInput } from "../facts.ts";
 
 const MAX_MESSAGE = 20_000;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Listing, listFolder, recordIn, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import type { LogRecord } from "../../protocol/record.ts";
-import { resolverOf } from "../../runtime/resolved-records.ts";
+import { resolverOf } from "../../runtime/records.ts";
 import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
