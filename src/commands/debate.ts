@@ -5,7 +5,7 @@ import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
 import { debateMode } from "../modes/debate/mode.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
@@ -120,7 +120,7 @@ async function prepare(
     { topic: question.value, ...seated.value.named, rounds: numberOf(options.rounds), until: options.until },
     seated.value.roles,
   );
-  if (!input.ok) return err(failure("usage", input.error.message, input.error));
+  if (!input.ok) return fails("usage", input.error.message, input.error);
   const ready = await readyToBegin(context, options, found.value, seated.value.roles);
   if (!ready.ok) return ready;
   const { roles, settings } = ready.value;

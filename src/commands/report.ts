@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { reportPage } from "../config/installation.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { readFolder, recordIn } from "../log/reader.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { isDamaged } from "../ui/proof-words.ts";
@@ -76,7 +76,7 @@ function filesOf(
 ): Result<ReportFile[], Failure> {
   if (md === true && json) {
     const hint = "Leave out one of them, or name a file for the Markdown: --md FILE.";
-    return err(failure("usage", "--md without a file and --json both write to stdout.", { hint }));
+    return fails("usage", "--md without a file and --json both write to stdout.", { hint });
   }
   const files: ReportFile[] = [];
   for (const { flag, file, ending, parts } of [
@@ -88,7 +88,7 @@ function filesOf(
     if (!ending.test(file)) {
       const [name, example] = flag === "--html" ? [".html or .htm", "report.html"] : [".md or .markdown", "report.md"];
       const hint = `Name a file such as ${example} after ${flag}, and the session before it.`;
-      return err(failure("usage", `${flag} ${JSON.stringify(file)}: the name must end in ${name}.`, { hint }));
+      return fails("usage", `${flag} ${JSON.stringify(file)}: the name must end in ${name}.`, { hint });
     }
     const path = resolve(directory, file);
     const allowed = mayWrite(path, [PAGE_MARK, MARKDOWN_MARK], force);

@@ -1,7 +1,7 @@
 import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 import type { Question } from "../protocol/payload.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
@@ -48,7 +48,7 @@ export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
   const what =
     at === -1 ? "there is no = in it" : question_id === "" ? "the question's id is missing" : "the answer is empty";
   const hint = "Write --answer id=text, such as --answer q1=yes.";
-  return err(failure("usage", `--answer ${JSON.stringify(text)}: ${what}.`, { hint }));
+  return fails("usage", `--answer ${JSON.stringify(text)}: ${what}.`, { hint });
 }
 
 /**

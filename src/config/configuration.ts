@@ -4,7 +4,7 @@ import { dirname, relative } from "node:path";
 import { changedByOthers } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { type Environment, findUserConfiguration, type FoundConfiguration, pathsIn, unreadable } from "./found.ts";
 import type { ReadFile } from "./read-text.ts";
 
@@ -102,5 +102,5 @@ function bytesOf(path: string, flags: number): Result<Uint8Array | undefined, Fa
 
 function refused(path: string, why: string, remedy = "Put a plain file of yours in its place"): Result<never, Failure> {
   const hint = `${remedy}, or name other files: with --config and --roles, in place of your own folder with XDG_CONFIG_HOME.`;
-  return err(failure("trust", `${path} ${why}, so its content could change after you trust it.`, { hint }));
+  return fails("trust", `${path} ${why}, so its content could change after you trust it.`, { hint });
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { closeToOthers, isDirectory, makeDirectory, OWN, ownLines, realPath, replaceOwn } from "../lib/files.ts";
 import { gitDirectories, repositoryRoot } from "../lib/git-directories.ts";
 import { shellWord } from "../lib/shell-word.ts";
@@ -49,14 +49,12 @@ export function repositoryId(directory: string): string {
 function namedHome(name: string, path: string, directory: string): Result<string, Failure> {
   const home = resolve(directory, path);
   if (path.trim() === "") {
-    return err(failure("usage", `${name} is empty.`, { hint: `Give a directory: ${name} DIRECTORY` }));
+    return fails("usage", `${name} is empty.`, { hint: `Give a directory: ${name} DIRECTORY` });
   }
   if (existsSync(home) && !isDirectory(home)) {
-    return err(
-      failure("configuration", `${name} ${path}: this is a file, and the home must be a directory.`, {
-        hint: "Name a directory; a missing one is created.",
-      }),
-    );
+    return fails("configuration", `${name} ${path}: this is a file, and the home must be a directory.`, {
+      hint: "Name a directory; a missing one is created.",
+    });
   }
   return ok(home);
 }
@@ -69,11 +67,9 @@ function foundHome(directory: string, environment: Environment): Result<string, 
   const why = another
     ? `belongs to another user (${owner})`
     : "was never named by you: it may have come with a repository";
-  return err(
-    failure("trust", `The home found in ${directory} ${why}, and its sessions can run commands.`, {
-      hint: `Name it once if you mean it: --home ${shellWord(directory)}. If not, choose another home, or delete its ${DATABASE}.`,
-    }),
-  );
+  return fails("trust", `The home found in ${directory} ${why}, and its sessions can run commands.`, {
+    hint: `Name it once if you mean it: --home ${shellWord(directory)}. If not, choose another home, or delete its ${DATABASE}.`,
+  });
 }
 
 /** The file that makes a directory a home. */

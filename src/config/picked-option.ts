@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 
 /** The parts of a question that are needed to interpret an answer. */
 export interface Answerable {
@@ -38,18 +38,14 @@ export function answerTo(question: Answerable, words: string): Result<string, Fa
   const counted = isNumber && /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
   if (counted !== undefined) return ok(counted);
   if (!free_text) {
-    return err(
-      failure("usage", `${JSON.stringify(words)} is none of the options of ${question_id}.`, {
-        hint: `Give one of them${isCounted(options) ? ", or its number" : ""}: ${options.join(", ")}.`,
-      }),
-    );
+    return fails("usage", `${JSON.stringify(words)} is none of the options of ${question_id}.`, {
+      hint: `Give one of them${isCounted(options) ? ", or its number" : ""}: ${options.join(", ")}.`,
+    });
   }
   if (!isNumber) return ok(words);
-  return err(
-    failure("usage", `${question_id} has no option ${words}.`, {
-      hint: `Give a number from 1 to ${options.length}, or an answer in words.`,
-    }),
-  );
+  return fails("usage", `${question_id} has no option ${words}.`, {
+    hint: `Give a number from 1 to ${options.length}, or an answer in words.`,
+  });
 }
 
 /** Whether there are options and the answer is neither one of them nor the default. */

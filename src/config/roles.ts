@@ -3,7 +3,7 @@ import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { SourceDocument } from "../protocol/document/document.ts";
 import type { Finding } from "../protocol/document/problem.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { networkIn, type Role, type RoleRegistry, type RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import type { TextSource } from "./read-text.ts";
@@ -59,7 +59,7 @@ export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]):
     type === "participant" ? '{"type": "participant"} in --roles F' : `--${type} CMD`,
   );
   const hint = `Add one with ${remedies.join(" and ")}, or take a whole crew with --crew NAME.`;
-  return err(failure("configuration", `No role is a ${missing.join(" and none a ")}: ${there}.`, { hint }));
+  return fails("configuration", `No role is a ${missing.join(" and none a ")}: ${there}.`, { hint });
 }
 
 /**

@@ -5,7 +5,7 @@ import { pointerTo } from "../lib/json-pointer.ts";
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Finding, printable } from "../protocol/document/problem.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { type Configuration, readProject } from "./configuration.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
@@ -142,7 +142,7 @@ export function rememberTrust(environment: Environment, { found, content }: Conf
   if (!now.ok) return now;
   if (now.value.content !== content) {
     const what = `${found.folder} has changed since its powers were shown, so it is not trusted.`;
-    return err(failure("trust", what, { hint: "See what it can do now: bosun trust." }));
+    return fails("trust", what, { hint: "See what it can do now: bosun trust." });
   }
   const file = fileOf(environment);
   const path = content.slice(content.indexOf(" "));
@@ -155,7 +155,7 @@ export function rememberTrust(environment: Environment, { found, content }: Conf
     const { code = "" } = error as NodeJS.ErrnoException;
     const hint = "Make it writable, or name the files of the configuration with --roles and --config.";
     const what = `${file} cannot be written (${code}), so the trust would be forgotten.`;
-    return err(failure("environment", what, { hint }));
+    return fails("environment", what, { hint });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { validateMessage } from "../protocol/envelope.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
@@ -48,12 +48,12 @@ export async function createSession<S>(
   const { session_id, requirement, workspace } = input;
   for (const fact of input.facts) {
     const allowed = fromPerson(fact, mode.rights);
-    if (!allowed.ok) return err(failure("usage", allowed.error.message, { details: allowed.error.details ?? {} }));
+    if (!allowed.ok) return fails("usage", allowed.error.message, { details: allowed.error.details ?? {} });
   }
   const opening = validateMessage("session_opened", openingOf(around, mode, input));
   if (!opening.ok) {
     const { message, pointer } = opening.error;
-    return err(failure("usage", `The session cannot begin: ${message}`, { details: { pointer } }));
+    return fails("usage", `The session cannot begin: ${message}`, { details: { pointer } });
   }
   const created = await store.create({
     session_id,

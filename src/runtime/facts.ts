@@ -1,7 +1,7 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import { validateMessage } from "../protocol/envelope.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { isPayloadType } from "../protocol/payload.ts";
 import type { Actor } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
@@ -39,21 +39,21 @@ export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" 
   const { payload_type, payload, overtaken } = input;
   // Another process's row may hold anything, even a type that is not a string.
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
-    return err(failure("not_permitted", `a person may not send ${quote(payload_type)}`));
+    return fails("not_permitted", `a person may not send ${quote(payload_type)}`);
   }
   const checked = validateMessage(payload_type, payload);
   if (!checked.ok) {
     const { message, pointer } = checked.error;
-    return err(failure("validation_failed", message, { details: { pointer } }));
+    return fails("validation_failed", message, { details: { pointer } });
   }
   if (overtaken === "closed") {
     const word = quote(messageName(payload_type, payload));
-    return err(failure("not_permitted", `the session closed before it took ${word}`));
+    return fails("not_permitted", `the session closed before it took ${word}`);
   }
   const { command } = payload;
   if (overtaken !== undefined && payload_type === "user_command" && (command === "stop" || command === "pause")) {
     const message = `this ${command} was for an earlier scheduler: the session was resumed since`;
-    return err(failure("not_permitted", message));
+    return fails("not_permitted", message);
   }
   return ok({ ...input, payload: checked.value, subject: subjectIn(checked.value) });
 }

@@ -8,10 +8,10 @@ import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { makeDirectory } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { ok, type Result } from "../../lib/result.ts";
 import { NO_SECRETS } from "../../lib/withholder.ts";
 import { spentWords } from "../../log/usage-words.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { priced } from "../../runtime/turns/reported.ts";
@@ -91,7 +91,7 @@ export async function tryRoles(
         return trial;
       }),
     );
-    return stopped.signal.aborted ? err(failure("interrupted", "The trial was stopped.")) : ok(trials);
+    return stopped.signal.aborted ? fails("interrupted", "The trial was stopped.") : ok(trials);
   } finally {
     signals.restore();
   }

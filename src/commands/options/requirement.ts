@@ -1,7 +1,7 @@
 import { readText } from "../../config/read-text.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { ok, type Result } from "../../lib/result.ts";
 import { explain, type Problem } from "../../protocol/document/problem.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
 /** The requirement of a new session, from the command line or `--file`; either may be `-`, stdin. Failures as `checkedRequirement`. */
@@ -12,7 +12,7 @@ export async function typedRequirement(
 ): Promise<Result<string, Failure>> {
   if (words !== undefined && file !== undefined) {
     const what = `There are two ${asked.noun}s: the words on the command line, and --file.`;
-    return err(failure("usage", what, { hint: "Give one of them." }));
+    return fails("usage", what, { hint: "Give one of them." });
   }
   if ((file ?? words) === "-")
     return checkedRequirement(await standardInput(terminal, asked.noun, MAX_REQUIREMENT_BYTES), asked);
@@ -59,17 +59,17 @@ export function checkedRequirement(
   { command, noun, say }: AskedOf,
   file?: string,
 ): Result<string, Failure> {
-  if (!read.ok) return err(failure("usage", `The ${noun} cannot be read.\n${explain(read.error).join("\n")}`));
+  if (!read.ok) return fails("usage", `The ${noun} cannot be read.\n${explain(read.error).join("\n")}`);
   const text = read.value.trim();
   const name = file === undefined ? `The ${noun}` : `The ${noun} in ${file}`;
   if (text === "") {
     const typed = `bosun ${command}`;
     const hint = `${say}: ${typed} "…", ${typed} --file FILE, or ${typed} --file - to read it from standard input.`;
-    return err(failure("usage", `${name} is empty.`, { hint }));
+    return fails("usage", `${name} is empty.`, { hint });
   }
   const characters = Array.from(text).length;
   if (characters <= MAX_REQUIREMENT_CHARACTERS) return ok(text);
   const [length, most] = [characters, MAX_REQUIREMENT_CHARACTERS].map((count) => count.toLocaleString("en"));
   const hint = `Put the long part into a file of the workspace, and name that file in the ${noun}.`;
-  return err(failure("usage", `${name} has ${length} characters; at most ${most} are allowed.`, { hint }));
+  return fails("usage", `${name} has ${length} characters; at most ${most} are allowed.`, { hint });
 }

@@ -10,7 +10,7 @@ import type { Fact, Mode } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
@@ -99,7 +99,7 @@ async function planOf(
   if (plan !== "-") return loadPlanFile(plan);
   if ((file ?? words) === "-") {
     const hint = "Leave the requirement out if the plan has one, or use a file for one of them.";
-    return err(failure("usage", "The plan and the requirement cannot both be read from standard input.", { hint }));
+    return fails("usage", "The plan and the requirement cannot both be read from standard input.", { hint });
   }
   return loadPlanFile(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
@@ -115,11 +115,11 @@ async function inputOf(
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
     const hint = "Leave out --plan to let the manager plan, or leave out --plan-only to begin.";
-    return err(failure("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", { hint }));
+    return fails("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", { hint });
   }
   if (given && plan.plan.questions !== undefined) {
     const what = `${plan.source.file} has questions, which only the playbook manager can ask.`;
-    return err(failure("configuration", what, { hint: "Remove them, or run the plan with --crew embedded." }));
+    return fails("configuration", what, { hint: "Remove them, or run the plan with --crew embedded." });
   }
   const input: JsonObject = {
     ...(given ? { plan_given: true } : {}),

@@ -9,8 +9,8 @@ import {
   rmSync,
   statSync,
 } from "node:fs";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 
 /** Length of the beginning of a file in which a report has its mark, in bytes. */
 const BEGINNING = 1_024;
@@ -24,14 +24,12 @@ function checked(path: string, marks: readonly string[], force: boolean): Result
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return ok(undefined);
   if (!stat.isFile()) {
-    return err(failure("usage", `${path} is not a file.`, { hint: "Name a file for the report." }));
+    return fails("usage", `${path} is not a file.`, { hint: "Name a file for the report." });
   }
   if (force || marks.some((mark) => beginningOf(path).includes(mark))) return ok(undefined);
-  return err(
-    failure("usage", `${path} exists and is not a Bosun report.`, {
-      hint: "Name another file, or add --force to replace it.",
-    }),
-  );
+  return fails("usage", `${path} exists and is not a Bosun report.`, {
+    hint: "Name another file, or add --force to replace it.",
+  });
 }
 
 /** Writes a file completely or not at all. Fails with `storage`, `storage_full`. */
@@ -61,11 +59,9 @@ function attempt(path: string, work: () => Result<void, Failure>): Result<void, 
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === undefined || syscall === undefined) throw error;
     const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
-    return err(
-      failure(isFull ? "storage_full" : "storage", `The report ${path} cannot be written (${code}).`, {
-        hint: "Name a file in a folder that exists, that you may write to, and that has space.",
-      }),
-    );
+    return fails(isFull ? "storage_full" : "storage", `The report ${path} cannot be written (${code}).`, {
+      hint: "Name a file in a folder that exists, that you may write to, and that has space.",
+    });
   }
 }
 

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { closeToOthers } from "../../lib/files.ts";
 import { type JsonObject, listOf, textOf } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
 import type { Demo, Ended } from "./bosun.ts";
@@ -48,7 +48,7 @@ export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
 }
 
 function unable(what: string, { complaint }: Ended, command: string): Result<never, Failure> {
-  return err(failure("environment", `${what} ${complaint}`.trim(), { hint: `See why: ${command}` }));
+  return fails("environment", `${what} ${complaint}`.trim(), { hint: `See why: ${command}` });
 }
 
 /** A running agent. */
