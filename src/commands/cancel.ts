@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { defined } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { runningTurns } from "../runtime/feed/standing.ts";
@@ -66,11 +67,7 @@ async function cancel(
         return ok(declined);
       }
     }
-    const message = commandMessage({
-      command: "cancel",
-      ...(ticket_id === undefined ? {} : { ticket_id }),
-      ...(reason === undefined ? {} : { reason }),
-    });
+    const message = commandMessage({ command: "cancel", ...defined({ ticket_id, reason }) });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
       return takeUp(context, runtimeEnvironment(home, context), row, AT_ONCE, { ends: true, facts: [message] });
     }

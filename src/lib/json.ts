@@ -17,6 +17,12 @@ export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
+/** The members that are not undefined, for an object whose optional members may be absent, but not undefined. */
+export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const known = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
 /** The value if it is a number, else 0. */
 export function numberOf(value: Json | undefined): number {
   return typeof value === "number" ? value : 0;

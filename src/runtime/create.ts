@@ -1,7 +1,7 @@
 import { emptyLedger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { fails, type Failure } from "../protocol/failure.ts";
 import { validateMessage } from "../protocol/envelope.ts";
@@ -60,8 +60,7 @@ export async function createSession<S>(
     mode: mode.name,
     workspace,
     created_at: clock.now(),
-    ...(requirement === undefined ? {} : { requirement }),
-    ...(input.parent ? { parent: input.parent.session_id } : {}),
+    ...defined({ requirement, parent: input.parent?.session_id }),
   });
   const free = created.ok || created.error.code !== "busy" ? created : checkNeverBegun(store, mode.name, input);
   if (!free.ok) return free;
@@ -120,8 +119,7 @@ function openingOf<S>({ version }: Surroundings, mode: Mode<S>, input: NewSessio
     schemas: { digest: SCHEMAS_DIGEST },
     workspace: input.workspace,
     started_by: { ...input.started_by },
-    ...(requirement === undefined ? {} : { requirement }),
-    ...(input.input ? { input: input.input } : {}),
+    ...defined({ requirement, input: input.input }),
     ...(parent ? { parent: { session_id: parent.session_id, ...about(parent.subject) } } : {}),
   };
 }

@@ -3,7 +3,7 @@ import type { Ledger, LedgerChild } from "../../kernel/ledger.ts";
 import { childId } from "../../kernel/children.ts";
 import { resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import type { Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Budget, PayloadByType } from "../../protocol/payload.ts";
@@ -193,8 +193,7 @@ function closedChild(store: Store, row: SessionRow): ChildEnd {
   const reason = whyCancelled(store, row) ?? report.reason;
   return {
     outcome,
-    ...(reason === undefined ? {} : { reason }),
-    ...(result === undefined ? {} : { result }),
+    ...defined({ reason, result }),
     usage,
     log: { records: row.last_sequence, head: row.head },
   };
