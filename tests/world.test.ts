@@ -7,7 +7,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "bin.ts": ["mkdirSync"],
   "commands/init.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
-  "commands/presenters/report-file.ts": ["appendFileSync", "openSync"],
+  "commands/report.ts": ["appendFileSync", "openSync"],
   "ui/github.ts": ["appendFileSync"],
   // Into an open file of Bosun's own.
   "log/report.ts": ["appendFileSync"],

@@ -28,6 +28,16 @@ export function numberOf(value: Json | undefined): number {
   return typeof value === "number" ? value : 0;
 }
 
+/** Whether the value is a whole number from 0 up. */
+export function isCount(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** The value if it is a count, else 0. */
+export function countOf(value: Json | undefined): number {
+  return isCount(value) ? value : 0;
+}
+
 /** The value if it is a text, else an empty text. */
 export function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : "";

@@ -1,4 +1,5 @@
 import type { TurnResult } from "../../kernel/agent.ts";
+import { isCount } from "../../lib/json.ts";
 import type { Usage } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 
@@ -46,10 +47,6 @@ function usageIn({ cost_usd, ...told }: Usage): Usage {
   });
   const cost = cost_usd !== undefined && cost_usd >= 0 && cost_usd <= MAX_USD ? { cost_usd } : {};
   return { ...Object.fromEntries(counts), ...cost };
-}
-
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
 }
 
 function fits(text: string, most: number): boolean {

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { TurnRequest } from "../../../kernel/agent.ts";
-import { isJsonObject, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
+import { countOf, isJsonObject, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import type { Usage } from "../../../protocol/payload.ts";
@@ -176,9 +176,9 @@ class OpencodeReader implements Reader {
     this.#reason = reason;
     this.#steps += 1;
     this.#usage = {
-      input_tokens: before.input_tokens + count(input) + count(read) + count(write),
-      output_tokens: before.output_tokens + count(output) + count(reasoning),
-      cached_tokens: before.cached_tokens + count(read),
+      input_tokens: before.input_tokens + countOf(input) + countOf(read) + countOf(write),
+      output_tokens: before.output_tokens + countOf(output) + countOf(reasoning),
+      cached_tokens: before.cached_tokens + countOf(read),
       cost_usd: before.cost_usd + (typeof cost === "number" && cost > 0 ? cost : 0),
     };
   }
@@ -216,8 +216,4 @@ class OpencodeReader implements Reader {
 
 function titleOf({ role, stamp }: TurnRequest): string {
   return stamp.subject === undefined ? `bosun ${role.role_id}` : `bosun ${role.role_id} ${stamp.subject}`;
-}
-
-function count(value: Json | undefined): number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
