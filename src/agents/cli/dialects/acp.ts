@@ -14,7 +14,6 @@ import { addedCounts, countsOf } from "../../acp/usage.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import { answered } from "../../permissions/decision.ts";
-import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
@@ -145,14 +144,10 @@ class AcpReader implements Reader {
     // The library does not check responses.
     const response = objectOf(told as unknown as Json);
     this.#count(response);
-    const { payload } = this.#turn.request;
     const { structured, text: said } = this.#updates;
     this.#failure = this.#stopFailure(response.stopReason, said);
     if (this.#failure !== undefined) return undefined;
-    const read = structured === undefined ? answerIn(said, payload.expects) : readAnswer(structured, payload.expects);
-    if (!read.ok) this.#messages.refuse(Buffer.from(said), read.error);
-    else if (this.#messages.take(read.value.payload_type, read.value.payload) === "answer") return undefined;
-    return this.#messages.refused.at(-1);
+    return this.#messages.read(said, structured) === "answer" ? undefined : this.#messages.refused.at(-1);
   }
 
   /** Answers a permission request by the role's permissions, or as a person decides. */

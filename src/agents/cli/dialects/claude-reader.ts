@@ -7,7 +7,6 @@ import { type Complaint, complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import type { Row } from "../../causes/rows.ts";
 import { answered } from "../../permissions/decision.ts";
-import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
@@ -174,14 +173,9 @@ export class ClaudeReader implements Reader {
     if (this.#messages.answer !== undefined) return "message";
     if (event.is_error === true) return "over";
     const { structured_output, result } = event;
-    const { expects } = this.#turn.request.payload;
     // The result is only the last block of the message, and sometimes empty.
     const text = this.#last.text.includes(textOf(result)) ? this.#last.text : textOf(result);
-    const read = structured_output === undefined ? answerIn(text, expects) : readAnswer(structured_output, expects);
-    if (read.ok) return this.#messages.take(read.value.payload_type, read.value.payload);
-    const said = structured_output === undefined ? text : JSON.stringify(structured_output);
-    this.#messages.refuse(Buffer.from(said), read.error);
-    return "message";
+    return this.#messages.read(text, structured_output);
   }
 
   /** A question ends the turn; for a permission, the program waits. */
@@ -210,7 +204,7 @@ export class ClaudeReader implements Reader {
       reply({ behavior: "deny", message: "Nobody can be asked now. Decide by yourself, and say what you assumed." });
       return "message";
     }
-    const taken = this.#messages.take(asking.payload_type, asking.payload);
+    const taken = this.#messages.take(asking);
     reply({ behavior: "deny", message: "The answer comes with the next prompt.", interrupt: true });
     this.#close();
     return taken;

@@ -11,7 +11,6 @@ import { milliseconds } from "../../../protocol/timestamp.ts";
 import { type Complaint, complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, type Program } from "../../causes/failures.ts";
 import type { Row } from "../../causes/rows.ts";
-import { answerIn } from "../../prompts/answers.ts";
 import { Messages } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
@@ -103,22 +102,19 @@ export class CodexTurn {
   }
 
   /** Takes an answer that is known before the turn ends. */
-  take({ payload_type, payload }: Answer): "message" | "answer" {
-    return this.#messages.take(payload_type, payload);
+  take(answer: Answer): "message" | "answer" {
+    return this.#messages.take(answer);
   }
 
   /** Call when the turn is over: its last message is the answer. */
   finished(status: Json = "completed"): "answer" | "over" {
-    const { expects } = this.#turn.request.payload;
     if (this.#messages.answer !== undefined || this.#failure !== undefined) return "over";
     if (status === "interrupted" || this.#text.trim() === "") {
       const cause = status === "interrupted" ? "interrupted" : "refusal";
       this.#failure = failureFor(cause, this.#complaint(this.#error), this.#program());
       return "over";
     }
-    const read = answerIn(this.#text, expects);
-    if (read.ok && this.take(read.value) === "answer") return "answer";
-    if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
+    if (this.#messages.read(this.#text) === "answer") return "answer";
     const refused = this.#messages.refused.at(-1);
     if (refused !== undefined) this.#repair = this.#turn.prompts.repair(refused);
     return "over";

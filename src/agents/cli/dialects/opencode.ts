@@ -7,7 +7,6 @@ import type { Usage } from "../../../protocol/payload.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
-import { answerIn } from "../../prompts/answers.ts";
 import { Messages, oneLine, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
@@ -146,10 +145,7 @@ class OpencodeReader implements Reader {
   /** Takes the last text as the answer. opencode may stay alive after it, or fail at something else. */
   #finish(): "answer" | "over" {
     if (this.#messages.answer !== undefined) return "over";
-    const read = answerIn(this.#text, this.#turn.request.payload.expects);
-    if (read.ok && this.#messages.take(read.value.payload_type, read.value.payload) === "answer") return "answer";
-    if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
-    return "over";
+    return this.#messages.read(this.#text) === "answer" ? "answer" : "over";
   }
 
   /** Text that something follows is not the answer, but shows what opencode does. */
