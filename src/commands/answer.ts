@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
-import { isBesides } from "../config/picked-option.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { isFreeText } from "../config/picked-option.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
@@ -66,11 +66,11 @@ async function answer(
     if (questions.length === 0 && permissions.length > 0)
       return decidePermissions(context, home, row, permissions, options);
     if (typed.length > 0 && (options.file !== undefined || options.defaults === true))
-      return err(failure("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." }));
+      return fails("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." });
     if (questions.length === 0) {
       const all = `All questions of ${session_id} are answered.`;
       if (typed.length > 0 || options.file !== undefined)
-        return err(failure("usage", all, { hint: `The answers take effect with bosun resume ${session_id}.` }));
+        return fails("usage", all, { hint: `The answers take effect with bosun resume ${session_id}.` });
       out.line(all);
       tellNext(out, `bosun resume ${session_id}`);
       return ok(EXIT_DONE);
@@ -155,7 +155,7 @@ async function answersFrom(
   for (const { question_id, text } of answers.ok ? answers.value : []) {
     terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
     const question = questions.find((one) => one.question_id === question_id);
-    if (question && isBesides(question, text)) terminal.err.line(terminal.err.style("yellow", BESIDES));
+    if (question && isFreeText(question, text)) terminal.err.line(terminal.err.style("yellow", BESIDES));
   }
   return answers;
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { openTurns } from "./lookup/tickets.ts";
+import { defined } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
@@ -66,11 +67,7 @@ async function cancel(
         return ok(declined);
       }
     }
-    const message = commandMessage({
-      command: "cancel",
-      ...(ticket_id === undefined ? {} : { ticket_id }),
-      ...(reason === undefined ? {} : { reason }),
-    });
+    const message = commandMessage({ command: "cancel", ...defined({ ticket_id, reason }) });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
       return takeUp(context, runtimeEnvironment(home, context), row, AT_ONCE, { ends: true, facts: [message] });
     }

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import type { Seat } from "../agents/conformance/case.ts";
+import { type Seat, test, type Tested } from "../agents/conformance/trial.ts";
 import { casesFor } from "../agents/conformance/cases.ts";
-import { test, type Tested } from "../agents/conformance/trial.ts";
 import { embeddedLauncher } from "../agents/embedded-launcher.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -15,7 +14,7 @@ import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { durationOf } from "./options/duration.ts";
+import { durationOf } from "./options/limits.ts";
 
 interface ConformanceOptions {
   readonly role: Seat;

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import type { AskedOf } from "../config/requirement.ts";
+import { type AskedOf, typedRequirement } from "./options/requirement.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
 import { debateMode } from "../modes/debate/mode.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
@@ -17,7 +17,6 @@ import { actorHere } from "./context/program.ts";
 import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 import { readyToBegin, type SettingOptions } from "./options/ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./options/registry.ts";
-import { typedRequirement } from "./options/requirement.ts";
 import { driveSession } from "./driver/drive.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
@@ -121,7 +120,7 @@ async function prepare(
     { topic: question.value, ...seated.value.named, rounds: numberOf(options.rounds), until: options.until },
     seated.value.roles,
   );
-  if (!input.ok) return err(failure("usage", input.error.message, input.error));
+  if (!input.ok) return fails("usage", input.error.message, input.error);
   const ready = await readyToBegin(context, options, found.value, seated.value.roles);
   if (!ready.ok) return ready;
   const { roles, settings } = ready.value;

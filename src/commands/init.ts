@@ -6,9 +6,9 @@ import { crewRegistry } from "../config/crews.ts";
 import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
@@ -95,7 +95,7 @@ function write(folder: string, files: readonly NewFile[]): Result<string[], Fail
       // Half of them would count as all. A file that exists is another's.
       for (const made of code === "EEXIST" ? written : [...written, file]) rmSync(made, { force: true });
       const hint = `Make ${shellWord(folder)} a folder that you may write to, and try again: existing files are left.`;
-      return err(failure("environment", `${file} cannot be written (${code}).`, { hint }));
+      return fails("environment", `${file} cannot be written (${code}).`, { hint });
     }
     written.push(file);
   }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { shellWord } from "../lib/shell-word.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
@@ -183,7 +183,7 @@ async function exportPlan(
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     const why = code === "EEXIST" ? "exists already" : `cannot be written (${code})`;
-    return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
+    return fails("usage", `${file} ${why}.`, { hint: "Name another file." });
   }
   out.line(`Wrote ${safeLine(file)}. Run it again: ${localize(out, `bosun run --plan ${shellWord(safeLine(file))}`)}`);
   return ok(EXIT_DONE);

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { type Rebuilt, rebuild } from "../runtime/rebuild.ts";
 import { systemClock } from "../runtime/time/clock.ts";
@@ -26,7 +26,7 @@ async function rebuildHere(context: CommandContext, named: string | undefined): 
   if (all.length === 0 || (named !== undefined && !all.includes(named))) {
     const what = `${home.value}/logs has no session${named === undefined ? "" : ` ${JSON.stringify(named)}`}.`;
     const hint = "A session is rebuilt from its log folder. Put that back, or name another home with --home.";
-    return err(failure("not_found", what + (named === undefined ? "" : didYouMean(named, all)), { hint }));
+    return fails("not_found", what + (named === undefined ? "" : didYouMean(named, all)), { hint });
   }
   const wanted = named === undefined ? all : [named];
   const label = systemClock.now().replaceAll(/\W/g, "");

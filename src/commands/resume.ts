@@ -3,7 +3,7 @@ import { DURATION_FORM } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./context/command.ts";
@@ -113,7 +113,7 @@ async function checkRelease(
     ? `The role ${quoted} of ${session_id} is not held.`
     : `The session ${session_id} has no role ${quoted}.${didYouMean(role_id, held.size > 0 ? held : roles)}`;
   const hint = held.size === 0 ? "No role is held." : `Held: ${[...held].join(", ")}.`;
-  return err(failure("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` }));
+  return fails("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` });
 }
 
 /** Sends the messages to the session's owner. Refuses options that only apply on resume. */
@@ -148,11 +148,9 @@ async function ofParent(
   const { session_id, parent, state } = row;
   if (parent === null || state === "closed") return ok(row);
   if (limits) {
-    return err(
-      failure("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
-        hint: `Raise those: bosun resume ${parent} with the same options.`,
-      }),
-    );
+    return fails("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
+      hint: `Raise those: bosun resume ${parent} with the same options.`,
+    });
   }
   if (store.holder(session_id)) return ok(row);
   for (const message of releases) {
@@ -182,9 +180,7 @@ async function tellOwner(
   if (limits) messages.unshift(commandMessage({ command: "limits", limits }));
   if (row.state === "paused") messages.push(GO_ON);
   if (messages.length > 0) return putAll(context, store, row, messages, options);
-  return err(
-    failure("busy", `${session_id} is running in process ${holder.pid} on ${holder.host}.`, {
-      hint: `To watch it: bosun attach ${session_id}. Its state: bosun status ${session_id}.`,
-    }),
-  );
+  return fails("busy", `${session_id} is running in process ${holder.pid} on ${holder.host}.`, {
+    hint: `To watch it: bosun attach ${session_id}. Its state: bosun status ${session_id}.`,
+  });
 }

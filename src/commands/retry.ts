@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { canBeRetried } from "../modes/schedule/waiting.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
 import type { CommandContext, Run } from "./context/command.ts";
@@ -40,7 +40,7 @@ async function retry(
 ): Promise<Result<number, Failure>> {
   if (words.length > (options.all === true ? 1 : 2)) {
     const hint = "Name one ticket: bosun retry SESSION TICKET. All tickets: bosun retry --all SESSION.";
-    return err(failure("usage", "Too many arguments.", { hint }));
+    return fails("usage", "Too many arguments.", { hint });
   }
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
@@ -91,7 +91,7 @@ async function allRetriable(store: StoreReader, named: string | undefined): Prom
   const tickets = retriableTickets(stored.value);
   if (tickets.length > 0) return ok({ row: row.value, tickets });
   const hint = `See bosun status ${session_id}.`;
-  return err(failure("usage", `${session_id} has no ticket that can be tried again.`, { hint }));
+  return fails("usage", `${session_id} has no ticket that can be tried again.`, { hint });
 }
 
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {

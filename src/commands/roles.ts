@@ -4,8 +4,8 @@ import type { Environment } from "../config/found.ts";
 import { dialectOf } from "../config/role-defaults.ts";
 import { STANDARD_ROLES, standardRoles } from "../config/roles.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
@@ -103,7 +103,7 @@ function showPrompts(
   if (shown.length === 0) {
     const name = String(options.prompts);
     const message = `There is no prompt named ${JSON.stringify(name)}.${didYouMean(name, names)}`;
-    return err(failure("usage", message, { hint: `The prompts are ${names.join(", ")}.` }));
+    return fails("usage", message, { hint: `The prompts are ${names.join(", ")}.` });
   }
   if (options.json === true) {
     const prompts = shown.map(({ name, file, text }) => ({ name, file, replaced: own.has(name), text }));

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { closeInherited } from "../agents/inherited-descriptors.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
 import { openHome, withHome } from "./context/home.ts";
@@ -23,11 +23,9 @@ async function carryOutOrder(context: CommandContext): Promise<Result<number, Fa
   closeInherited();
   const given = await order();
   if (given === undefined) {
-    return err(
-      failure("usage", "This command got no order: other commands start it.", {
-        hint: "Use bosun run --detach, or bosun resume --detach.",
-      }),
-    );
+    return fails("usage", "This command got no order: other commands start it.", {
+      hint: "Use bosun run --detach, or bosun resume --detach.",
+    });
   }
   const done = await withHome(openHome(context), (home) => carryOut(context, runtimeEnvironment(home, context), given));
   if (done.ok || !say({ kind: "failed", failure: done.error })) return done;

@@ -7,7 +7,7 @@ import { plainReporter } from "../../src/ui/plain.ts";
 import { BRIEF, type RecordLine } from "../../src/ui/record-lines.ts";
 import type { Standing } from "../../src/runtime/feed/standing.ts";
 import type { Ending, Opening } from "../../src/ui/reporter.ts";
-import { RecordFormatter, SAY_OF_LATER } from "../../src/ui/record-formatter.ts";
+import { CONTEXT_TYPES, RecordFormatter } from "../../src/ui/record-formatter.ts";
 import { record } from "./records.ts";
 
 const given = (turn_id: string, role_id: string, ticket_id: string, received_at = "2026-01-02T03:04:05Z") =>
@@ -27,7 +27,7 @@ function linesFrom(records: readonly UnsealedRecord[], first: number): string[][
   const formatter = new RecordFormatter();
   const [opening, ...earlier] = records.slice(0, first);
   if (opening) formatter.format(opening, BRIEF);
-  for (const one of earlier) if (SAY_OF_LATER.has(one.payload_type)) formatter.format(one, BRIEF);
+  for (const one of earlier) if (CONTEXT_TYPES.has(one.payload_type)) formatter.format(one, BRIEF);
   const shown = ({ text, command = "" }: RecordLine) => `${text} ${command}`.trimEnd();
   return records.slice(first).map((one) => formatter.format(one, BRIEF).map(shown));
 }

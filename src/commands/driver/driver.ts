@@ -10,7 +10,7 @@ import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { CONTEXT_TYPES } from "../../ui/record-formatter.ts";
-import { githubReporter } from "../../ui/github/reporter.ts";
+import { githubReporter } from "../../ui/github.ts";
 import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
 import type { Opening, Reporter } from "../../ui/reporter.ts";

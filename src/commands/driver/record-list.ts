@@ -5,7 +5,7 @@ import { type Listing, readFolder, type RecordFile, recordIn, recordName } from 
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
-import { resolverOf } from "../../runtime/resolved-records.ts";
+import { resolverOf } from "../../runtime/records.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
 import { spanOf } from "../../ui/player/recording.ts";

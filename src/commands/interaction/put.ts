@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { validateWord } from "../../protocol/envelope.ts";
+import { validateMessage } from "../../protocol/envelope.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
@@ -41,7 +41,7 @@ type Outcome =
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
   const { payload_type, payload } = message;
   // Nothing else may wait for a later owner, which could only refuse it.
-  const valid = validateWord(payload_type, payload);
+  const valid = validateMessage(payload_type, payload);
   if (!valid.ok) {
     const what = `This message is not valid: ${valid.error.message}`;
     return err(failure("usage", what, { hint: "See bosun help." }));

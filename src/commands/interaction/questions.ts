@@ -1,5 +1,4 @@
-import { promptLine, promptQuestion, type Typed } from "../../ui/prompt.ts";
-import { answersLabel } from "../../ui/answers-label.ts";
+import { answersLabel, promptLine, promptQuestion, type Typed } from "../../ui/prompt.ts";
 import { safeLine, wrapped } from "../../ui/display.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import type { OpenQuestion } from "../../ui/waiting.ts";

@@ -1,7 +1,7 @@
+import { parseDuration } from "../../lib/durations.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
-import { durationOf } from "./duration.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 
 /** The limits of a session, as typed. */
 export interface LimitOptions {
@@ -27,7 +27,7 @@ export function readLimits({
     if (text === undefined) continue;
     if (!form.test(text)) {
       const hint = key === "usd" ? "Write a number, such as 2.50." : "Write a whole number, such as 400.";
-      return err(failure("usage", `--budget-${key} ${JSON.stringify(text)} is not a ${kind}.`, { hint }));
+      return fails("usage", `--budget-${key} ${JSON.stringify(text)} is not a ${kind}.`, { hint });
     }
     limits[key] = Number(text);
   }
@@ -37,4 +37,15 @@ export function readLimits({
     limits.wall_s = Math.ceil(duration.value / 1000);
   }
   return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
+}
+
+/** The duration that an option gives, in ms. Failure `usage`, also below the minimum. */
+export function durationOf(option: string, text: string, minimum_ms = 1): Result<number, Failure> {
+  const duration = parseDuration(text);
+  if (!duration.ok) {
+    const { what, expected } = duration.error;
+    return fails("usage", `${option}: ${what}.`, { hint: `Expected: ${expected}.` });
+  }
+  if (duration.value >= minimum_ms) return duration;
+  return fails("usage", `${option}: ${JSON.stringify(text)} is too short.`, { hint: "Write 15m, for example." });
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answers.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import { unfitFor } from "../../ui/tui/fit.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -153,11 +153,9 @@ export function beside(context: CommandContext, { reporter }: Pick<RunOptions, "
 export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
   const found = words.find((candidate) => candidate === word);
   if (found !== undefined) return ok(found);
-  return err(
-    failure("usage", `${flag} does not take ${JSON.stringify(word)}.${didYouMean(word, words)}`, {
-      hint: `${flag} takes ${words.join(", ")}.`,
-    }),
-  );
+  return fails("usage", `${flag} does not take ${JSON.stringify(word)}.${didYouMean(word, words)}`, {
+    hint: `${flag} takes ${words.join(", ")}.`,
+  });
 }
 
 async function givenAnswers(options: RunFlags): Promise<Result<GivenAnswer[], Failure>> {

@@ -14,7 +14,6 @@ import type { ReadableSession } from "../../runtime/notifications.ts";
 import { spentOf, usageOf } from "../../runtime/usage.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
-import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, unheard, unsettled } from "../interaction/kept.ts";
@@ -26,18 +25,11 @@ import { waitingChildren } from "./waiting-children.ts";
 import { nextSteps, lateMessages } from "./next.ts";
 
 /** The state of a session when a command leaves it, from this process or from the store. */
-export interface SessionSnapshot {
-  readonly session_id: string;
-  readonly presentation: Presentation;
-  readonly free: boolean;
-  readonly state: string;
-  readonly tickets: readonly TicketLine[];
+export interface SessionSnapshot
+  extends Pick<Ending, "session_id" | "presentation" | "free" | "state" | "tickets" | "waiting" | "children"> {
   readonly ledger: Ledger;
-  readonly waiting: readonly Waiting[];
   /** Messages that came too late to be taken before it closed. */
   readonly unheard: readonly KeptMessage[];
-  /** What its open child sessions wait for. */
-  readonly children: readonly ChildWaiting[];
   /** The final report, if there is one. */
   readonly report: JsonObject | undefined;
 }

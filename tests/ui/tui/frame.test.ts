@@ -52,7 +52,7 @@ describe("the dashboard", () => {
     expect(rest.join("\n")).not.toContain("r retry");
   });
 
-  it("shows a state that it does not know by its name, even if every object has a property of that name", () => {
+  it('shows unknown states such as "constructor" by name', () => {
     const odd = record("plan", {}, { effects: [effect("a", null, "constructor"), effect("b", null, "answering")] });
     const moved = record("report", {}, { effects: [effect("b", "answering", "toString")] });
     for (const page of ["list", "graph"] as const) {
