@@ -9,11 +9,9 @@ import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
-import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
+import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { lostWorkspace } from "./examination/workspace.ts";
-import { onlyOnResume } from "./options/ignored-options.ts";
 import { putMessage, putToOwner } from "./interaction/put.ts";
-import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { endHolder } from "./driver/take-over.ts";
@@ -90,8 +88,7 @@ async function resume(
     if (holder !== undefined) return tellOwner(output, store, { row, holder }, releases, options, limits);
     const facts = row.session_id === chosen.value.session_id ? releases : [];
     const change = { ...(limits ? { limits } : {}), facts };
-    const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
-    return withUnusedAnswers(context, store, row.session_id, runOptions.value, left);
+    return takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
   });
 }
 

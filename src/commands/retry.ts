@@ -6,10 +6,8 @@ import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
-import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
-import { onlyOnResume } from "./options/ignored-options.ts";
+import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { ownerOf } from "./interaction/put.ts";
-import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
@@ -60,8 +58,7 @@ async function retry(
       return refused ? err(refused) : putAndResume(context, home, row, messages, options);
     }
     const change = { reopen: `retry of ${what}`, facts: messages };
-    const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
-    return withUnusedAnswers(context, store, row.session_id, runOptions.value, left);
+    return takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
   });
 }
 

@@ -8,10 +8,8 @@ import { addRunOptions, conflict, type RunFlags, readRunOptions } from "./option
 import { addRegistryOptions } from "./options/registry.ts";
 import { addSettingOptions } from "./options/ready.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
-import { withUnusedAnswers } from "./interaction/answers.ts";
-import { begin } from "./driver/begin.ts";
+import { begin, resumeSame } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
-import { resumeSame } from "./driver/same-inputs.ts";
 import { warnOfOthers, warnOfWorkspace } from "./driver/workspace-warnings.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
@@ -69,10 +67,9 @@ async function runSession(
       await warnOfWorkspace(context, workspace, roles);
     }
     const session_id = options.session ?? newSessionId("schedule");
-    const left = existing.value
+    return existing.value
       ? resumeSame(context, runtime, existing.value, input.value, runOptions.value)
       : begin(context, runtime, session_id, input.value, runOptions.value);
-    return withUnusedAnswers(context, store, session_id, runOptions.value, left);
   });
 }
 

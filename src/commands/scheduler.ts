@@ -8,11 +8,11 @@ import { openHome, withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { isAttended } from "./driver/attendance.ts";
 import { begin } from "./driver/begin.ts";
-import type { LauncherMessage, Order, SchedulerMessage } from "./driver/order.ts";
+import type { LauncherMessage, Order, SchedulerMessage } from "./driver/scheduler-process.ts";
 import { type RuntimeEnvironment, runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { firstLine } from "./driver/scheduler-log.ts";
 import { takeUp } from "./driver/take-up.ts";
-import type { Patience } from "./driver/patience.ts";
+import type { Patience } from "./driver/drive.ts";
 
 /** `bosun scheduler`: started by `run` and `resume` for a session that outlives their terminal. Not for people. */
 export function register(command: Command, run: Run): void {

@@ -1,8 +1,10 @@
+import type { GivenAnswer } from "../../config/answers.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
+import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
@@ -18,10 +20,10 @@ import { silentReporter } from "../../ui/silent.ts";
 import { Dashboard } from "../../ui/tui/dashboard.ts";
 import type { CommandContext } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
-import { type Asker, nobody } from "../interaction/asker.ts";
+import { showUnused } from "../interaction/answers.ts";
+import { type Asker, Interaction, type InteractionParts, nobody } from "../interaction/interaction.ts";
 import type { SessionControl } from "../interaction/control.ts";
 import { DashboardAsker } from "../interaction/dashboard-asker.ts";
-import { Interaction, type InteractionParts } from "../interaction/interaction.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
 import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
@@ -40,6 +42,8 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
   readonly reporter: ReporterName;
   /** Whether the person at this terminal is asked. */
   readonly ask: boolean;
+  /** What was said beforehand: the driver shows at the end which of it was not used. */
+  readonly answers?: readonly GivenAnswer[];
   /** Makes this process leave the session to the one that runs it; undefined if this process runs it. */
   readonly detach?: (() => void) | undefined;
 }
@@ -130,7 +134,15 @@ export class Driver {
     const ending = buildEnding(this.#parts.home, left.value, { end, exited, elapsed_ms });
     this.#children.tell(ending.children);
     this.#reporter.end(ending);
-    return ok(ending.exit_code);
+    const unused = await this.#showUnused(left.value, ending.exit_code);
+    return unused.ok ? ok(ending.exit_code) : unused;
+  }
+
+  #showUnused({ ledger, waiting }: SessionSnapshot, exit_code: number): Promise<Result<void, Failure>> {
+    const { context, store, feed, answers = [] } = this.#parts;
+    const isLeft = exit_code === EXIT_PERSON_NEEDED || ledger.figures.closed !== undefined;
+    if (answers.length === 0 || !isLeft) return Promise.resolve(ok(undefined));
+    return catchStorage(() => showUnused(context.terminal.err, store, feed.session_id, answers, waiting));
   }
 
   close(): void {

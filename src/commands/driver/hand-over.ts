@@ -11,10 +11,9 @@ import { killGraceOf } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import type { SessionOpening } from "./driver.ts";
-import type { Order, SchedulerMessage } from "./order.ts";
+import { type Order, type Scheduler, type SchedulerMessage, startScheduler } from "./scheduler-process.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import { lastWords, schedulerLog } from "./scheduler-log.ts";
-import { type Scheduler, startScheduler } from "./scheduler-process.ts";
 import { openViewer, type Viewer } from "./viewer.ts";
 
 /**
@@ -35,7 +34,7 @@ export async function handOver(
 ): Promise<Result<number, Failure>> {
   const { home, store } = runtime;
   const { session_id, runOptions } = order;
-  const { reporter } = runOptions;
+  const { reporter, answers } = runOptions;
   const before = store.session(session_id);
   const known = before.ok ? before.value.last_sequence : 0;
   const isAttached = runOptions.scheduler === "attached";
@@ -68,7 +67,8 @@ export async function handOver(
   );
   try {
     const detach = isAttached ? () => detached.abort() : undefined;
-    viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left, detach });
+    const shown = { context, home, store, session_id, reporter, answers, first: known + 1 };
+    viewer = await openViewer({ ...shown, inbox, left, detach });
     const { driver } = viewer;
     const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
     // Show what is already known while the scheduler starts.

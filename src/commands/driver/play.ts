@@ -17,7 +17,7 @@ import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { type LogSource, typedName } from "../lookup/log-source.ts";
 import { loadReading } from "../lookup/modes.ts";
-import { ownArguments } from "./own-program.ts";
+import { ownArguments } from "./scheduler-process.ts";
 
 /** Plays a log at this terminal until the person leaves. */
 export async function playLog(

@@ -10,10 +10,9 @@ import { missingSandbox } from "../examination/sandbox.ts";
 import { GO_ON } from "../interaction/person-message.ts";
 import { loadMode, unknownMode } from "../lookup/modes.ts";
 import { killGraceOf, openedWith } from "../lookup/state.ts";
-import { driveSession } from "./drive.ts";
-import type { TakeUp } from "./order.ts";
+import { driveSession, type Patience } from "./drive.ts";
+import type { TakeUp } from "./scheduler-process.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
-import type { Patience } from "./patience.ts";
 
 /** Resumes a session and runs it, here or in a process of its own. A closed one is only shown, unless it is reopened. */
 export async function takeUp(

@@ -3,31 +3,24 @@ import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { StoredFeed } from "../../runtime/feed/stored.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import type { Store, StoreReader } from "../../store/store.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { Store } from "../../store/store.ts";
 import { inboxControl } from "../interaction/control.ts";
 import { loadReading } from "../lookup/modes.ts";
-import type { ReporterName } from "../options/run-options.ts";
 import { storedSnapshot } from "../presenters/ending.ts";
-import { Driver } from "./driver.ts";
+import { Driver, type DriverParts } from "./driver.ts";
 import { vanished } from "./scheduler-log.ts";
 
-export interface ViewerParts {
-  readonly context: CommandContext;
-  readonly home: string;
-  readonly store: StoreReader;
+export interface ViewerParts
+  extends Pick<DriverParts, "context" | "home" | "store" | "reporter" | "answers" | "detach"> {
   /** The same store for writing, if the person at this terminal is asked. */
   readonly inbox: Store | undefined;
   readonly session_id: string;
-  readonly reporter: ReporterName;
   /** The sequence of the first record that is shown. */
   readonly first: number;
   /** Whether the session was already running (`StoredFeed`). */
   readonly joins?: boolean;
   /** Called when the person at this terminal leaves a question open. */
   readonly left: () => void;
-  /** Called when the person at the dashboard leaves the session running. */
-  readonly detach?: (() => void) | undefined;
 }
 
 /** The driver of a session that this process does not run. It only reads; answers go through the inbox. */
@@ -42,7 +35,7 @@ export interface Viewer {
 
 /** Throws a `StorageError`. */
 export async function openViewer(parts: ViewerParts): Promise<Viewer> {
-  const { context, home, store, inbox, session_id, reporter, first, joins = false, left, detach } = parts;
+  const { home, store, inbox, session_id, first, joins = false, left } = parts;
   const over = new AbortController();
   const control = inboxControl(inbox, session_id, left, over.signal);
   const feed = await StoredFeed.open({
@@ -53,7 +46,7 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
     joins,
   });
   const ask = inbox !== undefined;
-  const driver = new Driver({ context, home, store, feed, control, reporter, ask, detach, attended: () => true });
+  const driver = new Driver({ ...parts, feed, control, ask, attended: () => true });
   return {
     feed,
     driver,

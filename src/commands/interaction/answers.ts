@@ -1,23 +1,22 @@
-import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
+import type { GivenAnswer } from "../../config/answers.ts";
 import { answerTo, bareId } from "../../config/picked-option.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
-import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
 import { keptRecord } from "../../store/kept-record.ts";
-import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
+import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
 import type { Output } from "../../ui/terminal.ts";
-import type { OpenPermission } from "../../ui/permission-lines.ts";
-import type { OpenQuestion } from "../../ui/waiting.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { waitingOf } from "../lookup/asks.ts";
 import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
-import { keptFor, takenFor, uncancelled, unsettled } from "./kept.ts";
+import { showUnfit } from "../options/unfit-answers.ts";
+import { keptFor, saidAlready, takenFor, uncancelled, unsettled } from "./kept.ts";
+import { permissionMessage, type PersonMessage } from "./person-message.ts";
 
 export interface Answer {
   readonly question_id: string;
@@ -137,43 +136,18 @@ function openIds(questions: readonly OpenQuestion[]): string {
   return questions.length === 0 ? "No question is open." : `Open: ${ids}.`;
 }
 
-/**
- * Passes the outcome of a run on. Once the session waits for a person or is closed, reports which answers given beforehand were not used:
- * most of them have a misspelt id. Fails if the store cannot be read.
- */
-export async function withUnusedAnswers(
-  { terminal }: CommandContext,
+/** Shows which answers given beforehand were not used, of a session that waits or is closed. Fails if the store cannot be read. */
+export async function showUnused(
+  out: Output,
   store: StoreReader,
   session_id: string,
-  { answers }: { readonly answers: readonly GivenAnswer[] },
-  left: Promise<Result<number, Failure>>,
-): Promise<Result<number, Failure>> {
-  const code = await left;
-  if (answers.length === 0 || !code.ok) return code;
-  const row = store.session(session_id);
-  if (!row.ok) return row;
-  if (code.value !== EXIT_PERSON_NEEDED && row.value.state !== "closed") return code;
-  return catchStorage(async () => {
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return waiting;
-    const earlier = await questionsSoFar(store, session_id);
-    if (!earlier.ok) return earlier;
-    showUnused(terminal.err, answers, [...earlier.value, ...waiting.value.filter((one) => one.kind === "question")]);
-    return code;
-  });
-}
-
-/** Reports answers that match no question, or that name an option their question does not have. */
-export function showUnused(out: Output, answers: readonly GivenAnswer[], questions: readonly OpenQuestion[]): void {
-  const warn = (text: string) => out.line(out.style("yellow", safeLine(text)));
-  for (const answer of answers) {
-    if (questions.some((question) => givenAnswer([answer], question) !== undefined)) continue;
-    warn(`No question matches ${JSON.stringify("match" in answer ? answer.match : answer.question_id)}.`);
-  }
-  for (const question of questions) {
-    const said = givenAnswer(answers, question);
-    if (said?.ok === false) warn(`${said.error.message} ${said.error.hint ?? ""}`);
-  }
+  answers: readonly GivenAnswer[],
+  waiting: readonly Waiting[],
+): Promise<Result<void, Failure>> {
+  const earlier = await questionsSoFar(store, session_id);
+  if (!earlier.ok) return earlier;
+  showUnfit(out, answers, [...earlier.value, ...waiting.filter((one) => one.kind === "question")]);
+  return ok(undefined);
 }
 
 /** Every question that a schedule has asked people, answered or not, with the record that asked it. */
@@ -196,4 +170,31 @@ async function questionsSoFar(
       }));
     }),
   );
+}
+
+/**
+ * Parses the words after a command into a decision on a permission: its id, the decision, and words for the program. The id may be left out
+ * if nothing else is asked (`alone`). Undefined if the words are about something else. Failure `usage` for an unknown decision, or a second
+ * one.
+ */
+export function permissionDecision(
+  reader: StoreReader,
+  session_id: string,
+  permissions: readonly OpenPermission[],
+  typed: readonly string[],
+  alone: boolean,
+): Result<PersonMessage | undefined, Failure> {
+  const named = permissions.find(({ ask_id }) => ask_id === typed[0]);
+  const permission = named ?? (alone && permissions.length === 1 ? permissions[0] : undefined);
+  if (permission === undefined || typed.length === 0) return ok(undefined);
+  const { ask_id } = permission;
+  const [word, ...notes] = named ? typed.slice(1) : typed;
+  const kept = keptFor(reader, session_id, permission);
+  if (kept !== undefined) return err(saidAlready(session_id, ask_id, kept));
+  const choices = permissionChoices(permission).map(({ key }) => key);
+  const choice = choices.find((key) => key === word);
+  if (choice !== undefined) return ok(permissionMessage(ask_id, choice, notes.join(" ").trim()));
+  const what = word === undefined ? "The decision is missing" : `${JSON.stringify(safeLine(word))} is no decision`;
+  const hint = `Write one of ${choices.join(", ")}: bosun answer ${session_id} ${ask_id} allow`;
+  return err(failure("usage", `${what} on the permission ${ask_id}.`, { hint }));
 }

@@ -18,7 +18,7 @@ import type { CommandContext } from "../context/command.ts";
 import { workLinesOf } from "../lookup/schedule-state.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
-import type { OpenAsk } from "./asker.ts";
+import type { OpenAsk } from "./interaction.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import { decisionMessage, permissionMessage, type PersonMessage, type Refusal } from "./person-message.ts";
 
