@@ -11,7 +11,7 @@ import type { OpenPermission } from "../ui/permission-lines.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import {
@@ -60,11 +60,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function answer(
-  context: CommandContext,
-  words: readonly string[],
-  options: AnswerOptions,
-): Promise<Result<number, Failure>> {
+async function answer(context: CommandContext, words: readonly string[], options: AnswerOptions): Promise<Exit> {
   const { terminal } = context;
   return withHome(await openHomeOf(context, sessionWord(words)), async (home) => {
     const { store } = home;
@@ -115,7 +111,7 @@ async function askHere(
   row: SessionRow,
   ask_ids: ReadonlySet<string>,
   options: AnswerOptions,
-): Promise<Result<number, Failure> | undefined> {
+): Promise<Exit | undefined> {
   const { store } = home;
   const { session_id } = row;
   const runOptions = await readRunOptions(context, options);
@@ -156,7 +152,7 @@ async function showOpen(
   store: Store,
   session_id: string,
   permissions: readonly OpenPermission[],
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const open = await unansweredOf(store, session_id);
   if (!open.ok) return open;
   for (const one of [...open.value, ...permissions]) showWaiting(out, session_id, one, keptFor(store, session_id, one));

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { localize } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import {
@@ -31,11 +30,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function attach(
-  context: CommandContext,
-  named: string | undefined,
-  options: ReporterOptions,
-): Promise<Result<number, Failure>> {
+async function attach(context: CommandContext, named: string | undefined, options: ReporterOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const { reporter, ask } = runOptions.value;
@@ -52,7 +47,7 @@ async function show(
   inbox: Store | undefined,
   named: string | undefined,
   reporter: RunOptions["reporter"],
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const chosen = resolveSession(store, named, SHOW);
   if (!chosen.ok) return chosen;
   const row = chosen.value;

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
 import { runningTurns } from "../runtime/feed/standing.ts";
 import type { StoreReader } from "../store/store.ts";
 import { counted } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { confirmHere } from "./interaction/confirm.ts";
@@ -51,7 +50,7 @@ async function cancel(
   context: CommandContext,
   words: readonly string[],
   { session, reason, yes }: CancelOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   return withHome(await openHomeOf(context, session ?? words[0]), async (home) => {
     const { store } = home;
     const target = resolveTarget(store, { words, session, command: "cancel" }, CHANGE_OPEN);

@@ -11,7 +11,7 @@ import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { SessionRow } from "../store/store.ts";
-import { collect, type CommandContext, type Run } from "./context/command.ts";
+import { collect, type CommandContext, type Exit, type Run } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
 import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
@@ -60,11 +60,7 @@ export function register(command: Command, run: Run): void {
     .action((words: string | undefined, options: DebateOptions) => run((context) => debate(context, words, options)));
 }
 
-async function debate(
-  context: CommandContext,
-  words: string | undefined,
-  options: DebateOptions,
-): Promise<Result<number, Failure>> {
+async function debate(context: CommandContext, words: string | undefined, options: DebateOptions): Promise<Exit> {
   if (options.session !== undefined) {
     const named = checkSessionId(options.session);
     if (!named.ok) return named;

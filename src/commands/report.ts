@@ -15,7 +15,7 @@ import { reportObject } from "../ui/report/report-object.ts";
 import { ReportGatherer, type SessionReport } from "../ui/report/report-model.ts";
 import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
 import { loadReading } from "./lookup/modes.ts";
@@ -44,11 +44,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function report(
-  context: CommandContext,
-  named: string | undefined,
-  options: ReportOptions,
-): Promise<Result<number, Failure>> {
+async function report(context: CommandContext, named: string | undefined, options: ReportOptions): Promise<Exit> {
   const files = filesOf(context, options);
   if (!files.ok) return files;
   const source = await sourceOf(context, named);

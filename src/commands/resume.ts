@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
-import { collect, type CommandContext, type Run } from "./context/command.ts";
+import { collect, type CommandContext, type Exit, type Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
 import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
@@ -42,11 +42,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function resume(
-  context: CommandContext,
-  named: string | undefined,
-  options: ResumeOptions,
-): Promise<Result<number, Failure>> {
+async function resume(context: CommandContext, named: string | undefined, options: ResumeOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const read = readLimits(options);
@@ -120,7 +116,7 @@ async function putAll(
   row: SessionRow,
   messages: readonly PersonMessage[],
   options: ResumeOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const refused = onlyOnResume(store, row, options);
   if (refused) return err(refused);
   for (const message of messages) {
@@ -173,7 +169,7 @@ async function tellOwner(
   releases: readonly PersonMessage[],
   options: ResumeOptions,
   limits: JsonObject | undefined,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const { session_id } = row;
   const messages: PersonMessage[] = [...releases];
   if (limits) messages.unshift(commandMessage({ command: "limits", limits }));

@@ -4,7 +4,7 @@ import { canBeRetried } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { ownerOf } from "./interaction/put.ts";
@@ -31,11 +31,7 @@ export function register(command: Command, run: Run): void {
   command.action((words: string[], options: RetryOptions) => run((context) => retry(context, words, options)));
 }
 
-async function retry(
-  context: CommandContext,
-  words: readonly string[],
-  options: RetryOptions,
-): Promise<Result<number, Failure>> {
+async function retry(context: CommandContext, words: readonly string[], options: RetryOptions): Promise<Exit> {
   if (words.length > (options.all === true ? 1 : 2)) {
     const hint = "Name one ticket: bosun retry SESSION TICKET. All tickets: bosun retry --all SESSION.";
     return err(failure("usage", "Too many arguments.", { hint }));

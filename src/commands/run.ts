@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
 import { addRunOptions, conflict, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { addRegistryOptions } from "./options/registry.ts";
@@ -43,7 +43,7 @@ async function runSession(
   context: CommandContext,
   words: string | undefined,
   options: RunCommandOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const refused = notYet(options);
   if (refused) return err(refused);
   if (options.session !== undefined) {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { closeInherited } from "../agents/inherited-descriptors.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import { err, ok } from "../lib/result.ts";
+import { failure } from "../protocol/failure.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
 import { openHome, withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
@@ -19,7 +19,7 @@ export function register(command: Command, run: Run): void {
   command.argument("<session>", "for lists of processes").action(() => run((context) => carryOutOrder(context)));
 }
 
-async function carryOutOrder(context: CommandContext): Promise<Result<number, Failure>> {
+async function carryOutOrder(context: CommandContext): Promise<Exit> {
   closeInherited();
   const given = await order();
   if (given === undefined) {
@@ -43,7 +43,7 @@ async function carryOut(
   context: CommandContext,
   runtime: RuntimeEnvironment,
   { order, patience_ms }: Given,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const { session_id } = order;
   context.terminal.out.line(firstLine(runtime.clock.now(), session_id));
   const runOptions: RunOptions = { ...order.runOptions, reporter: "silent", ask: false, scheduler: "here" };

@@ -13,7 +13,7 @@ import type { Role } from "../../protocol/roles.ts";
 import { createSession } from "../../runtime/create.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow } from "../../store/store.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import { playbookCopy } from "../lookup/plan.ts";
 import { openedWith } from "../lookup/state.ts";
@@ -31,7 +31,7 @@ export async function begin(
   input: RunInput,
   runOptions: RunOptions,
   patience?: Patience,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   if (runOptions.scheduler !== "here") {
     const { handOver } = await import("./hand-over.ts");
     return handOver(context, runtime, { do: "begin", session_id, input, runOptions });
@@ -57,7 +57,7 @@ export async function resumeSame(
   row: SessionRow,
   input: RunInput,
   runOptions: RunOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const refused = onlyForPeople(`run --session ${row.session_id}`, context.environment);
   if (refused) return err(refused);
   const opened = openedWith(runtime.store, row.session_id);

@@ -1,12 +1,11 @@
 import type { Ledger, LedgerTurn } from "../../kernel/ledger.ts";
 import { waitsForPermission } from "../../kernel/permissions.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { liveFeed } from "../../runtime/feed/live.ts";
 import type { Session } from "../../runtime/session.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { liveControl } from "../interaction/control.ts";
 import type { Interaction } from "../interaction/interaction.ts";
@@ -30,7 +29,7 @@ export async function driveSession<S>(
   runOptions: RunOptions,
   known: OpeningPart,
   patience?: Patience,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const { store, home } = runtime;
   const { session_id } = session;
   const row = store.session(session_id);

@@ -18,7 +18,7 @@ import { plainReporter } from "../../ui/plain.ts";
 import type { Opening, Reporter } from "../../ui/reporter.ts";
 import { silentReporter } from "../../ui/silent.ts";
 import { Dashboard } from "../../ui/tui/dashboard.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
 import { showUnused } from "../interaction/answers.ts";
 import { type Asker, Interaction, type InteractionParts, nobody } from "../interaction/interaction.ts";
@@ -124,7 +124,7 @@ export class Driver {
     end: Result<SessionEnd, Failure>,
     snapshot: () => Promise<Result<SessionSnapshot, Failure>>,
     { exited, isTimed }: { readonly exited?: number; readonly isTimed: boolean },
-  ): Promise<Result<number, Failure>> {
+  ): Promise<Exit> {
     clearInterval(this.#looking);
     await this.interaction.end();
     const elapsed_ms = isTimed ? performance.now() - this.#began : undefined;

@@ -5,7 +5,7 @@ import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";
 import { localize, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
@@ -27,11 +27,7 @@ const PATIENCE_MS = 15 * 60_000;
  * until it ends, or detaches at once. Failures are the scheduler's own, `environment` if it cannot be started, and `storage` or
  * `storage_full` if its log cannot be written.
  */
-export async function handOver(
-  context: CommandContext,
-  runtime: RuntimeEnvironment,
-  order: Order,
-): Promise<Result<number, Failure>> {
+export async function handOver(context: CommandContext, runtime: RuntimeEnvironment, order: Order): Promise<Exit> {
   const { home, store } = runtime;
   const { session_id, runOptions } = order;
   const { reporter, answers } = runOptions;
@@ -114,7 +110,7 @@ function neverBegan(
   { session_id }: Order,
   answer: SchedulerMessage | undefined,
   stopped: number | undefined,
-): Result<number, Failure> | undefined {
+): Exit | undefined {
   if (answer?.kind === "failed") return err(answer.failure);
   const row = store.session(session_id);
   if (stopped !== undefined) {
@@ -136,7 +132,7 @@ function detachFrom(
   { terminal: { out } }: CommandContext,
   home: string,
   order: Order,
-): Result<number, Failure> {
+): Exit {
   letGo();
   const { session_id, runOptions } = order;
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];

@@ -1,8 +1,7 @@
-import { ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED } from "../../runtime/exit.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { confirmHere } from "../interaction/confirm.ts";
 import type { PersonMessage } from "../interaction/person-message.ts";
@@ -26,7 +25,7 @@ export async function putAndResume(
   row: SessionRow,
   messages: readonly PersonMessage[],
   options: AfterwardsOptions & RunFlags,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   let last: Put | undefined;
@@ -49,7 +48,7 @@ export async function resumeFor(
   put: Put,
   runOptions: RunOptions,
   resume = false,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const tell = () => ok(tellPut(beside(context, runOptions), put));
   if (put.took !== "waits") return tell();
   // A child session is resumed with its parent.

@@ -11,7 +11,7 @@ import { safeJson, safeLine } from "../../ui/display.ts";
 import { spanOf } from "../../ui/player/recording.ts";
 import { localTime } from "../../ui/timeline.ts";
 import { counted, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { readHomeAt } from "../context/home.ts";
 import { type LogSource, NO_RECORDS, notALog, typedName } from "../lookup/log-source.ts";
 import { subjectWord } from "../lookup/modes.ts";
@@ -35,7 +35,7 @@ export async function listRecords(
   listing: Listing,
   filter: RecordFilter,
   { json, follow }: ListOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const { out, err: messages } = context.terminal;
   const records = listing.files.length;
   const unknown =

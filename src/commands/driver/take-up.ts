@@ -1,8 +1,8 @@
-import { err, type Result } from "../../lib/result.ts";
+import { err } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { resumeSession } from "../../runtime/resume.ts";
 import type { SessionRow } from "../../store/store.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import { lostWorkspace } from "../examination/workspace.ts";
@@ -22,7 +22,7 @@ export async function takeUp(
   runOptions: RunOptions,
   change: TakeUp,
   patience?: Patience,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const mode = await loadMode(row.mode);
   if (mode === undefined) return err(unknownMode(row));
   const isRun = row.state !== "closed" || change.reopen !== undefined;

@@ -9,6 +9,7 @@ import { loadReading } from "../lookup/modes.ts";
 import { storedSnapshot } from "../presenters/ending.ts";
 import { Driver, type DriverParts } from "./driver.ts";
 import { vanished } from "./scheduler-log.ts";
+import type { Exit } from "../context/command.ts";
 
 export interface ViewerParts
   extends Pick<DriverParts, "context" | "home" | "store" | "reporter" | "answers" | "detach"> {
@@ -29,7 +30,7 @@ export interface Viewer {
   readonly driver: Driver;
   /** Shows the session until `isOver`, or `enough` is aborted. `internal` if its scheduler left without recording an end. */
   follow(isOver: () => boolean, enough?: AbortSignal): Promise<Result<SessionEnd, Failure>>;
-  end(end: Result<SessionEnd, Failure>, more: Parameters<Driver["end"]>[2]): Promise<Result<number, Failure>>;
+  end(end: Result<SessionEnd, Failure>, more: Parameters<Driver["end"]>[2]): Promise<Exit>;
   close(): void;
 }
 

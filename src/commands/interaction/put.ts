@@ -10,7 +10,7 @@ import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.t
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
 import { localize, tellNext, wordsOf } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import { loadMode } from "../lookup/modes.ts";
 import { whyClosed } from "../lookup/resolve.ts";
@@ -93,7 +93,7 @@ export async function putToOwner(
   row: SessionRow,
   message: PersonMessage,
   holds?: string,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const put = await putMessage(store, row, message);
   return put.ok ? ok(tellPut(context, put.value, holds)) : put;
 }

@@ -22,7 +22,7 @@ import { safeJson, safeLine } from "../../ui/display.ts";
 import { proofLines } from "../../ui/proof-words.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { counted, localize, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { type LogSource, NO_RECORDS, typedName } from "../lookup/log-source.ts";
 import { loadModes } from "../lookup/modes.ts";
 
@@ -32,11 +32,7 @@ const REPORT_FILES = ["final_report.json", "final_report.md"];
 const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;
 
 /** Proves a log and shows the result, as text or as the object that SPEC.md promises. The exit code is 0 only for a complete, closed and valid log. */
-export async function verify(
-  { terminal: { out } }: CommandContext,
-  source: LogSource,
-  json: boolean,
-): Promise<Result<number, Failure>> {
+export async function verify({ terminal: { out } }: CommandContext, source: LogSource, json: boolean): Promise<Exit> {
   const proved = await proofOf(source);
   if (!proved.ok) return proved;
   const proof = proved.value;
