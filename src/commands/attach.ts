@@ -58,34 +58,16 @@ async function show(
   const leave = inbox && live ? attend(home, session_id) : ok(() => {});
   if (!leave.ok) return leave;
   const enough = new AbortController();
-  let isLeft = false;
-  const left = () => {
-    isLeft = true;
-    enough.abort();
-  };
-  let isDetached = false;
-  const detach = () => {
-    isDetached = true;
-    enough.abort();
-  };
-  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, context.leave, ["SIGINT"]);
+  const stop = () => enough.abort(EXIT_INTERRUPTED);
+  const signals = watchSignals({ stop, kill: () => {} }, context.leave, ["SIGINT"]);
   let viewer: Viewer | undefined;
   try {
     // The dashboard shows the state that all earlier records led to.
     const first = reporter === "json" ? 1 : firstShown(row, live && reporter !== "tui");
-    const asking = live ? inbox : undefined;
-    viewer = await openViewer({
-      context,
-      home,
-      store,
-      inbox: asking,
-      session_id,
-      reporter,
-      first,
-      joins: true,
-      left,
-      detach,
-    });
+    const left = () => enough.abort(EXIT_PERSON_NEEDED);
+    const detach = () => enough.abort(EXIT_DONE);
+    const shown = { context, home, store, session_id, reporter, first, joins: true };
+    viewer = await openViewer({ ...shown, inbox: live ? inbox : undefined, left, detach });
     const { requirement, workspace } = row;
     const skipped = first - 1;
     const elsewhere = live ? { elsewhere: { ctrl_c: "detaches", skipped } as const } : {};
@@ -93,17 +75,14 @@ async function show(
       { requirement: requirement ?? undefined, workspace, resumed: false, kill_grace_s: 0, ...elsewhere },
       skipped,
     );
-    const detached = AbortSignal.any([enough.signal, terminal.out.ended]);
-    const end = await viewer.follow(isGone, detached);
-    if (detached.aborted && !isGone()) {
-      await viewer.driver.interaction.end();
-      viewer.close();
-      tellDetached(context, session_id, isLeft);
-      if (isDetached) return ok(EXIT_DONE);
-      return ok(isLeft ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
+    const end = await viewer.follow(isGone, AbortSignal.any([enough.signal, terminal.out.ended]));
+    if (end === undefined) {
+      const code = enough.signal.aborted ? (enough.signal.reason as number) : EXIT_INTERRUPTED;
+      tellDetached(context, session_id, code === EXIT_PERSON_NEEDED);
+      return ok(code);
     }
     if (!live && row.state !== "closed") terminal.err.line(`${session_id} is not running. This is how it was left:`);
-    return await viewer.end(end, { isTimed: false });
+    return await viewer.driver.end(end, { isTimed: false });
   } finally {
     viewer?.close();
     leave.value();

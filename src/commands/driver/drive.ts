@@ -1,7 +1,6 @@
 import type { Ledger, LedgerTurn } from "../../kernel/ledger.ts";
 import { waitsForPermission } from "../../kernel/permissions.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import { ok } from "../../lib/result.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { liveFeed } from "../../runtime/feed/live.ts";
 import type { Session } from "../../runtime/session.ts";
@@ -10,7 +9,6 @@ import { tellKilled, watchSignals } from "../context/signals.ts";
 import { liveControl } from "../interaction/control.ts";
 import type { Interaction } from "../interaction/interaction.ts";
 import type { RunOptions } from "../options/run-options.ts";
-import { snapshotOf, storedSnapshot, withChildren } from "../presenters/ending.ts";
 import { Driver, type SessionOpening } from "./driver.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 
@@ -37,23 +35,11 @@ export async function driveSession<S>(
   const { workspace, requirement, last_sequence } = row.value;
   const closed = session.ledger.figures.closed !== undefined;
   const { reporter, ask } = runOptions;
-  const control = liveControl(session);
   const attended = () => ask || patience?.attended() === true;
-  const feed = liveFeed(session);
   // A process that handed the session over shows what of its answers was not used.
   const answers = patience === undefined ? runOptions.answers : [];
-  const driver = new Driver({
-    context,
-    home,
-    store,
-    feed,
-    control,
-    reporter,
-    ask,
-    given: runOptions,
-    answers,
-    attended,
-  });
+  const reached = { feed: liveFeed(session), control: liveControl(session) };
+  const driver = new Driver({ context, home, store, ...reached, reporter, ask, given: runOptions, answers, attended });
   driver.begin(
     { ...known, requirement: requirement ?? undefined, workspace, closed },
     known.resumed && !closed ? last_sequence : 0,
@@ -71,10 +57,7 @@ export async function driveSession<S>(
   const forget = patience && watchPatience(patience, session, driver.interaction, () => runtime.clock.now());
   try {
     const end = await session.run({ waitForPeople: !closed && (ask || patience !== undefined) });
-    // After a failed commit, memory is ahead of the store.
-    const snapshot = async () =>
-      end.ok ? ok(await withChildren(store, snapshotOf(store, session))) : storedSnapshot(store, home, session_id);
-    return await driver.end(end, snapshot, { isTimed: !closed });
+    return await driver.end(end, { isTimed: !closed });
   } finally {
     forget?.();
     driver.close();

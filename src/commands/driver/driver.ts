@@ -28,7 +28,7 @@ import { PromptAsker } from "../interaction/prompt-asker.ts";
 import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
 import { ChildrenWatch } from "../presenters/waiting-children.ts";
-import { buildEnding, type SessionSnapshot } from "../presenters/ending.ts";
+import { buildEnding, type SessionSnapshot, storedSnapshot } from "../presenters/ending.ts";
 
 /** How often to poll whether a child session waits for a person, in ms. */
 const LOOK_EVERY_MS = 500;
@@ -117,21 +117,21 @@ export class Driver {
   }
 
   /**
-   * Shows how the session was left. Returns the exit code: `exited`, the scheduler's own, if it is known. Fails with what ended the session,
-   * else as `snapshot` does.
+   * Shows how the session was left, which is read from the store: after a failed commit, memory is ahead of it. Returns the exit code:
+   * `exited`, the scheduler's own, if it is known. Fails with what ended the session, else as `storedSnapshot` does.
    */
   async end(
     end: Result<SessionEnd, Failure>,
-    snapshot: () => Promise<Result<SessionSnapshot, Failure>>,
     { exited, isTimed }: { readonly exited?: number; readonly isTimed: boolean },
   ): Promise<Exit> {
     clearInterval(this.#looking);
     await this.interaction.end();
     const elapsed_ms = isTimed ? performance.now() - this.#began : undefined;
-    const left = await catchStorage(snapshot);
+    const { store, home, feed } = this.#parts;
+    const left = await catchStorage(() => storedSnapshot(store, home, feed.session_id));
     // The first failure is the cause; the other only follows from it.
     if (!left.ok) return end.ok ? left : end;
-    const ending = buildEnding(this.#parts.home, left.value, { end, exited, elapsed_ms });
+    const ending = buildEnding(home, left.value, { end, exited, elapsed_ms });
     this.#children.tell(ending.children);
     this.#reporter.end(ending);
     const unused = await this.#showUnused(left.value, ending.exit_code);

@@ -77,13 +77,9 @@ export async function handOver(context: CommandContext, runtime: RuntimeEnvironm
     if (isBegun && !isAttached && stopped === undefined) return detachFrom(scheduler, context, home, order);
     if (!isAttached) begin();
     const end = await viewer.follow(scheduler.isGone, detached.signal);
-    if (detached.signal.aborted && !scheduler.isGone()) {
-      await driver.interaction.end();
-      viewer.close();
-      return detachFrom(scheduler, context, home, order);
-    }
+    if (end === undefined) return detachFrom(scheduler, context, home, order);
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
-    return await viewer.end(end, { exited, isTimed: true });
+    return await driver.end(end, { exited, isTimed: true });
   } finally {
     viewer?.close();
     leave.value();

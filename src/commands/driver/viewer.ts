@@ -6,10 +6,8 @@ import { sessionPaths } from "../../runtime/paths.ts";
 import type { Store } from "../../store/store.ts";
 import { inboxControl } from "../interaction/control.ts";
 import { loadReading } from "../lookup/modes.ts";
-import { storedSnapshot } from "../presenters/ending.ts";
 import { Driver, type DriverParts } from "./driver.ts";
 import { vanished } from "./scheduler-log.ts";
-import type { Exit } from "../context/command.ts";
 
 export interface ViewerParts
   extends Pick<DriverParts, "context" | "home" | "store" | "reporter" | "answers" | "detach"> {
@@ -24,45 +22,37 @@ export interface ViewerParts
   readonly left: () => void;
 }
 
-/** The driver of a session that this process does not run. It only reads; answers go through the inbox. */
-export interface Viewer {
-  readonly feed: StoredFeed;
-  readonly driver: Driver;
-  /** Shows the session until `isOver`, or `enough` is aborted. `internal` if its scheduler left without recording an end. */
-  follow(isOver: () => boolean, enough?: AbortSignal): Promise<Result<SessionEnd, Failure>>;
-  end(end: Result<SessionEnd, Failure>, more: Parameters<Driver["end"]>[2]): Promise<Exit>;
-  close(): void;
-}
+export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** Throws a `StorageError`. */
-export async function openViewer(parts: ViewerParts): Promise<Viewer> {
+/** The driver of a session that this process does not run. It only reads; answers go through the inbox. Throws a `StorageError`. */
+export async function openViewer(parts: ViewerParts) {
   const { home, store, inbox, session_id, first, joins = false, left } = parts;
   const over = new AbortController();
   const control = inboxControl(inbox, session_id, left, over.signal);
-  const feed = await StoredFeed.open({
-    store,
-    session_id,
-    output: sessionPaths(home, session_id).output,
-    first,
-    joins,
-  });
-  const ask = inbox !== undefined;
-  const driver = new Driver({ ...parts, feed, control, ask, attended: () => true });
+  const { output } = sessionPaths(home, session_id);
+  const feed = await StoredFeed.open({ store, session_id, output, first, joins });
+  const driver = new Driver({ ...parts, feed, control, ask: inbox !== undefined, attended: () => true });
+  const close = () => {
+    over.abort();
+    driver.close();
+  };
   return {
     feed,
     driver,
-    async follow(isOver, enough) {
+    close,
+    /**
+     * Shows the session until `isOver`; undefined, and nobody is asked here any more, if `enough` is aborted before. `internal` if its
+     * scheduler left without recording an end.
+     */
+    async follow(isOver: () => boolean, enough: AbortSignal): Promise<Result<SessionEnd, Failure> | undefined> {
       // Load it now: hours later, another version may be installed in its place.
       const row = store.session(session_id);
       if (row.ok) await loadReading(row.value.mode);
-      const ended = AbortSignal.any([over.signal, ...(enough ? [enough] : [])]);
-      const end = await Promise.race([feed.follow(isOver, ended), control.trouble]);
-      return end ? ok(end) : err(vanished(home, session_id));
-    },
-    end: (end, more) => driver.end(end, () => storedSnapshot(store, home, session_id), more),
-    close() {
-      over.abort();
-      driver.close();
+      const end = await Promise.race([feed.follow(isOver, AbortSignal.any([over.signal, enough])), control.trouble]);
+      if (!enough.aborted || isOver()) return end ? ok(end) : err(vanished(home, session_id));
+      await driver.interaction.end();
+      close();
+      return undefined;
     },
   };
 }

@@ -66,12 +66,7 @@ export function sessionParts(
   const asked = uncancelled(store, session_id, waiting);
   const late = row.state === "closed" ? lateMessages(session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
-  const next = nextFor(session_id, owner !== undefined, {
-    presentation,
-    figures: ledger.figures,
-    holds: ledger.holds.values(),
-    report,
-  });
+  const next = nextFor(session_id, owner !== undefined, { presentation, ledger, report });
   return [
     part("headline", (paper) => say(paper, `${session_id} is ${standing(row, owner !== undefined)}; ${where}`, "bold")),
     part("about", (paper) => showAbout(paper, row), { joined: true }),
