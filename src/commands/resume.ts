@@ -45,7 +45,7 @@ export function register(command: Command, run: Run): void {
 async function resume(context: CommandContext, named: string | undefined, options: ResumeOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
-  const read = readLimits(options);
+  const read = await readLimits(options);
   if (!read.ok) return read;
   const limits = read.value;
   return withHome(await openHomeOf(context, named), async (home) => {
