@@ -10,12 +10,12 @@ import { collect, type CommandContext } from "../context/command.ts";
 import type { LimitOptions } from "./limits.ts";
 
 /** What happens to a question when nobody is there: it waits, its default is taken, or the manager decides. */
-type Unanswered = "stop" | "default" | "manager";
+export const POLICIES = ["stop", "default", "manager"] as const;
 
 /** What a person says before the session asks. */
 export interface GivenMessage {
   readonly answers: readonly GivenAnswer[];
-  readonly unanswered: Unanswered;
+  readonly unanswered: (typeof POLICIES)[number];
   /** Whether every plan is approved. */
   readonly approve_plans: boolean;
 }
@@ -31,7 +31,8 @@ export interface RunOptions extends GivenMessage {
   readonly scheduler: SchedulerPlace;
 }
 
-export type ReporterName = "tui" | "plain" | "github" | "json" | "silent";
+export const REPORTERS = ["tui", "plain", "github", "json", "silent"] as const;
+export type ReporterName = (typeof REPORTERS)[number];
 
 /** Whether a reporter shows the session to a person, who can also be asked there. */
 export function isForPeople(reporter: ReporterName): boolean {
@@ -58,9 +59,6 @@ export interface RunFlags extends ReporterOptions {
   readonly detach?: boolean;
   readonly foreground?: boolean;
 }
-
-export const REPORTERS = ["tui", "plain", "github", "json", "silent"] as const satisfies readonly ReporterName[];
-export const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
 /** Adds the reporter options; `no_input` says what `--no-input` means for the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
