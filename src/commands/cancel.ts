@@ -9,7 +9,6 @@ import type { RunOptions } from "./options/run-options.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 import { ownerOf, putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION, resolveTarget } from "./lookup/resolve.ts";
@@ -71,7 +70,7 @@ async function cancel(
       ...(reason === undefined ? {} : { reason }),
     });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
-      return takeUp(context, runtimeEnvironment(home, context), row, AT_ONCE, { ends: true, facts: [message] });
+      return takeUp(context, home, row, AT_ONCE, { ends: true, facts: [message] });
     }
     return putToOwner(context, store, row, message);
   });

@@ -111,27 +111,22 @@ async function prepare(
   if (!found.ok) return found;
   const registry = await loadRegistry(options, found.value);
   if (!registry.ok) return registry;
-  const seated = seat(registry.value, idsOf(options.agents), options.judge ?? "");
+  const [debaters, judge] = [idsOf(options.agents), options.judge ?? ""];
+  const seated = seat(registry.value, debaters, judge);
   if (!seated.ok) return seated;
   const input = readInput(
-    { topic: question.value, ...seated.value.named, rounds: numberOf(options.rounds), until: options.until },
-    seated.value.roles,
+    { topic: question.value, debaters, judge, rounds: numberOf(options.rounds), until: options.until },
+    seated.value,
   );
   if (!input.ok) return err(failure("usage", input.error.message, input.error));
-  const ready = await readyToBegin(context, options, found.value, seated.value.roles);
+  const ready = await readyToBegin(context, options, found.value, seated.value);
   if (!ready.ok) return ready;
   const { roles, settings } = ready.value;
   return ok({ input: input.value, roles, config: settings.values });
 }
 
-interface Seated {
-  readonly named: Pick<DebateInput, "debaters" | "judge">;
-  /** Only the roles that take part. */
-  readonly roles: readonly Role[];
-}
-
-/** Makes the named roles participants; a manager who judges stays a manager. */
-function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Seated, Failure> {
+/** The roles that take part, as participants; a manager who judges stays a manager. */
+function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Role[], Failure> {
   const roles: Role[] = [];
   for (const id of new Set([...debaters, judge])) {
     const role = registry.find((candidate) => candidate.role_id === id);
@@ -139,7 +134,7 @@ function seat(registry: readonly Role[], debaters: readonly string[], judge: str
     const stays = id === judge && role.type === "manager";
     roles.push(stays ? role : { ...role, type: "participant" });
   }
-  return ok({ named: { debaters, judge }, roles });
+  return ok(roles);
 }
 
 function noSuchRole(id: string, registry: readonly Role[]): Failure {

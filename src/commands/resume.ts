@@ -12,7 +12,6 @@ import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } fr
 import { lostWorkspace } from "./examination/workspace.ts";
 import { ownerOf, putMessage, putToOwner } from "./interaction/put.ts";
 import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { endHolder } from "./driver/take-over.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
@@ -84,10 +83,9 @@ async function resume(context: CommandContext, named: string | undefined, option
       if (messages.length === 0) return err(running(session_id, owner));
       return putAll(beside(context, runOptions.value), store, row, messages, options);
     }
-    const runtime = runtimeEnvironment(home, context);
     if (ofParent === null) {
       const change = { ...(limits ? { limits } : {}), facts: releases };
-      return takeUp(context, runtime, row, runOptions.value, change);
+      return takeUp(context, home, row, runOptions.value, change);
     }
     // A stopped child is resumed with its parent, and then takes what waits in its inbox.
     for (const message of releases) {
@@ -95,7 +93,7 @@ async function resume(context: CommandContext, named: string | undefined, option
       if (!put.ok) return put;
     }
     const above = store.session(ofParent);
-    return above.ok ? takeUp(context, runtime, above.value, runOptions.value, {}) : above;
+    return above.ok ? takeUp(context, home, above.value, runOptions.value, {}) : above;
   });
 }
 

@@ -10,7 +10,6 @@ import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } fr
 import { ownerOf } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { errorBefore, hasTickets, retriableTickets, ticketValue } from "./lookup/schedule-state.ts";
@@ -54,7 +53,7 @@ async function retry(context: CommandContext, words: readonly string[], options:
       return refused ? err(refused) : putAndResume(context, home, row, messages, options);
     }
     const change = { reopen: `retry of ${what}`, facts: messages };
-    return takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
+    return takeUp(context, home, row, runOptions.value, change);
   });
 }
 

@@ -9,7 +9,6 @@ import { addRegistryOptions } from "./options/registry.ts";
 import { addSettingOptions } from "./options/ready.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
 import { begin, resumeSame } from "./driver/begin.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { warnOfOthers, warnOfWorkspace } from "./driver/workspace-warnings.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
@@ -56,7 +55,6 @@ async function runSession(
   if (!input.ok) return input;
   return withHome(openHome(context), async (home) => {
     const { store } = home;
-    const runtime = runtimeEnvironment(home, context);
     const existing = sessionCalled(store, options.session);
     if (!existing.ok) return existing;
     if (existing.value === undefined) {
@@ -68,8 +66,8 @@ async function runSession(
     }
     const session_id = options.session ?? newSessionId("schedule");
     return existing.value
-      ? resumeSame(context, runtime, existing.value, input.value, runOptions.value)
-      : begin(context, runtime, session_id, input.value, runOptions.value);
+      ? resumeSame(context, home, existing.value, input.value, runOptions.value)
+      : begin(context, home, session_id, input.value, runOptions.value);
   });
 }
 

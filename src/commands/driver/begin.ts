@@ -12,21 +12,22 @@ import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payloa
 import type { Role } from "../../protocol/roles.ts";
 import { createSession } from "../../runtime/create.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import type { SessionRow } from "../../store/store.ts";
+import type { SessionRow, Store } from "../../store/store.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
+import type { OpenHome } from "../context/home.ts";
 import { actorHere } from "../context/program.ts";
 import { playbookCopy } from "../lookup/plan.ts";
 import { openedWith } from "../lookup/state.ts";
 import type { Playbook, RunInput } from "../options/run-input.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import { driveSession, type Patience } from "./drive.ts";
-import type { RuntimeEnvironment } from "./runtime-environment.ts";
+import { runtimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
 
 /** Begins a schedule session and runs it, here or in a process of its own. */
 export async function begin(
   context: CommandContext,
-  runtime: RuntimeEnvironment,
+  home: OpenHome<Store>,
   session_id: string,
   input: RunInput,
   runOptions: RunOptions,
@@ -34,9 +35,10 @@ export async function begin(
 ): Promise<Exit> {
   if (runOptions.scheduler !== "here") {
     const { handOver } = await import("./hand-over.ts");
-    return handOver(context, runtime, { do: "begin", session_id, input, runOptions });
+    return handOver(context, home, { do: "begin", session_id, input, runOptions });
   }
-  const { folder } = sessionPaths(runtime.home, session_id);
+  const runtime = runtimeEnvironment(home, context);
+  const { folder } = sessionPaths(home.home, session_id);
   const opened = await createSession(runtime, scheduleMode, {
     ...input.session,
     roles: withPlaybook(input.session.roles, folder, input.playbook),
@@ -45,25 +47,24 @@ export async function begin(
     prepare: () => (input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook)),
   });
   if (!opened.ok) return opened;
-  const { kill_grace_s } = input.session.config;
-  const known = { resumed: false, kill_grace_s };
+  const known = { resumed: false, kill_grace_s: input.session.config.kill_grace_s };
   return driveSession(context, runtime, opened.value, runOptions, known, patience);
 }
 
 /** Resumes an existing session if it was begun with the same inputs; else `usage`, naming what differs. */
 export async function resumeSame(
   context: CommandContext,
-  runtime: RuntimeEnvironment,
+  home: OpenHome<Store>,
   row: SessionRow,
   input: RunInput,
   runOptions: RunOptions,
 ): Promise<Exit> {
   const refused = onlyForPeople(`run --session ${row.session_id}`, context.environment);
   if (refused) return err(refused);
-  const opened = openedWith(runtime.store, row.session_id);
-  const different =
-    opened === undefined ? [] : differences(opened, input, sessionPaths(runtime.home, row.session_id).folder);
-  if (different.length === 0) return takeUp(context, runtime, row, runOptions, {});
+  const opened = openedWith(home.store, row.session_id);
+  const { folder } = sessionPaths(home.home, row.session_id);
+  const different = opened === undefined ? [] : differences(opened, input, folder);
+  if (different.length === 0) return takeUp(context, home, row, runOptions, {});
   return err(
     failure("usage", `The session ${row.session_id} exists already, with another ${different.join(", another ")}.`, {
       hint: `To continue it as it is: bosun resume ${row.session_id}. For these inputs use another --session ID.`,

@@ -12,6 +12,18 @@ import type { RunOptions } from "../options/run-options.ts";
 import { Driver, type SessionOpening } from "./driver.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 
+/** How a scheduler in its own process waits for people at other terminals. */
+export interface Patience {
+  /** Called once, when the session is on record and runs. */
+  readonly begun: () => void;
+  /** Whether a person is at a terminal where the session's questions are asked. */
+  readonly attended: () => boolean;
+  /** Calls back when the person who began the session leaves its questions open. */
+  readonly onLeft: (left: () => void) => void;
+  /** How long to wait for a person when only a person can move the session, in ms. */
+  readonly patience_ms: number;
+}
+
 /** What the caller knows about the session. */
 type OpeningPart = Pick<SessionOpening, "resumed" | "kill_grace_s">;
 
@@ -64,18 +76,6 @@ export async function driveSession<S>(
     // A signal that arrives while the end is shown finds nothing to stop.
     signals.restore();
   }
-}
-
-/** How a scheduler in its own process waits for people at other terminals. */
-export interface Patience {
-  /** Called once, when the session is on record and runs. */
-  readonly begun: () => void;
-  /** Whether a person is at a terminal where the session's questions are asked. */
-  readonly attended: () => boolean;
-  /** Calls back when the person who began the session leaves its questions open. */
-  readonly onLeft: (left: () => void) => void;
-  /** How long to wait for a person when only a person can move the session, in ms. */
-  readonly patience_ms: number;
 }
 
 /** How often to poll whether a person has come, in ms. */

@@ -18,6 +18,7 @@ import { plainReporter } from "../../ui/plain.ts";
 import type { Opening, Reporter } from "../../ui/reporter.ts";
 import { silentReporter } from "../../ui/silent.ts";
 import { Dashboard } from "../../ui/tui/dashboard.ts";
+import type { ChildWaiting } from "../../ui/waiting.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
 import { showUnused } from "../interaction/answers.ts";
@@ -27,7 +28,7 @@ import { DashboardAsker } from "../interaction/dashboard-asker.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
 import { loadReading } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
-import { ChildrenWatch } from "../presenters/waiting-children.ts";
+import { notYetShown, waitingChildren } from "../presenters/waiting-children.ts";
 import { buildEnding, type SessionSnapshot, storedSnapshot } from "../presenters/ending.ts";
 
 /** How often to poll whether a child session waits for a person, in ms. */
@@ -59,7 +60,8 @@ export class Driver {
   readonly interaction: Interaction;
   readonly #parts: DriverParts;
   readonly #reporter: Reporter;
-  readonly #children: ChildrenWatch;
+  /** What was shown of what child sessions wait for. */
+  readonly #shown = new Set<string>();
   readonly #began = performance.now();
   #looking: NodeJS.Timeout | undefined;
 
@@ -83,7 +85,6 @@ export class Driver {
     }
     asker ??= nobody(this.#reporter);
     this.interaction = new Interaction({ ...parts, asker });
-    this.#children = new ChildrenWatch(store, session_id, this.#reporter);
   }
 
   /** Shows what the session is about. The `skipped` earlier records are not shown, but may explain later ones. */
@@ -104,8 +105,14 @@ export class Driver {
     });
     feed.subscribe((event) => this.#reporter.event(event));
     feed.subscribe((event) => this.interaction.event(event));
-    const look = () => void this.#children.look().catch((error: unknown) => control.broken(error));
+    const show = async () => this.#showChildren(await waitingChildren(store, session_id));
+    const look = () => void show().catch((error: unknown) => control.broken(error));
     if (reporter !== "silent") this.#looking = setInterval(look, LOOK_EVERY_MS);
+  }
+
+  /** A command answers them, because a prompt belongs to one session. */
+  #showChildren(children: readonly ChildWaiting[]): void {
+    for (const child of notYetShown(children, this.#shown)) this.#reporter.childWaits(child);
   }
 
   *#earlierRecords(skipped: number): Generator<UnsealedRecord> {
@@ -132,7 +139,7 @@ export class Driver {
     // The first failure is the cause; the other only follows from it.
     if (!left.ok) return end.ok ? left : end;
     const ending = buildEnding(home, left.value, { end, exited, elapsed_ms });
-    this.#children.tell(ending.children);
+    this.#showChildren(ending.children);
     this.#reporter.end(ending);
     const unused = await this.#showUnused(left.value, ending.exit_code);
     return unused.ok ? ok(ending.exit_code) : unused;

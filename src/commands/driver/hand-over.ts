@@ -2,17 +2,17 @@ import { formatDuration } from "../../lib/durations.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
-import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";
 import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
+import type { OpenHome } from "../context/home.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import type { SessionOpening } from "./driver.ts";
 import { type Order, type Scheduler, type SchedulerMessage, startScheduler } from "./scheduler-process.ts";
-import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import { lastWords, schedulerLog } from "./scheduler-log.ts";
 import { openViewer, type Viewer } from "./viewer.ts";
 
@@ -27,8 +27,8 @@ const PATIENCE_MS = 15 * 60_000;
  * until it ends, or detaches at once. Failures are the scheduler's own, `environment` if it cannot be started, and `storage` or
  * `storage_full` if its log cannot be written.
  */
-export async function handOver(context: CommandContext, runtime: RuntimeEnvironment, order: Order): Promise<Exit> {
-  const { home, store } = runtime;
+export async function handOver(context: CommandContext, opened: OpenHome<Store>, order: Order): Promise<Exit> {
+  const { home, store } = opened;
   const { session_id, runOptions } = order;
   const { reporter, answers } = runOptions;
   const before = store.session(session_id);
@@ -72,7 +72,7 @@ export async function handOver(context: CommandContext, runtime: RuntimeEnvironm
     const answer = await scheduler.answer;
     isBegun = answer?.kind === "begun";
     const stopped = signals.exitCode();
-    const never = isBegun ? undefined : neverBegan(context, runtime, order, answer, stopped);
+    const never = isBegun ? undefined : neverBegan(context, opened, order, answer, stopped);
     if (never) return never;
     if (isBegun && !isAttached && stopped === undefined) return detachFrom(scheduler, context, home, order);
     if (!isAttached) begin();
@@ -102,7 +102,7 @@ function openingOf(order: Order, store: StoreReader, before: Result<SessionRow, 
 /** The result if the scheduler did not begin; undefined if the session exists all the same and can be shown as it was left. */
 function neverBegan(
   { terminal }: CommandContext,
-  { home, store }: RuntimeEnvironment,
+  { home, store }: OpenHome<Store>,
   { session_id }: Order,
   answer: SchedulerMessage | undefined,
   stopped: number | undefined,

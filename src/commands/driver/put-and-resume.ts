@@ -7,7 +7,6 @@ import { confirmHere } from "../interaction/confirm.ts";
 import type { PersonMessage } from "../interaction/person-message.ts";
 import { type Put, putMessage, tellPut } from "../interaction/put.ts";
 import { beside, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
-import { runtimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
 
 /** The option of commands that can resume a session for their message, with its description. */
@@ -64,5 +63,5 @@ export async function resumeFor(
       return declined === EXIT_INTERRUPTED ? ok(declined) : told;
     }
   }
-  return takeUp(context, runtimeEnvironment(home, context), stopped.value, runOptions, {});
+  return takeUp(context, home, stopped.value, runOptions, {});
 }

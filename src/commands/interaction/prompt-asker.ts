@@ -1,11 +1,9 @@
-import type { StoreReader } from "../../store/store.ts";
 import { safeText } from "../../ui/display.ts";
 import { promptLine, type Typed } from "../../ui/prompt.ts";
 import { alertWords, type OpenQuestion, settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
 import type { Asker, OpenAsk } from "./interaction.ts";
-import { askPlan, promptPermission, promptResult, promptReview } from "./decisions.ts";
+import { askPlan, type DecisionParts, promptPermission, promptResult, promptReview } from "./decisions.ts";
 import { Drafts } from "./drafts.ts";
 import { keptFor, takenFor } from "./kept.ts";
 import { answersMessage, type PersonMessage, type Refusal } from "./person-message.ts";
@@ -17,11 +15,7 @@ const LEFT: Typed = { kind: "left" };
 const ANSWERED: Typed = { kind: "text", text: "" };
 const SETTLED = { kind: "settled" } as const;
 
-export interface PromptAskerParts {
-  readonly context: CommandContext;
-  readonly home: string;
-  readonly store: StoreReader;
-  readonly session_id: string;
+export interface PromptAskerParts extends DecisionParts {
   /** Called when the person leaves a question open (Ctrl-D). */
   readonly left: () => void;
   /** Called with an error that was thrown while a person was asked. */

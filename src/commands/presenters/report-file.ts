@@ -10,14 +10,15 @@ import {
   statSync,
 } from "node:fs";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { attempt } from "../../log/attempt.ts";
+import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 
 /** Length of the beginning of a file in which a report has its mark, in bytes. */
 const BEGINNING = 1_024;
 
 /** Whether a report may be written to a path: nothing or an earlier report is there, or the user forces it. */
 export function mayWrite(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
-  return attempt(path, () => checked(path, marks, force));
+  return onFile(path, () => checked(path, marks, force));
 }
 
 function checked(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
@@ -36,7 +37,7 @@ function checked(path: string, marks: readonly string[], force: boolean): Result
 
 /** Writes a file completely or not at all. Fails with `storage`, `storage_full`. */
 export function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure> {
-  return attempt(path, () => {
+  return onFile(path, () => {
     // A symbolic link stays, and its target is replaced.
     const target = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
     const partial = `${target}.${process.pid}.tmp`;
@@ -54,19 +55,13 @@ export function writeWhole(path: string, parts: Iterable<string>): Result<void, 
 }
 
 /** Runs work on a report's file. A system error becomes a failure. */
-function attempt(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
-  try {
-    return work();
-  } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined) throw error;
-    const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
-    return err(
-      failure(isFull ? "storage_full" : "storage", `The report ${path} cannot be written (${code}).`, {
-        hint: "Name a file in a folder that exists, that you may write to, and that has space.",
-      }),
-    );
-  }
+function onFile(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
+  const done = attempt(path, work, "The report");
+  if (done.ok || !isOfStorage(done.error)) return done;
+  return err({
+    ...done.error,
+    hint: "Name a file in a folder that exists, that you may write to, and that has space.",
+  });
 }
 
 function beginningOf(path: string): string {
