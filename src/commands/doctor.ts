@@ -8,7 +8,7 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { because, type Finding, isMissing } from "./examination/finding.ts";
 import { machineFindings, notifyFinding } from "./examination/machine.ts";
 import { examineSession } from "./examination/session.ts";
@@ -40,7 +40,7 @@ export function register(command: Command, run: Run): void {
     .action((options: DoctorOptions) => run((context) => doctor(context, options)));
 }
 
-async function doctor(context: CommandContext, given: DoctorOptions): Promise<Result<number, Failure>> {
+async function doctor(context: CommandContext, given: DoctorOptions): Promise<Exit> {
   const { out, hasPerson } = context.terminal;
   const isTrial = given.try === true;
   if (isTrial && given.yes !== true && !hasPerson) {

@@ -13,7 +13,7 @@ import type { Role } from "../protocol/roles.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 import { crewHere } from "./options/crew-choice.ts";
 import { crewFolders } from "./options/registry.ts";
@@ -39,7 +39,7 @@ export function register(command: Command, run: Run): void {
     .action((options: InitOptions) => run((context) => init(context, options)));
 }
 
-async function init(context: CommandContext, options: InitOptions): Promise<Result<number, Failure>> {
+async function init(context: CommandContext, options: InitOptions): Promise<Exit> {
   const { directory, environment, terminal } = context;
   const { out } = terminal;
   const user = readUser(environment);

@@ -6,7 +6,7 @@ import { parseMoment } from "../ui/player/moment.ts";
 import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
 import { spanOf } from "../ui/player/recording.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { playLog } from "./driver/play.ts";
 import { listingOf, type LogSource, sourceOf } from "./lookup/log-source.ts";
@@ -47,11 +47,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function replay(
-  context: CommandContext,
-  named: string | undefined,
-  options: ReplayOptions,
-): Promise<Result<number, Failure>> {
+async function replay(context: CommandContext, named: string | undefined, options: ReplayOptions): Promise<Exit> {
   const combined = contradiction(options);
   if (combined) return err(combined);
   const filter = readFilter(options);

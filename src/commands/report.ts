@@ -15,7 +15,8 @@ import type { Command } from "commander";
 import { reportPage } from "../config/installation.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { readFolder, recordIn } from "../log/reader.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { attempt } from "../log/attempt.ts";
+import { fails, type Failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { isDamaged } from "../ui/proof-words.ts";
@@ -26,7 +27,7 @@ import { reportObject } from "../ui/report/report-object.ts";
 import { ReportGatherer, type SessionReport } from "../ui/report/report-model.ts";
 import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
 import { loadReading, retellingOfFolder } from "./lookup/modes.ts";
@@ -54,11 +55,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function report(
-  context: CommandContext,
-  named: string | undefined,
-  options: ReportOptions,
-): Promise<Result<number, Failure>> {
+async function report(context: CommandContext, named: string | undefined, options: ReportOptions): Promise<Exit> {
   const files = filesOf(context, options);
   if (!files.ok) return files;
   const source = await sourceOf(context, named);
@@ -113,7 +110,7 @@ const BEGINNING = 1_024;
 
 /** Whether a report may be written to a path: nothing or an earlier report is there, or the user forces it. */
 function mayWrite(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
-  return attempt(path, () => checked(path, marks, force));
+  return onFile(path, () => checked(path, marks, force));
 }
 
 function checked(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
@@ -130,7 +127,7 @@ function checked(path: string, marks: readonly string[], force: boolean): Result
 
 /** Writes a file completely or not at all. Fails with `storage`, `storage_full`. */
 function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure> {
-  return attempt(path, () => {
+  return onFile(path, () => {
     // A symbolic link stays, and its target is replaced.
     const target = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
     const partial = `${target}.${process.pid}.tmp`;
@@ -148,17 +145,13 @@ function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure
 }
 
 /** Runs work on a report's file. A system error becomes a failure. */
-function attempt(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
-  try {
-    return work();
-  } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined) throw error;
-    const isFull = code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
-    return fails(isFull ? "storage_full" : "storage", `The report ${path} cannot be written (${code}).`, {
-      hint: "Name a file in a folder that exists, that you may write to, and that has space.",
-    });
-  }
+function onFile(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
+  const done = attempt(path, work, "The report");
+  if (done.ok || !isOfStorage(done.error)) return done;
+  return err({
+    ...done.error,
+    hint: "Name a file in a folder that exists, that you may write to, and that has space.",
+  });
 }
 
 function beginningOf(path: string): string {

@@ -4,7 +4,7 @@ import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { keptFor, saidAlready, uncancelled } from "./interaction/kept.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
@@ -36,11 +36,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function review(
-  context: CommandContext,
-  words: readonly string[],
-  options: ReviewOptions,
-): Promise<Result<number, Failure>> {
+async function review(context: CommandContext, words: readonly string[], options: ReviewOptions): Promise<Exit> {
   const said = [options.approve === true, options.reject === true, options.changes !== undefined].filter(Boolean);
   if (said.length > 1)
     return fails("usage", "--approve, --changes and --reject cannot be combined.", { hint: "Give one." });

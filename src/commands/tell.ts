@@ -1,8 +1,7 @@
 import type { Command } from "commander";
-import type { Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
@@ -28,11 +27,7 @@ export function register(command: Command, run: Run): void {
     .action((words: string[], options: TellOptions) => run((context) => tell(context, words, options)));
 }
 
-async function tell(
-  context: CommandContext,
-  words: readonly string[],
-  { session }: TellOptions,
-): Promise<Result<number, Failure>> {
+async function tell(context: CommandContext, words: readonly string[], { session }: TellOptions): Promise<Exit> {
   const text = words.at(-1)?.trim() ?? "";
   if (text === "" || words.length > 3) {
     return fails("usage", text === "" ? "The text is empty." : "Too many arguments.", { hint: QUOTED });

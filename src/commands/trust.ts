@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
 import { rememberTrust, trustNeeded } from "../config/trust.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 
 /** `bosun trust`: lets a project's configuration run its commands, until one of its files changes. */
@@ -17,7 +17,7 @@ export function register(command: Command, run: Run): void {
     .action((options: { readonly yes?: boolean }) => run((context) => trust(context, options.yes === true)));
 }
 
-async function trust(context: CommandContext, agreed: boolean): Promise<Result<number, Failure>> {
+async function trust(context: CommandContext, agreed: boolean): Promise<Exit> {
   const { directory, environment, terminal } = context;
   const found = findProjectConfiguration(directory);
   if (!found.ok) return found;

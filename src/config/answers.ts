@@ -1,11 +1,11 @@
-import { pointerTo } from "../lib/json-pointer.ts";
+import { type Answerable, answerTo, bareId } from "./picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { fails, type Failure } from "../protocol/failure.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 import type { Question } from "../protocol/payload.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
-import { type Answerable, answerTo, bareId } from "./picked-option.ts";
 import { checkSchema } from "./schema-check.ts";
 
 /** An answer given before its question is asked: to the question with this id, or to every question whose text contains `match`. */
@@ -68,18 +68,19 @@ export function givenAnswer(
   return found && answerTo(question, found.text);
 }
 
-/** The playbook manager asks its questions as `c1`, and asks those again whose answer it cannot use. */
-const SCOPE = /^c\d+\./;
+/** The playbook manager asks all its questions at once. */
+const ONLY_ASK = "c1";
 
 const FLAG = "--answer";
 
 /**
- * Why answers given beforehand match none of these questions, which are all that will be asked: `usage` for `--answer`, `configuration` with
- * the location for `--answers`. Undefined if each matches one.
+ * Why answers given beforehand fit none of the questions of a plan, which are all that will be asked: `usage` for `--answer`, `configuration`
+ * with the location for `--answers`. Undefined if each fits one.
  */
 export function unfitAnswers(answers: readonly GivenAnswer[], questions: readonly Question[]): Failure | undefined {
+  const asked = questions.map((one) => ({ ...one, ask_id: ONLY_ASK, question_id: `${ONLY_ASK}.${one.question_id}` }));
   const problems = answers.flatMap((answer): Problem[] => {
-    const why = whyUnfit(answer, questions);
+    const why = whyUnfit(answer, asked);
     const flag = { file: `${FLAG} ${JSON.stringify(`${nameOf(answer)}=${answer.text}`)}`, pointer: "" };
     return why === undefined ? [] : [{ ...(answer.place ?? flag), ...why }];
   });
@@ -88,26 +89,22 @@ export function unfitAnswers(answers: readonly GivenAnswer[], questions: readonl
   return problems.some(({ file }) => file.startsWith(FLAG)) ? { ...refused, code: "usage" } : refused;
 }
 
-function whyUnfit(answer: GivenAnswer, questions: readonly Question[]): Omit<Problem, "file" | "pointer"> | undefined {
+/** Why no question matches an answer, or one that does refuses it; undefined if it fits. */
+export function whyUnfit(answer: GivenAnswer, questions: readonly Answerable[]) {
+  const fits = questions.flatMap((question) => givenAnswer([answer], question) ?? []);
+  const refused = fits.find((fit) => !fit.ok);
+  if (refused?.ok === false) {
+    const { message, hint = "" } = refused.error;
+    return { what: message.replace(/\.$/, ""), expected: hint.replace(/^Give (.*)\.$/, "$1") };
+  }
+  if (fits.length > 0) return undefined;
   const name = nameOf(answer);
-  const meant = questions.filter((question) => isAbout(answer, question));
-  const ids = questions.map(({ question_id }) => question_id);
-  if (meant.length === 0) {
-    const what = `no question of the plan matches ${JSON.stringify(name)}`;
-    const near = "match" in answer ? undefined : nearest(name, ids);
-    return { what, expected: ids.length === 0 ? "no answers" : `one of ${ids.join(", ")}`, nearest: near };
-  }
-  for (const question of meant) {
-    const said = answerTo({ ...question, ask_id: "" }, answer.text);
-    if (!said.ok)
-      return { what: said.error.message.replace(/\.$/, ""), expected: `one of ${(question.options ?? []).join(", ")}` };
-  }
-  return undefined;
-}
-
-function isAbout(answer: GivenAnswer, { question_id, text }: Question): boolean {
-  if ("question_id" in answer) return [answer.question_id, answer.question_id.replace(SCOPE, "")].includes(question_id);
-  return text.toLowerCase().includes(answer.match.toLowerCase());
+  const ids = [...new Set(questions.map(bareId))];
+  return {
+    what: `no question matches ${JSON.stringify(name)}`,
+    expected: ids.length === 0 ? "no answers" : `an answer to ${ids.join(", ")}`,
+    nearest: "match" in answer ? undefined : nearest(name, ids),
+  };
 }
 
 function nameOf(answer: GivenAnswer): string {
