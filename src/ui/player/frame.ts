@@ -1,5 +1,6 @@
 import { safeLine } from "../display.ts";
 import { ticketsByNeed } from "../model/order.ts";
+import type { Style } from "../terminal.ts";
 import { localMoment } from "../timeline.ts";
 import { counted } from "../words.ts";
 import {
@@ -11,7 +12,7 @@ import {
   tooSmall,
   typingLine,
 } from "../tui/frame.ts";
-import { fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "../tui/line.ts";
+import { fitted, justified, type Line, rule, type Span, trusted, untrusted, widthOfLine } from "../tui/line.ts";
 import { padded } from "../tui/list.ts";
 import { elapsed, MIN_SIZE, type Shown } from "../tui/scene.ts";
 import { INITIAL_VIEW, selectedOf, type View } from "../tui/view.ts";
@@ -91,7 +92,7 @@ function headLine({ player, tape, now, name, proof }: PlayerScene, columns: numb
   const { place, playing, speed } = player;
   const total = tape.sequences.length;
   const read = isComplete(tape) ? "" : `reading ${Math.floor((tape.entries.length / total) * 100)} %  `;
-  const right: Line = [trusted(read, "dim"), trusted(`${place + 1}/${total}  `), ...proofWords(proof)];
+  const right: Line = [trusted(read, "dim"), trusted(`${place + 1}/${total}  `), proofSpan(proof)];
   const state = playing ? `▶ ${speedWords(speed)}` : `‖ ${speedWords(speed)}`;
   const title: Line = [
     trusted(" REPLAY ", "bold"),
@@ -114,19 +115,17 @@ function speedWords(speed: number): string {
   return speed >= 1 ? `${speed}x` : `1/${Math.round(1 / speed)}x`;
 }
 
-function proofWords({ state, problems }: ProofState): Line {
-  switch (state) {
-    case "proving":
-      return [trusted("verifying… ", "dim")];
-    case "ok":
-      return [trusted("verified ", "green")];
-    case "open":
-      return [trusted("verified so far, not closed ", "yellow")];
-    case "failed":
-      return [trusted(`NOT VERIFIED: ${counted(problems.length, "problem")} `, "red")];
-    case "none":
-      return [trusted("not verified ", "dim")];
-  }
+const PROOF: Readonly<Record<ProofState["state"], readonly [words: string, style: Style]>> = {
+  proving: ["verifying…", "dim"],
+  ok: ["verified", "green"],
+  open: ["verified so far, not closed", "yellow"],
+  failed: ["NOT VERIFIED", "red"],
+  none: ["not verified", "dim"],
+};
+
+function proofSpan({ state, problems }: ProofState): Span {
+  const [words, style] = PROOF[state];
+  return trusted(`${words}${state === "failed" ? `: ${counted(problems.length, "problem")}` : ""} `, style);
 }
 
 /** What needed a person at that time. */

@@ -30,7 +30,8 @@ export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: Pla
     return key.name === "z" ? { player, action: { do: "suspend" } } : { player };
   }
   if (player.typing) return typeKey(player, player.typing, key, tape);
-  return moveKey(player, key, tape, shown) ?? pageKey(player, key, shown);
+  const moved = moveKey(player, key, tape, shown.rows);
+  return moved ? { player: moved } : pageKey(player, key, shown);
 }
 
 /** Call when a search has ended; `place` is undefined if it found nothing. */
@@ -55,25 +56,26 @@ function typeKey(
   if (name !== "return") return { player: { ...player, typing: { what, text: editText(text, name) } } };
   const ended = { ...player, typing: undefined };
   const words = text.trim();
-  switch (what) {
-    case "filter":
-      return { player: filtered(ended, words, tape) };
-    case "find":
-      if (words === "") return { player: ended };
-      return {
-        player: { ...ended, find: words, playing: false },
-        action: { do: "find", text: words, from: player.place, by: 1 },
-      };
-    case "record":
-      if (/^\d+$/.test(words)) return { player: stopAt(ended, tape, placeOf(tape, Number(words))) };
-      return { player: { ...ended, notice: "Not a record number." } };
-    case "time": {
-      const [first] = tape.entries;
-      const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
-      if (at !== undefined) return { player: { ...goTo(ended, tape, { at }), playing: false } };
-      return { player: { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." } };
-    }
+  if (what === "find") return words === "" ? { player: ended } : search({ ...ended, find: words }, 1);
+  return { player: typed(ended, what, words, tape) };
+}
+
+function search(player: Player, by: 1 | -1): PlayerKeyResult {
+  const { find: text, place: from } = player;
+  return { player: { ...player, playing: false }, action: { do: "find", text, from, by } };
+}
+
+/** The player after a filter, the number of a record or a time has been typed. */
+function typed(player: Player, what: "filter" | "record" | "time", words: string, tape: Tape): Player {
+  if (what === "filter") return filtered(player, words, tape);
+  if (what === "record") {
+    if (/^\d+$/.test(words)) return stopAt(player, tape, placeOf(tape, Number(words)));
+    return { ...player, notice: "Not a record number." };
   }
+  const [first] = tape.entries;
+  const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
+  if (at !== undefined) return { ...goTo(player, tape, { at }), playing: false };
+  return { ...player, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." };
 }
 
 function filtered(player: Player, filter: string, tape: Tape): Player {
@@ -85,48 +87,41 @@ function filtered(player: Player, filter: string, tape: Tape): Player {
 }
 
 /** Moves through the log. Returns undefined if the key is for something else. */
-function moveKey(player: Player, { name }: Key, tape: Tape, { rows }: PlayerKeyContext): PlayerKeyResult | undefined {
-  const to = (place: number | undefined, none: string): PlayerKeyResult =>
-    place === undefined
-      ? { player: { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." } }
-      : { player: stopAt(player, tape, place) };
+function moveKey(player: Player, { name }: Key, tape: Tape, rows: number): Player | undefined {
   const last = tape.sequences.length - 1;
-  if (/^\d$/.test(name)) return to(Math.round((last * Number(name)) / 10), "");
+  const to = (place: number) => stopAt(player, tape, Math.max(0, Math.min(last, place)));
+  const along = (by: 1 | -1, what: string, isWanted?: (entry: Entry) => boolean) => {
+    const place = step(player, tape, by, isWanted);
+    if (place !== undefined) return to(place);
+    const none = `There is no ${by === 1 ? "later" : "earlier"} ${what}.`;
+    return { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." };
+  };
+  if (/^\d$/.test(name)) return to(Math.round((last * Number(name)) / 10));
   switch (name) {
     case " ":
-      return { player: toggled(player, tape) };
+      return toggled(player, tape);
     case "+":
     case "=":
-      return { player: { ...player, speed: Math.min(MAX_SPEED, player.speed * 2) } };
+      return { ...player, speed: Math.min(MAX_SPEED, player.speed * 2) };
     case "-":
     case "_":
-      return { player: { ...player, speed: Math.max(MIN_SPEED, player.speed / 2) } };
+      return { ...player, speed: Math.max(MIN_SPEED, player.speed / 2) };
     case "right":
-      return to(step(player, tape, 1), "There is no later record.");
+      return along(1, "record");
     case "left":
-      return to(step(player, tape, -1), "There is no earlier record.");
+      return along(-1, "record");
     case "]":
-      return to(step(player, tape, 1, isMarked), "There is no later marker.");
+      return along(1, "marker", isMarked);
     case "[":
-      return to(step(player, tape, -1, isMarked), "There is no earlier marker.");
+      return along(-1, "marker", isMarked);
     case "home":
-      return to(0, "");
+      return to(0);
     case "end":
     case "G":
-      return to(last, "");
-    case "n":
-    case "N": {
-      if (player.find === "") return { player: { ...player, notice: "Search for a text first: /" } };
-      const by = name === "n" ? 1 : -1;
-      return {
-        player: { ...player, playing: false },
-        action: { do: "find", text: player.find, from: player.place, by },
-      };
-    }
+      return to(last);
     case "pageup":
     case "pagedown":
-      if (player.page === "json") return undefined;
-      return to(Math.max(0, Math.min(last, player.place + (name === "pageup" ? -rows : rows))), "");
+      return player.page === "json" ? undefined : to(player.place + (name === "pageup" ? -rows : rows));
     default:
       return undefined;
   }
@@ -142,12 +137,19 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
   }
   const typing = TYPED[name];
   if (typing !== undefined) return { player: { ...player, typing: { what: typing, text: "" } } };
+  const opened = (page: "json" | "help"): PlayerKeyResult => ({
+    player: { ...player, page: player.page === page ? "state" : page, scroll: 0 },
+  });
   switch (name) {
+    case "n":
+    case "N":
+      if (player.find === "") return { player: { ...player, notice: "Search for a text first: /" } };
+      return search(player, name === "n" ? 1 : -1);
     case "v":
     case "return":
-      return { player: { ...player, page: player.page === "json" ? "state" : "json", scroll: 0 } };
+      return opened("json");
     case "?":
-      return { player: { ...player, page: player.page === "help" ? "state" : "help" } };
+      return opened("help");
     case "escape":
       return escaped(player);
     case "q":

@@ -8,6 +8,7 @@ import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import type { StoryLine } from "../tui/stories.ts";
 import type { TimeRange } from "./moment.ts";
+import type { ShownRecord } from "./shown-record.ts";
 import { States } from "./states.ts";
 import { type Entry, entryOf, isComplete, type Tape } from "./tape.ts";
 
@@ -33,8 +34,7 @@ const ENDS: ReadonlySet<string> = new Set(["session_closed", "session_stopped"])
 export class Recording {
   readonly #folder: string;
   #files: readonly RecordFile[];
-  #known: readonly number[] | undefined;
-  #grows: boolean;
+  #tape: Tape;
   readonly #entries: Entry[] = [];
   readonly #states: States;
   #resolved: (record: LogRecord) => LogRecord;
@@ -45,7 +45,7 @@ export class Recording {
   constructor(folder: string, listing: Listing, grows: boolean) {
     this.#folder = folder;
     this.#files = listing.files;
-    this.#grows = grows;
+    this.#tape = this.#tapeOf(grows);
     this.#resolved = resolverOf(folder, listing);
     this.#states = new States(
       (place) => this.#files[place]?.sequence ?? 0,
@@ -54,24 +54,23 @@ export class Recording {
   }
 
   get tape(): Tape {
-    return { sequences: this.#sequences, entries: this.#entries, grows: this.#grows };
+    return this.#tape;
   }
 
-  get #sequences(): readonly number[] {
-    return (this.#known ??= this.#files.map(({ sequence }) => sequence));
+  #tapeOf(grows: boolean): Tape {
+    return { sequences: this.#files.map(({ sequence }) => sequence), entries: this.#entries, grows };
   }
 
   /** Checks for new records of the session. */
   lookAgain(): void {
-    if (!this.#grows) return;
+    if (!this.#tape.grows) return;
     const listed = listFolder(this.#folder);
     const last = this.#files.at(-1)?.sequence ?? 0;
     const more = listed.ok ? listed.value.files.filter(({ sequence }) => sequence > last) : [];
     if (more.length === 0) return;
     this.#files = [...this.#files, ...more];
-    this.#known = undefined;
     this.#resolved = resolverOf(this.#folder, { files: this.#files, foreign: [] });
-    this.#grows = !more.some(({ payload_type }) => ENDS.has(payload_type));
+    this.#tape = this.#tapeOf(!more.some(({ payload_type }) => ENDS.has(payload_type)));
   }
 
   /** Reads on for at most `ms`. */
@@ -115,14 +114,10 @@ export class Recording {
     return this.#readFile(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
   }
 
-  /** A request as it was sent, with its references resolved. */
-  resolved(record: LogRecord): LogRecord {
-    return this.#resolved(record);
-  }
-
-  /** The name of a record's file. */
-  name(place: number): string {
-    return this.#files[place]?.name ?? "";
+  /** The record at `place`, as stored and as it was sent. */
+  shown(place: number): ShownRecord {
+    const { bytes, record: stored } = this.read(place);
+    return { name: this.#files[place]?.name ?? "", bytes, stored, resolved: stored && this.#resolved(stored) };
   }
 
   /** The session as of the record at `place`; valid until the next call. */

@@ -16,9 +16,6 @@ const EVERY = 250;
 const MAX_TICKETS = 100_000;
 const COPY = 50;
 
-/** When going back to a record, one more copy is kept this many records before it. */
-const BACK = 50;
-
 /** Reads the record at `place`; undefined if it cannot be read. */
 export type ReadRecord = (place: number) => LogRecord | undefined;
 
@@ -26,13 +23,10 @@ export type ReadRecord = (place: number) => LogRecord | undefined;
 export class States {
   readonly #sequenceAt: (place: number) => number;
   readonly #read: ReadRecord;
-  readonly #newest: State = { place: -1, model: emptyModel() };
-  #current: State = { place: -1, model: emptyModel() };
+  readonly #newest = beginning();
+  #current = beginning();
   #copies: State[] = [];
-  /** A state shortly before the record that was last gone back to. */
-  #near: State | undefined;
   #every = EVERY;
-  #weight = 0;
 
   constructor(sequenceAt: (place: number) => number, read: ReadRecord) {
     this.#sequenceAt = sequenceAt;
@@ -42,41 +36,25 @@ export class States {
   /** Applies the next record to the newest state, and copies that state every `#every` records. */
   add(record: LogRecord | undefined): void {
     this.#step(this.#newest, record);
-    if ((this.#newest.place + 1) % this.#every === 0) this.#copy();
+    if (!this.#isCopied(this.#newest)) return;
+    this.#copies.push(copied(this.#newest));
+    while (this.#copies.length > 1 && ticketsIn(this.#copies) > MAX_TICKETS) {
+      this.#every *= 2;
+      this.#copies = this.#copies.filter((copy) => this.#isCopied(copy));
+    }
   }
 
   /** The session as of the record at `place`. It is valid until the next call. */
   at(place: number): SessionModel {
-    const before = this.#before(place);
-    if (this.#current.place > place || this.#current.place < before.place) {
-      // A person who steps back once usually steps back again.
-      const near = place - BACK > before.place ? this.#moved(copied(before), place - BACK) : before;
-      this.#near = near;
-      this.#current = copied(near);
-    }
-    return this.#moved(this.#current, place).model;
+    const copy = this.#copies.findLast((one) => one.place <= place) ?? beginning();
+    const { place: here } = this.#current;
+    if (here > place || here < copy.place) this.#current = copied(copy);
+    while (this.#current.place < place) this.#step(this.#current, this.#read(this.#current.place + 1));
+    return this.#current.model;
   }
 
-  /** The latest kept state up to `place`. */
-  #before(place: number): State {
-    const copy = this.#copies.findLast((one) => one.place <= place) ?? { place: -1, model: emptyModel() };
-    const near = this.#near;
-    return near !== undefined && near.place <= place && near.place > copy.place ? near : copy;
-  }
-
-  #moved(state: State, place: number): State {
-    while (state.place < place) this.#step(state, this.#read(state.place + 1));
-    return state;
-  }
-
-  #copy(): void {
-    this.#copies.push(copied(this.#newest));
-    this.#weight += weightOf(this.#newest);
-    while (this.#weight > MAX_TICKETS && this.#copies.length > 1) {
-      this.#every *= 2;
-      this.#copies = this.#copies.filter((copy) => (copy.place + 1) % this.#every === 0);
-      this.#weight = this.#copies.reduce((sum, copy) => sum + weightOf(copy), 0);
-    }
+  #isCopied({ place }: State): boolean {
+    return (place + 1) % this.#every === 0;
   }
 
   /** An unreadable record changes nothing. */
@@ -86,10 +64,14 @@ export class States {
   }
 }
 
-function weightOf({ model }: State): number {
-  return model.tickets.size + COPY;
+function beginning(): State {
+  return { place: -1, model: emptyModel() };
 }
 
 function copied({ place, model }: State): State {
   return { place, model: copyOf(model) };
+}
+
+function ticketsIn(copies: readonly State[]): number {
+  return copies.reduce((sum, { model }) => sum + model.tickets.size + COPY, 0);
 }

@@ -89,24 +89,15 @@ export function nextPlace(
 
 /** The place of the last record up to a sequence; the first one if there is none. */
 export function placeOf({ sequences }: Tape, sequence: number): number {
-  return Math.max(0, firstAfter(sequences.length, (place) => (sequences[place] ?? 0) > sequence) - 1);
+  return Math.max(
+    0,
+    sequences.findLastIndex((one) => one <= sequence),
+  );
 }
 
 /** The place of the last record up to a time; undefined if that record may not have been read yet. */
-export function placeAt(tape: Tape, at: number): number | undefined {
-  const { entries } = tape;
-  const after = firstAfter(entries.length, (place) => (entries[place]?.at ?? 0) > at);
-  if (after === entries.length && !isComplete(tape)) return undefined;
-  return Math.max(0, after - 1);
-}
-
-/** Binary search for the first of `count` places where `isSo` holds; it must hold at all later ones too. */
-function firstAfter(count: number, isSo: (place: number) => boolean): number {
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isSo(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+export function placeAt(tape: Tape, time: number): number | undefined {
+  const place = tape.entries.findLastIndex(({ at }) => at <= time);
+  const mayFollow = place === tape.entries.length - 1 && !isComplete(tape);
+  return mayFollow ? undefined : Math.max(0, place);
 }
