@@ -3,16 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
-import { makeDirectory } from "../../lib/files.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
-import type { PayloadByType } from "../../protocol/payload.ts";
 import { EnvelopeReader, requestLine } from "../cli/dialects/envelope.ts";
 import { agentEnvironment } from "../cli/environment.ts";
 import { type RunListener, type Stream, SupervisedRun } from "../cli/process.ts";
 import { StderrTail } from "../cli/stderr-tail.ts";
 import type { Launcher } from "../launcher.ts";
 import type { Case, Delivery, Seat, Trial } from "./case.ts";
+import { loneRequest } from "./request.ts";
 
 const MAX_LINE_BYTES = 8_388_608;
 const MAX_OUTPUT_BYTES = 67_108_864;
@@ -64,9 +63,11 @@ async function once(
   slot: number,
   printed: string[],
 ): Promise<Result<Trial, Failure>> {
-  const request = requestOf(seat, command, one, directory, slot, timeout_ms);
-  const { workspace, artifacts_dir } = request.payload;
-  for (const path of [workspace, artifacts_dir]) makeDirectory(path);
+  const role = { role_id: seat, type: seat, cli_command: [...command] };
+  const { turn, attempt } = one;
+  const about = { session_id: "s-conformance", at: "2026-01-01T00:00:00.000Z" };
+  const request = loneRequest({ ...about, role, turn, attempt, directory, slot, timeout_ms });
+  const { workspace } = request.payload;
   const given = Object.entries(agentEnvironment(environment, request)).filter(([name]) => !one.without?.includes(name));
   const launched = await launcher.launch({ command, directory: workspace, environment: Object.fromEntries(given) });
   if (!launched.ok) return launched;
@@ -87,33 +88,6 @@ async function once(
   const { reader, surplus } = listener;
   const elapsed_ms = performance.now() - began;
   return ok({ request, end, heard: reader.end(), surplus, stderr: listener.stderr.text(), elapsed_ms });
-}
-
-function requestOf(
-  seat: Seat,
-  command: readonly string[],
-  { turn, attempt = 1 }: Case,
-  directory: string,
-  slot: number,
-  timeout_ms: number,
-): TurnRequest {
-  const turn_id = `t${slot}`;
-  const workspace = join(directory, `work ${slot}`);
-  const artifacts_dir = join(directory, `artifacts ${slot}`);
-  const timeout_s = timeout_ms / 1_000;
-  const payload = { turn_id, role_id: seat, ...turn, limits: { timeout_s }, workspace, artifacts_dir };
-  const isAboutTicket = "ticket" in (turn["context"] as object);
-  return {
-    session_id: "s-conformance",
-    at: "2026-01-01T00:00:00.000Z",
-    role: { role_id: seat, type: seat, cli_command: [...command] },
-    stamp: { turn_id, attempt, run: 1, ...(isAboutTicket ? { subject: "words" } : {}) },
-    payload: payload as unknown as PayloadByType["turn_request"],
-    timeout_ms,
-    idle_timeout_ms: 0,
-    slot,
-    output_directory: directory,
-  };
 }
 
 async function deliver(run: SupervisedRun, line: Buffer, delivery: Delivery = {}): Promise<void> {
