@@ -5,25 +5,23 @@ import { plainTurn, turnsOf } from "./turns.ts";
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
-  const turns = Object.entries(turnsOf(seat)).map(
-    ([name, turn]): Case => ({ name, what: "answers it with one message", level: "must", turn, inspect: answers }),
+  const good: GoodCase = (name, what, more = {}) => {
+    return { name, what, level: "must", turn: plainTurn(seat), inspect: answers, ...more };
+  };
+  const turns = Object.entries(turnsOf(seat)).map(([name, turn]) =>
+    good(name, "answers it with one message", { turn }),
   );
-  return [...turns, ...circumstances(seat), ...badInput(seat)];
+  return [...turns, ...circumstances(seat, good), ...badInput(good)];
 }
+
+/** A case that must be answered, unless `more` says otherwise. */
+type GoodCase = (name: string, what: string, more?: Partial<Case>) => Case;
 
 /** 2 MB, in texts that an agent may quote. */
 const LONG = Array.from({ length: 20 }, () => "tide ".repeat(20_000));
 
-function circumstances(seat: Seat): readonly Case[] {
+function circumstances(seat: Seat, good: GoodCase): readonly Case[] {
   const plain = plainTurn(seat);
-  const good = (name: string, what: string, more: Partial<Case> = {}): Case => ({
-    name,
-    what,
-    level: "must",
-    turn: plain,
-    inspect: answers,
-    ...more,
-  });
   const given = (name: string, what: string, context: JsonObject): Case =>
     good(name, what, { turn: plainTurn(seat, context) });
   return [
@@ -60,17 +58,9 @@ function circumstances(seat: Seat): readonly Case[] {
   ];
 }
 
-function badInput(seat: Seat): readonly Case[] {
-  const turn = plainTurn(seat);
-  const given = (name: string, what: string, bytes: (line: Buffer) => Buffer, more: Partial<Case> = {}): Case => ({
-    name,
-    what,
-    level: "must",
-    turn,
-    delivery: { bytes },
-    inspect: declines,
-    ...more,
-  });
+function badInput(good: GoodCase): readonly Case[] {
+  const given = (name: string, what: string, bytes: (line: Buffer) => Buffer, more: Partial<Case> = {}) =>
+    good(name, what, { delivery: { bytes }, inspect: declines, ...more });
   const text = (value: string) => () => Buffer.from(value);
   const envelope = (change: (request: JsonObject) => JsonObject) => (line: Buffer) =>
     Buffer.from(`${JSON.stringify(change(JSON.parse(line.toString("utf8")) as JsonObject))}\n`);
