@@ -67,15 +67,15 @@ function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
     return padded(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
   }
   const below = recordLines(scene, columns, Math.max(1, Math.min(10, Math.floor(rows / 4))));
-  const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine(scene, columns), needLine(scene)];
-  const space = rows - below.length - progress.length;
-  return [...progress, ...stateLines(scene, columns, space), ...below];
-}
-
-/** The tickets and the latest events as of the shown record. */
-function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
+  const asked = askWords(scene.model);
+  const needs: Line =
+    asked === undefined
+      ? [trusted("   nothing needs a person", "dim")]
+      : [trusted(" ? ", "yellow"), untrusted(asked, "yellow")];
+  const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine(scene, columns), needs];
   const view: View = { ...INITIAL_VIEW, selected: playerList(scene).selected };
-  return dashboardLines(scene, view, columns, rows);
+  const state = dashboardLines(scene, view, columns, rows - below.length - progress.length);
+  return [...progress, ...state, ...below];
 }
 
 function recordLines({ player, tape, record, proof }: PlayerScene, columns: number, rows: number): Line[] {
@@ -126,13 +126,6 @@ const PROOF: Readonly<Record<ProofState["state"], readonly [words: string, style
 function proofSpan({ state, problems }: ProofState): Span {
   const [words, style] = PROOF[state];
   return trusted(`${words}${state === "failed" ? `: ${counted(problems.length, "problem")}` : ""} `, style);
-}
-
-/** What needed a person at that time. */
-function needLine({ model }: PlayerScene): Line {
-  const asked = askWords(model);
-  if (asked === undefined) return [trusted("   nothing needs a person", "dim")];
-  return [trusted(" ? ", "yellow"), untrusted(asked, "yellow")];
 }
 
 const PROMPTS = {

@@ -23,10 +23,6 @@ export interface ReadFile {
 /** Maximum number of records that the latest events, or a ticket's story, are built from. */
 const RECORDS_TOLD = 60;
 
-/** Maximum number of cached records, and of their bytes in total. */
-const RECORDS_KEPT = 300;
-const BYTES_KEPT = 8 * 1024 * 1024;
-
 /** After a record of these types, a session stops writing. */
 const ENDS: ReadonlySet<string> = new Set(["session_closed", "session_stopped"]);
 
@@ -38,8 +34,6 @@ export class Recording {
   readonly #entries: Entry[] = [];
   readonly #states: States;
   #resolved: (record: LogRecord) => LogRecord;
-  readonly #kept = new Map<number, ReadFile>();
-  #keptBytes = 0;
 
   /** `grows`: whether a session still writes to the folder. */
   constructor(folder: string, listing: Listing, grows: boolean) {
@@ -80,28 +74,14 @@ export class Recording {
       const place = this.#entries.length;
       const file = this.#files[place];
       if (file === undefined) return;
-      const { record, bytes } = this.#readFile(place);
+      const { record, bytes } = this.read(place);
       this.#entries.push(entryOf(file, record, bytes?.length ?? 0, this.#entries.at(-1)));
       this.#states.add(record);
     }
   }
 
-  /** The record at `place`. Recently read records are cached, because a step shows mostly the same ones. */
+  /** The record at `place`. */
   read(place: number): ReadFile {
-    const kept = this.#kept.get(place);
-    if (kept !== undefined) return kept;
-    const read = this.#readFile(place);
-    this.#kept.set(place, read);
-    this.#keptBytes += read.bytes?.length ?? 0;
-    for (const [oldest, { bytes }] of this.#kept) {
-      if (this.#kept.size <= RECORDS_KEPT && this.#keptBytes <= BYTES_KEPT) break;
-      this.#kept.delete(oldest);
-      this.#keptBytes -= bytes?.length ?? 0;
-    }
-    return read;
-  }
-
-  #readFile(place: number): ReadFile {
     const file = this.#files[place];
     const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);
     return { bytes, record: recordIn(bytes) ?? undefined };
@@ -111,7 +91,7 @@ export class Recording {
   has(place: number, text: string): boolean {
     // The text as escaped in JSON.
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
-    return this.#readFile(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
+    return this.read(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
   }
 
   /** The record at `place`, as stored and as it was sent. */

@@ -30,20 +30,21 @@ export interface Tape {
 }
 
 export function entryOf(
-  file: RecordFile,
+  { sequence, payload_type }: RecordFile,
   record: LogRecord | undefined,
   bytes: number,
   before: Entry | undefined,
 ): Entry {
-  const { sequence, payload_type } = file;
-  if (record === undefined) {
-    const unknown = { source: "", target: "", ticket: undefined };
-    return { sequence, at: before?.at ?? 0, type: payload_type, bytes, marker: "error", ...unknown };
-  }
-  const { source, target, record: meta } = record;
-  const at = Date.parse(meta.received_at);
-  const known = { source, target, ticket: meta.ticket_id };
-  return { sequence, at, type: record.payload_type, bytes, marker: markerOf(record), ...known };
+  return {
+    sequence,
+    at: record === undefined ? (before?.at ?? 0) : Date.parse(record.record.received_at),
+    type: record?.payload_type ?? payload_type,
+    source: record?.source ?? "",
+    target: record?.target ?? "",
+    ticket: record?.record.ticket_id,
+    bytes,
+    marker: record === undefined ? "error" : markerOf(record),
+  };
 }
 
 function markerOf({ payload_type, payload, record }: LogRecord): Marker | undefined {
