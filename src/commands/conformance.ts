@@ -107,19 +107,18 @@ function refusal(
   return undefined;
 }
 
-function showCase(out: Output, { case: one, wrong, trials, printed }: Tested, whole: boolean): void {
+function showCase(out: Output, { case: one, wrong, trials: [trial] }: Tested, whole: boolean): void {
   const advice = one.level === "should";
   const mark =
     wrong === undefined ? out.style("green", "ok  ") : out.style(advice ? "yellow" : "red", advice ? "note" : "FAIL");
   out.line(`${mark} ${safeLine(one.name)}${out.style("dim", `: ${safeLine(one.what)}`)}`);
   if (wrong !== undefined) for (const line of wrapped(wrong, out.width, 5)) out.line(line);
-  const [trial] = trials;
   if (!whole || trial === undefined) return;
   const { exit } = trial.end;
   out.line(out.style("dim", "sent, if the case does not say otherwise:"));
   out.line(safeText(requestLine(trial.request).slice(0, 20_000)).trimEnd());
   out.line(out.style("dim", "printed on stdout:"));
-  out.line(safeText(printed));
+  out.line(safeText(trial.stdout.slice(0, 65_536)));
   out.line(out.style("dim", "printed on stderr:"));
   out.line(safeText(trial.stderr));
   out.line(out.style("dim", `exit code ${exit?.code ?? "none"}, signal ${exit?.signal ?? "none"}`));

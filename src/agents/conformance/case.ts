@@ -12,6 +12,7 @@ export interface Trial {
   readonly heard: Heard;
   /** Number of lines after the answer: repeated or late messages. */
   readonly surplus: number;
+  readonly stdout: string;
   readonly stderr: string;
   readonly elapsed_ms: number;
 }

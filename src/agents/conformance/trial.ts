@@ -32,25 +32,20 @@ export interface Tested {
   readonly case: Case;
   readonly wrong: string | undefined;
   readonly trials: readonly Trial[];
-  /** What the program printed on stdout, at most 64 KiB. */
-  readonly printed: string;
 }
 
 /** Runs one case in a directory of its own. Fails with `environment` if the program cannot be started. */
 export async function test(tried: Tried, one: Case): Promise<Result<Tested, Failure>> {
   const directory = mkdtempSync(join(tmpdir(), "bosun conformance-"));
-  const printed: string[] = [];
   try {
-    const starts = Array.from({ length: one.twice ? 2 : 1 }, (_, index) =>
-      once(tried, one, directory, index + 1, printed),
-    );
+    const starts = Array.from({ length: one.twice ? 2 : 1 }, (_, index) => once(tried, one, directory, index + 1));
     const trials: Trial[] = [];
     for (const trial of await Promise.all(starts)) {
       if (!trial.ok) return trial;
       trials.push(trial.value);
     }
     const wrong = trials.map((trial) => one.inspect(trial)).find((problem) => problem !== undefined);
-    return ok({ case: one, wrong, trials, printed: printed.join("\n").slice(0, 65_536) });
+    return ok({ case: one, wrong, trials });
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -61,7 +56,6 @@ async function once(
   one: Case,
   directory: string,
   slot: number,
-  printed: string[],
 ): Promise<Result<Trial, Failure>> {
   const role = { role_id: seat, type: seat, cli_command: [...command] };
   const { turn, attempt } = one;
@@ -72,7 +66,7 @@ async function once(
   const launched = await launcher.launch({ command, directory: workspace, environment: Object.fromEntries(given) });
   if (!launched.ok) return launched;
   const began = performance.now();
-  const listener = new TrialListener(request, printed, () => run.answered());
+  const listener = new TrialListener(request, () => run.answered());
   const limits = {
     timeout_ms,
     idle_timeout_ms: 0,
@@ -85,9 +79,10 @@ async function once(
   await deliver(run, Buffer.from(requestLine(request)), one.delivery);
   if (one.ends) abort.abort();
   const end = await run.ended;
-  const { reader, surplus } = listener;
+  const { reader, surplus, printed, stderr } = listener;
   const elapsed_ms = performance.now() - began;
-  return ok({ request, end, heard: reader.end(), surplus, stderr: listener.stderr.text(), elapsed_ms });
+  const output = { stdout: printed.join("\n"), stderr: stderr.text() };
+  return ok({ request, end, heard: reader.end(), surplus, ...output, elapsed_ms });
 }
 
 async function deliver(run: SupervisedRun, line: Buffer, delivery: Delivery = {}): Promise<void> {
@@ -105,16 +100,15 @@ async function deliver(run: SupervisedRun, line: Buffer, delivery: Delivery = {}
 class TrialListener implements RunListener {
   readonly reader: EnvelopeReader;
   readonly stderr = new StderrTail();
+  readonly printed: string[] = [];
   surplus = 0;
-  readonly #printed: string[];
   readonly #answered: () => void;
 
-  constructor(request: TurnRequest, printed: string[], answered: () => void) {
+  constructor(request: TurnRequest, answered: () => void) {
     const emit = ({ kind }: TurnEvent) => {
       if (kind === "late" || kind === "duplicate") this.surplus += 1;
     };
     this.reader = new EnvelopeReader(request, emit);
-    this.#printed = printed;
     this.#answered = answered;
   }
 
@@ -124,7 +118,7 @@ class TrialListener implements RunListener {
 
   line(stream: Stream, bytes: Buffer, cut: boolean): undefined {
     if (stream === "stderr") return this.stderr.line(stream, bytes);
-    this.#printed.push(bytes.toString("utf8"));
+    this.printed.push(bytes.toString("utf8"));
     if (this.reader.read(bytes, cut) === "answer") this.#answered();
     return undefined;
   }

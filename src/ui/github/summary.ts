@@ -5,7 +5,7 @@ import { markdownCell, markdownCode, markdownText } from "../markdown.ts";
 import { mermaidLines } from "../mermaid.ts";
 import type { Ending, TicketLine } from "../reporter.ts";
 import type { Output } from "../terminal.ts";
-import { commandFor, sentenceFor, type Waiting } from "../waiting.ts";
+import { commandFor, sentenceFor } from "../waiting.ts";
 import { counted, localize } from "../words.ts";
 
 /** With more rows, the summary of a job is too long for GitHub. */
@@ -26,6 +26,7 @@ const ICONS: ReadonlyMap<string, string> = new Map([
 export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
   const { session_id, message, failure, tickets, next, report, log } = ending;
   const needs = needsOf(ending);
+  const decide = needs.map(([, one]) => `- ${markdownText(sentenceFor(one), TEXT_WIDTH)}`);
   const answers = needs.map(([id, one]) => commandFor(id, one));
   const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
   const graph = mermaidLines(
@@ -40,7 +41,7 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
     ...texts.flatMap((text) => ["", markdownText(localize(naming, text), TEXT_WIDTH)]),
     ...tableLines(ending),
     ...(graph.length > 0 ? ["", "```mermaid", ...graph, "```"] : []),
-    ...(needs.length > 0 ? ["", "### To decide", "", ...needs.map(([, one]) => needLine(one))] : []),
+    ...(decide.length > 0 ? ["", "### To decide", "", ...decide] : []),
     ...(commands.length > 0
       ? ["", "### Next", "", "```sh", ...commands.map((command) => safeLine(localize(naming, command))), "```"]
       : []),
@@ -50,10 +51,6 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
     "",
   ];
   return `${lines.join("\n")}\n`;
-}
-
-function needLine(waiting: Waiting): string {
-  return `- ${markdownText(sentenceFor(waiting), TEXT_WIDTH)}`;
 }
 
 function tableLines({ presentation, tickets }: Ending): string[] {
