@@ -3,14 +3,10 @@ import { parseMoment } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
 
-/** What a key makes the player's screen do. */
-export type PlayerAction =
-  | { readonly do: "leave" | "suspend" }
-  | { readonly do: "find"; readonly text: string; readonly from: number; readonly by: 1 | -1 };
-
 export interface PlayerKeyResult {
   readonly player: Player;
-  readonly action?: PlayerAction | undefined;
+  /** What the key makes the screen do. */
+  readonly action?: "leave" | "suspend";
 }
 
 /** The context that `handlePlayerKey` needs. */
@@ -20,24 +16,20 @@ export interface PlayerKeyContext {
   readonly selected: string | undefined;
   /** The page size for scrolling. */
   readonly rows: number;
+  /** Whether a record's file contains a text. */
+  readonly has: (place: number, text: string) => boolean;
 }
 
-/** Handles a key. Pure: the screen carries out the action. */
+/** Handles a key. It changes nothing outside: the screen carries out the action. */
 export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: PlayerKeyContext): PlayerKeyResult {
   const player = { ...before, notice: undefined };
   if (key.ctrl === true) {
-    if (key.name === "c") return { player, action: { do: "leave" } };
-    return key.name === "z" ? { player, action: { do: "suspend" } } : { player };
+    if (key.name === "c") return { player, action: "leave" };
+    return key.name === "z" ? { player, action: "suspend" } : { player };
   }
-  if (player.typing) return typeKey(player, player.typing, key, tape);
-  const moved = moveKey(player, key, tape, shown.rows);
+  if (player.typing) return { player: typeKey(player, player.typing, key, tape, shown) };
+  const moved = moveKey(player, key, tape, shown);
   return moved ? { player: moved } : pageKey(player, key, shown);
-}
-
-/** Call when a search has ended; `place` is undefined if it found nothing. */
-export function afterSearch(player: Player, tape: Tape, place: number | undefined): Player {
-  const notice = place === undefined ? `No more matches for ${JSON.stringify(player.find)}.` : undefined;
-  return { ...(place === undefined ? player : stopAt(player, tape, place)), notice };
 }
 
 /** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
@@ -51,31 +43,27 @@ function typeKey(
   { what, text }: NonNullable<Player["typing"]>,
   { name }: Key,
   tape: Tape,
-): PlayerKeyResult {
-  if (name === "escape") return { player: { ...player, typing: undefined } };
-  if (name !== "return") return { player: { ...player, typing: { what, text: editText(text, name) } } };
+  shown: PlayerKeyContext,
+): Player {
+  if (name === "escape") return { ...player, typing: undefined };
+  if (name !== "return") return { ...player, typing: { what, text: editText(text, name) } };
   const ended = { ...player, typing: undefined };
   const words = text.trim();
-  if (what === "find") return words === "" ? { player: ended } : search({ ...ended, find: words }, 1);
-  return { player: typed(ended, what, words, tape) };
-}
-
-function search(player: Player, by: 1 | -1): PlayerKeyResult {
-  const { find: text, place: from } = player;
-  return { player: { ...player, playing: false }, action: { do: "find", text, from, by } };
-}
-
-/** The player after a filter, the number of a record or a time has been typed. */
-function typed(player: Player, what: "filter" | "record" | "time", words: string, tape: Tape): Player {
-  if (what === "filter") return filtered(player, words, tape);
-  if (what === "record") {
-    if (/^\d+$/.test(words)) return stopAt(player, tape, placeOf(tape, Number(words)));
-    return { ...player, notice: "Not a record number." };
+  switch (what) {
+    case "filter":
+      return filtered(ended, words, tape);
+    case "find":
+      return words === "" ? ended : searched({ ...ended, find: words }, tape, 1, shown);
+    case "record":
+      if (/^\d+$/.test(words)) return stopAt(ended, tape, placeOf(tape, Number(words)));
+      return { ...ended, notice: "Not a record number." };
+    case "time": {
+      const [first] = tape.entries;
+      const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
+      if (at !== undefined) return { ...goTo(ended, tape, { at }), playing: false };
+      return { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." };
+    }
   }
-  const [first] = tape.entries;
-  const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
-  if (at !== undefined) return { ...goTo(player, tape, { at }), playing: false };
-  return { ...player, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." };
 }
 
 function filtered(player: Player, filter: string, tape: Tape): Player {
@@ -87,15 +75,9 @@ function filtered(player: Player, filter: string, tape: Tape): Player {
 }
 
 /** Moves through the log. Returns undefined if the key is for something else. */
-function moveKey(player: Player, { name }: Key, tape: Tape, rows: number): Player | undefined {
+function moveKey(player: Player, { name }: Key, tape: Tape, shown: PlayerKeyContext): Player | undefined {
   const last = tape.sequences.length - 1;
   const to = (place: number) => stopAt(player, tape, Math.max(0, Math.min(last, place)));
-  const along = (by: 1 | -1, what: string, isWanted?: (entry: Entry) => boolean) => {
-    const place = step(player, tape, by, isWanted);
-    if (place !== undefined) return to(place);
-    const none = `There is no ${by === 1 ? "later" : "earlier"} ${what}.`;
-    return { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." };
-  };
   if (/^\d$/.test(name)) return to(Math.round((last * Number(name)) / 10));
   switch (name) {
     case " ":
@@ -107,13 +89,13 @@ function moveKey(player: Player, { name }: Key, tape: Tape, rows: number): Playe
     case "_":
       return { ...player, speed: Math.max(MIN_SPEED, player.speed / 2) };
     case "right":
-      return along(1, "record");
+      return along(player, tape, 1, "There is no later record.");
     case "left":
-      return along(-1, "record");
+      return along(player, tape, -1, "There is no earlier record.");
     case "]":
-      return along(1, "marker", isMarked);
+      return along(player, tape, 1, "There is no later marker.", isMarked);
     case "[":
-      return along(-1, "marker", isMarked);
+      return along(player, tape, -1, "There is no earlier marker.", isMarked);
     case "home":
       return to(0);
     case "end":
@@ -121,7 +103,11 @@ function moveKey(player: Player, { name }: Key, tape: Tape, rows: number): Playe
       return to(last);
     case "pageup":
     case "pagedown":
-      return player.page === "json" ? undefined : to(player.place + (name === "pageup" ? -rows : rows));
+      return player.page === "json" ? undefined : to(player.place + (name === "pageup" ? -shown.rows : shown.rows));
+    case "n":
+    case "N":
+      if (player.find === "") return { ...player, notice: "Search for a text first: /" };
+      return searched(player, tape, name === "n" ? 1 : -1, shown);
     default:
       return undefined;
   }
@@ -141,10 +127,6 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
     player: { ...player, page: player.page === page ? "state" : page, scroll: 0 },
   });
   switch (name) {
-    case "n":
-    case "N":
-      if (player.find === "") return { player: { ...player, notice: "Search for a text first: /" } };
-      return search(player, name === "n" ? 1 : -1);
     case "v":
     case "return":
       return opened("json");
@@ -153,7 +135,7 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
     case "escape":
       return escaped(player);
     case "q":
-      return { player, action: { do: "leave" } };
+      return { player, action: "leave" };
     default:
       return { player };
   }
@@ -164,7 +146,7 @@ function escaped(player: Player): PlayerKeyResult {
   if (player.page !== "state") return { player: { ...player, page: "state", scroll: 0 } };
   if (player.selected !== undefined) return { player: { ...player, selected: undefined } };
   if (player.filter !== "") return { player: { ...player, filter: "" } };
-  return { player, action: { do: "leave" } };
+  return { player, action: "leave" };
 }
 
 /** Starts or stops playback. At the end, playback starts over. */
@@ -179,13 +161,22 @@ function stopAt(player: Player, tape: Tape, place: number): Player {
   return { ...goTo(player, tape, { place }), playing: false };
 }
 
-function step(
-  { place, filter }: Player,
-  tape: Tape,
-  by: 1 | -1,
-  isWanted: (entry: Entry) => boolean = () => true,
-): number | undefined {
-  return nextPlace(tape, place, by, (entry) => isWanted(entry) && matches(entry, filter));
+type IsWanted = (entry: Entry, place: number) => boolean;
+
+/** Stops at the next wanted record in a direction, or says that there is none. */
+function along(player: Player, tape: Tape, by: 1 | -1, none: string, isWanted?: IsWanted): Player {
+  const place = step(player, tape, by, isWanted);
+  if (place !== undefined) return stopAt(player, tape, place);
+  return { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." };
+}
+
+function searched(player: Player, tape: Tape, by: 1 | -1, { has }: PlayerKeyContext): Player {
+  const none = `No more matches for ${JSON.stringify(player.find)}.`;
+  return along(player, tape, by, none, (_entry, place) => has(place, player.find));
+}
+
+function step({ place, filter }: Player, tape: Tape, by: 1 | -1, isWanted: IsWanted = () => true): number | undefined {
+  return nextPlace(tape, place, by, (entry, at) => matches(entry, filter) && isWanted(entry, at));
 }
 
 function isMarked({ marker }: Entry): boolean {

@@ -6,15 +6,15 @@ import type { openScreen, Screen } from "../tui/screen.tsx";
 import { suspendJob } from "../tui/suspend.ts";
 import type { Key } from "../tui/view.ts";
 import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
-import { afterSearch, handlePlayerKey, handlePlayerPaste, type PlayerAction } from "./keys.ts";
+import { handlePlayerKey, handlePlayerPaste } from "./keys.ts";
 import { advance, afterRead, instantOf, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
-import { type Entry, isComplete, matches } from "./tape.ts";
+import { isComplete } from "./tape.ts";
 
 /** How often changes are drawn, in ms. */
 const DRAW_MS = 100;
 
-/** How long to read or search before handling keys again, in ms. */
+/** How long to read before handling keys again, in ms. */
 const SLICE_MS = 10;
 
 /** How often to poll for new records of a running session, in ms. */
@@ -45,8 +45,6 @@ export class PlayerScreen {
   #isChanged = true;
   /** When the clock was last read, in ms. */
   #looked = performance.now();
-  /** Aborts the latest search. */
-  #search: AbortController | undefined;
   /** What was read to show the record at `place`. */
   #told: (Pick<PlayerScene, "events" | "record"> & { readonly place: number }) | undefined;
 
@@ -77,7 +75,6 @@ export class PlayerScreen {
       }
     } finally {
       clearInterval(drawing);
-      this.#search?.abort();
       this.#leave();
     }
     return this.#player;
@@ -133,48 +130,18 @@ export class PlayerScreen {
   }
 
   #key(key: Key): void {
-    this.#search?.abort();
     const { recording, terminal } = this.#parts;
-    const shown = { ...playerList(this.#scene()), rows: pageRows(terminal.out.stream.rows) };
+    const has = (place: number, text: string) => recording.has(place, text);
+    const shown = { ...playerList(this.#scene()), rows: pageRows(terminal.out.stream.rows), has };
     const { player, action } = handlePlayerKey(this.#player, key, recording.tape, shown);
     this.#player = player;
     this.#isChanged = false;
-    if (action) this.#carryOut(action);
+    if (action === "leave") return this.#left.abort();
+    if (action === "suspend") {
+      this.#leave();
+      return suspendJob(() => this.#open());
+    }
     this.#screen?.draw();
-  }
-
-  #carryOut(action: PlayerAction): void {
-    switch (action.do) {
-      case "leave":
-        return this.#left.abort();
-      case "suspend":
-        this.#leave();
-        return suspendJob(() => this.#open());
-      case "find":
-        this.#player = { ...this.#player, notice: "Searching …" };
-        this.#search = new AbortController();
-        void this.#find(action, this.#search.signal);
-    }
-  }
-
-  /** Searches the records' files; any key cancels the search. */
-  async #find({ text, from, by }: Extract<PlayerAction, { do: "find" }>, ended: AbortSignal): Promise<void> {
-    const { recording } = this.#parts;
-    const isFound = (entry: Entry, place: number) => matches(entry, this.#player.filter) && recording.has(place, text);
-    let place = from + by;
-    let until = performance.now() + SLICE_MS;
-    for (;;) {
-      if (performance.now() > until) {
-        await others();
-        until = performance.now() + SLICE_MS;
-      }
-      if (ended.aborted) return;
-      const entry = recording.tape.entries[place];
-      if (entry === undefined ? place < 0 || isComplete(recording.tape) : isFound(entry, place)) break;
-      if (entry !== undefined) place += by;
-    }
-    const found = recording.tape.entries[place] && place;
-    this.#show(afterSearch(this.#player, recording.tape, found));
   }
 
   #scene(): PlayerScene {

@@ -78,12 +78,12 @@ export function nextPlace(
   { entries }: Tape,
   from: number,
   by: 1 | -1,
-  isWanted: (entry: Entry) => boolean,
+  isWanted: (entry: Entry, place: number) => boolean,
 ): number | undefined {
   for (let place = from + by; place >= 0; place += by) {
     const entry = entries[place];
     if (entry === undefined) return undefined;
-    if (isWanted(entry)) return place;
+    if (isWanted(entry, place)) return place;
   }
   return undefined;
 }
