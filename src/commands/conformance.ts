@@ -54,12 +54,8 @@ async function conform(
     return ok(EXIT_DONE);
   }
   const cases = options.case === undefined ? all : all.filter(({ name }) => name === options.case);
-  const wrong = refusal(
-    command,
-    options,
-    cases.length,
-    all.map(({ name }) => name),
-  );
+  const names = all.map(({ name }) => name);
+  const wrong = refusal(command, options, names);
   if (wrong) return err(wrong);
   const timeout = durationOf("--timeout", options.timeout);
   if (!timeout.ok) return timeout;
@@ -92,13 +88,12 @@ function inDirectory(directory: string, argument: string): string {
 function refusal(
   command: readonly string[],
   { case: name, show }: ConformanceOptions,
-  found: number,
   names: readonly string[],
 ): Failure | undefined {
   if (command.length === 0) {
     return failure("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
   }
-  if (name !== undefined && found === 0) {
+  if (name !== undefined && !names.includes(name)) {
     const near = nearest(name, names);
     const hint = near === undefined ? "bosun conformance --role … --list names all." : `Did you mean '${near}'?`;
     return failure("usage", `There is no case "${name}".`, { hint });

@@ -79,7 +79,7 @@ export function line({ file, line: number, text }: Item): string {
 
 /** A number with its noun. */
 export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return `${count} ${count === 1 ? noun : `${noun.replace(/y$/, "ie")}s`}`;
 }
 
 /** A file name that cannot break a line, code span or terminal: unusual characters are escaped as in JSON. */
