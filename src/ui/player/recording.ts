@@ -41,10 +41,7 @@ export class Recording {
     this.#files = listing.files;
     this.#tape = this.#tapeOf(grows);
     this.#resolved = resolverOf(folder, listing);
-    this.#states = new States(
-      (place) => this.#files[place]?.sequence ?? 0,
-      (place) => this.read(place).record,
-    );
+    this.#states = new States((place) => this.read(place).record);
   }
 
   get tape(): Tape {

@@ -24,7 +24,6 @@ export type ReadRecord = (place: number) => LogRecord | undefined;
 
 /** The session as of any record. Starts at the nearest earlier copy and applies the records after it again. */
 export class States {
-  readonly #sequenceAt: (place: number) => number;
   readonly #read: ReadRecord;
   readonly #newest = beginning();
   #current = beginning();
@@ -33,14 +32,13 @@ export class States {
   #near = beginning();
   #every = EVERY;
 
-  constructor(sequenceAt: (place: number) => number, read: ReadRecord) {
-    this.#sequenceAt = sequenceAt;
+  constructor(read: ReadRecord) {
     this.#read = read;
   }
 
   /** Applies the next record to the newest state, and copies that state every `#every` records. */
   add(record: LogRecord | undefined): void {
-    this.#step(this.#newest, record);
+    step(this.#newest, record);
     if (!this.#isCopied(this.#newest)) return;
     this.#copies.push(copied(this.#newest));
     while (this.#copies.length > 1 && ticketsIn(this.#copies) > MAX_TICKETS) {
@@ -61,19 +59,19 @@ export class States {
   }
 
   #moved(state: State, place: number): State {
-    while (state.place < place) this.#step(state, this.#read(state.place + 1));
+    while (state.place < place) step(state, this.#read(state.place + 1));
     return state;
   }
 
   #isCopied({ place }: State): boolean {
     return (place + 1) % this.#every === 0;
   }
+}
 
-  /** An unreadable record changes nothing. */
-  #step(state: State, record: LogRecord | undefined): void {
-    state.place += 1;
-    if (record !== undefined) applyRecord(state.model, this.#sequenceAt(state.place), record);
-  }
+/** An unreadable record changes nothing. */
+function step(state: State, record: LogRecord | undefined): void {
+  state.place += 1;
+  if (record !== undefined) applyRecord(state.model, record.integrity.sequence, record);
 }
 
 function beginning(): State {

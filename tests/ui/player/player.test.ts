@@ -167,10 +167,7 @@ describe("the state at a record", () => {
     const records = recordingOf(Array.from({ length: 40 }, () => SESSION).flat());
     const count = records.tape.sequences.length;
     const wholes = Array.from({ length: count }, (_, place) => records.read(place).record);
-    const states = new States(
-      (place) => place + 1,
-      (place) => wholes[place],
-    );
+    const states = new States((place) => wholes[place]);
     for (const record of wholes) states.add(record);
     fc.assert(
       fc.property(fc.nat(count - 1), (place) => {
@@ -187,13 +184,10 @@ describe("the state at a record", () => {
     let reads = 0;
     const records = recordingOf(SESSION);
     const count = 20_000;
-    const states = new States(
-      (place) => place + 1,
-      (place) => {
-        reads += 1;
-        return records.read(place % SESSION.length).record;
-      },
-    );
+    const states = new States((place) => {
+      reads += 1;
+      return records.read(place % SESSION.length).record;
+    });
     for (let place = 0; place < count; place += 1) states.add(records.read(place % SESSION.length).record);
     for (const place of [count - 1, 10, 15_432, 3]) {
       reads = 0;
