@@ -1,7 +1,8 @@
+import type { Seat } from "../agents/conformance/case.ts";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { type Seat, test, type Tested } from "../agents/conformance/trial.ts";
+import { test, type Tested } from "../agents/conformance/trial.ts";
 import { casesFor } from "../agents/conformance/cases.ts";
 import { embeddedLauncher } from "../agents/embedded-launcher.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
@@ -53,12 +54,8 @@ async function conform(
     return ok(EXIT_DONE);
   }
   const cases = options.case === undefined ? all : all.filter(({ name }) => name === options.case);
-  const wrong = refusal(
-    command,
-    options,
-    cases.length,
-    all.map(({ name }) => name),
-  );
+  const names = all.map(({ name }) => name);
+  const wrong = refusal(command, options, names);
   if (wrong) return err(wrong);
   const timeout = durationOf("--timeout", options.timeout);
   if (!timeout.ok) return timeout;
@@ -91,13 +88,12 @@ function inDirectory(directory: string, argument: string): string {
 function refusal(
   command: readonly string[],
   { case: name, show }: ConformanceOptions,
-  found: number,
   names: readonly string[],
 ): Failure | undefined {
   if (command.length === 0) {
     return failure("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
   }
-  if (name !== undefined && found === 0) {
+  if (name !== undefined && !names.includes(name)) {
     const near = nearest(name, names);
     const hint = near === undefined ? "bosun conformance --role … --list names all." : `Did you mean '${near}'?`;
     return failure("usage", `There is no case "${name}".`, { hint });
@@ -106,19 +102,18 @@ function refusal(
   return undefined;
 }
 
-function showCase(out: Output, { case: one, wrong, trials, printed }: Tested, whole: boolean): void {
+function showCase(out: Output, { case: one, wrong, trials: [trial] }: Tested, whole: boolean): void {
   const advice = one.level === "should";
   const mark =
     wrong === undefined ? out.style("green", "ok  ") : out.style(advice ? "yellow" : "red", advice ? "note" : "FAIL");
   out.line(`${mark} ${safeLine(one.name)}${out.style("dim", `: ${safeLine(one.what)}`)}`);
   if (wrong !== undefined) for (const line of wrapped(wrong, out.width, 5)) out.line(line);
-  const [trial] = trials;
   if (!whole || trial === undefined) return;
   const { exit } = trial.end;
   out.line(out.style("dim", "sent, if the case does not say otherwise:"));
   out.line(safeText(requestLine(trial.request).slice(0, 20_000)).trimEnd());
   out.line(out.style("dim", "printed on stdout:"));
-  out.line(safeText(printed));
+  out.line(safeText(trial.stdout.slice(0, 65_536)));
   out.line(out.style("dim", "printed on stderr:"));
   out.line(safeText(trial.stderr));
   out.line(out.style("dim", `exit code ${exit?.code ?? "none"}, signal ${exit?.signal ?? "none"}`));

@@ -42,22 +42,19 @@ async function demo(context: CommandContext, directory: string | undefined, opti
   if (options.interactive === true && (!ask || !isForPeople(reporter))) {
     return fails("usage", "--interactive needs a terminal.", { hint: "Leave it out: the demo runs by itself." });
   }
-  const given = {
+  const told = {
     program: bosunProgram(),
     typed: invocationName(context),
     home: home.value,
     installed: shipped(),
     // The demo tells its own story, and shows the session within it.
     reporter: isForPeople(reporter) ? "plain" : reporter,
+    keep: options.keep === true,
+    interactive: options.interactive === true,
+    directory,
   };
-  const words = [
-    ...Object.entries(given).map(([name, value]) => `--${name}=${value}`),
-    ...(options.keep === true ? ["--keep"] : []),
-    ...(options.interactive === true ? ["--interactive"] : []),
-    ...(directory === undefined ? [] : ["--", directory]),
-  ];
   // The IPC channel tells the demo when this process dies, and this process why the demo failed.
-  const child = execa(process.execPath, [crewProgram("demo"), ...words], {
+  const child = execa(process.execPath, [crewProgram("demo"), JSON.stringify(told)], {
     cleanup: false,
     cwd: context.directory,
     env: context.environment,

@@ -23,6 +23,11 @@ export interface AgentProgram {
 }
 
 const CLAUDE_KEYS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+const CLAUDE_LOGIN = {
+  login: "Run claude and log in, or set ANTHROPIC_API_KEY",
+  keys: CLAUDE_KEYS,
+  pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
+};
 const CODEX_KEYS = ["CODEX_API_KEY", "CODEX_ACCESS_TOKEN"];
 const OPENCODE_KEYS = [
   "OPENCODE_API_KEY",
@@ -44,10 +49,8 @@ export const AGENT_PROGRAMS = {
     tested: "2.1.331",
     needs: "2.1.197",
     ...fromNpm("@anthropic-ai/claude-code"),
-    login: "Run claude and log in, or set ANTHROPIC_API_KEY",
+    ...CLAUDE_LOGIN,
     login_status: ["auth", "status"],
-    keys: CLAUDE_KEYS,
-    pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
   },
   codex: {
     title: "Codex",
@@ -86,9 +89,7 @@ export const AGENT_PROGRAMS = {
     title: "Claude Code by ACP",
     tested: "0.101.0",
     ...fromNpm("@agentclientprotocol/claude-agent-acp"),
-    login: "Run claude and log in, or set ANTHROPIC_API_KEY",
-    keys: CLAUDE_KEYS,
-    pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
+    ...CLAUDE_LOGIN,
   },
 } as const satisfies Readonly<Record<string, AgentProgram>>;
 

@@ -14,17 +14,13 @@ export function withAuthProfile<R extends Role>(role: R, profiles: AuthProfiles)
   const name = role.metadata?.auth_profile;
   if (typeof name !== "string") return ok(role);
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (profile === undefined) return isDefault(name) ? ok(role) : unknownProfile(role, name, profiles);
+  if (profile === undefined) return /^default([_.-]|$)/.test(name) ? ok(role) : unknownProfile(role, name, profiles);
   const pass_env = [...new Set([...(profile.pass_env ?? []), ...(role.pass_env ?? [])])];
   return ok({
     ...role,
     ...(profile.env && { env: { ...profile.env, ...role.env } }),
     ...(pass_env.length > 0 && { pass_env }),
   });
-}
-
-function isDefault(name: string): boolean {
-  return /^default([_.-]|$)/.test(name);
 }
 
 function unknownProfile({ role_id }: Role, name: string, profiles: AuthProfiles): Result<never, Failure> {

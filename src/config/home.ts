@@ -106,15 +106,10 @@ export function rememberHome(environment: Environment, directory: string): void 
 /** The homes of this user that still exist, by real path, most recently used first: those named before, and those of repositories. */
 export function knownHomes(environment: Environment): string[] {
   const named = ownLines(fileOf(environment)).flatMap((line) => homeIn(line) ?? []);
-  const homes = new Set([...named, ...repositoryHomes(environment)]);
+  const repositories = pathsIn(realPath(stateFolder(environment)));
+  const homes = new Set([...named, ...(repositories.ok ? repositories.value : [])]);
   const used = [...homes].map((home) => ({ home, at: lastUsed(home) })).filter(({ at }) => at > 0);
   return used.toSorted((one, other) => other.at - one.at).map(({ home }) => home);
-}
-
-/** The folders in which `resolveHome` puts homes that are not named. */
-function repositoryHomes(environment: Environment): string[] {
-  const paths = pathsIn(realPath(stateFolder(environment)));
-  return paths.ok ? paths.value : [];
 }
 
 /** When a home was last written to, in ms; 0 without a database. SQLite writes its write-ahead log long before the database. */

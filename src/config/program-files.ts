@@ -6,6 +6,8 @@ import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
 import { AGENT_PROGRAMS, type AgentProgram, type AgentProgramName } from "./agent-programs.ts";
 import { baseDirectory, type Environment } from "./found.ts";
 
+// What agent programs' own files say of their login, and of their trust in a workspace.
+
 /** Whether an agent program is logged in, as far as it shows without a request to a model. */
 export type Login =
   | { readonly state: "in"; readonly by: string }
@@ -100,9 +102,9 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== "";
 }
 
-/** Whether an agent program trusts a workspace, and what that means for its turns. */
-interface ProgramTrust {
-  readonly trusted: boolean;
+/** Whether an agent program trusts a workspace (`ok`), and what that means for its turns. */
+export interface ProgramTrust {
+  readonly state: "ok" | "poor";
   readonly what: string;
   /** How to trust it; only where that makes a difference. */
   readonly hint?: string;
@@ -128,10 +130,10 @@ function codexTrust(environment: Environment, workspace: string): ProgramTrust |
   const text = textIn(join(environment.CODEX_HOME ?? home(environment, ".codex"), "config.toml")) ?? "";
   const levels = [place, root].map((folder) => tomlText(tableOf(text, `projects.${folder}`), "trust_level"));
   if (levels.find((level) => level !== undefined) === "trusted") {
-    return { trusted: true, what: `trusts ${workspace}: ${own} counts, and its MCP servers run` };
+    return { state: "ok", what: `codex trusts ${workspace}: ${own} counts, and its MCP servers run` };
   }
-  const what = `does not trust ${workspace}: it works there, without what ${own} says`;
-  return { trusted: false, what, hint: "To use that file, start codex there once and trust the folder." };
+  const what = `codex does not trust ${workspace}: it works there, without what ${own} says`;
+  return { state: "poor", what, hint: "To use that file, start codex there once and trust the folder." };
 }
 
 /** Gemini asks for each change in a folder that it does not trust, and Bosun answers. */
@@ -140,11 +142,11 @@ function geminiTrust(environment: Environment, workspace: string): ProgramTrust 
   const isOn = objectOf(objectOf(jsonIn(join(folder, "settings.json"))?.security).folderTrust).enabled !== false;
   const file = environment.GEMINI_CLI_TRUSTED_FOLDERS_PATH ?? join(folder, "trustedFolders.json");
   if (!isOn || isTrusted(Object.entries(jsonIn(file) ?? {}), workspace)) {
-    return { trusted: true, what: `trusts ${workspace}: the hooks and agents there count` };
+    return { state: "ok", what: `gemini trusts ${workspace}: the hooks and agents there count` };
   }
   return {
-    trusted: false,
-    what: `does not trust ${workspace}: it works there and asks for each change, which the role's permissions answer; hooks and agents there stay off`,
+    state: "poor",
+    what: `gemini does not trust ${workspace}: it works there and asks for each change, which the role's permissions answer; hooks and agents there stay off`,
     hint: "To have those, start gemini there once and trust the folder.",
   };
 }

@@ -27,7 +27,9 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
   const dialect = dialectOf(role);
   const command = plainCommand(role);
   const pass_env = variablesOf(role);
-  const account = role.account ?? accountOf(role);
+  const program = agentProgramOf(role);
+  // A program's own login, unless it has several.
+  const account = role.account ?? (program === "opencode" ? undefined : program);
   const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "manager" ? 1 : 2)) > 1;
   return {
     ...role,
@@ -54,12 +56,6 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
 export function variablesOf(role: Pick<Role, "cli_command" | "pass_env">): readonly string[] | undefined {
   const program = agentProgramOf(role);
   return role.pass_env ?? (program && AGENT_PROGRAMS[program].pass_env);
-}
-
-/** The account of a role that names none: its program's own login, except for a program with several. */
-function accountOf(role: Role): string | undefined {
-  const program = agentProgramOf(role);
-  return program === "opencode" ? undefined : program;
 }
 
 /** Whether the role's program is known to report no cost. Without a `price` its cost is unknown. */

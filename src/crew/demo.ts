@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { join, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { formatDuration } from "../lib/durations.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { replaceUnsafe } from "../lib/terminal-text.ts";
@@ -17,27 +16,28 @@ import { counted } from "./survey/finding.ts";
 const INTERRUPTED = 130;
 const INTERNAL = 70;
 
-/** The options that `bosun demo` passes. */
-const OPTIONS = {
+/** What `bosun demo` passes, as JSON. */
+interface Wishes {
   /** The file of the `bosun` program. */
-  program: { type: "string", default: "" },
+  readonly program: string;
   /** How the user calls the program. */
-  typed: { type: "string", default: "bosun" },
-  home: { type: "string", default: "" },
+  readonly typed: string;
+  readonly home: string;
   /** The folder where Bosun is installed. The demo copies it if the user is not in a repository. */
-  installed: { type: "string", default: "" },
-  reporter: { type: "string", default: "plain" },
-  keep: { type: "boolean", default: false },
-  interactive: { type: "boolean", default: false },
-} as const;
+  readonly installed: string;
+  readonly reporter: string;
+  readonly keep: boolean;
+  readonly interactive: boolean;
+  /** The repository, as typed. */
+  readonly directory?: string;
+}
 
 async function main(): Promise<Result<number, Failure>> {
-  const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  const { program, home, typed, installed, keep } = values;
-  const directory = process.cwd();
+  const wishes = JSON.parse(process.argv[2] ?? "") as Wishes;
+  const { program, home, typed, installed, keep, interactive } = wishes;
   const { stdout } = process;
-  const screen = new Screen(values.reporter, directory, (text) => stdout.write(text), stdout.columns);
-  const source = await findSource(directory, positionals[0], installed);
+  const screen = new Screen(wishes.reporter, process.cwd(), (text) => stdout.write(text), stdout.columns);
+  const source = await findSource(process.cwd(), wishes.directory, installed);
   if (!source.ok) return source;
   const interruption = new AbortController();
   const { signal } = interruption;
@@ -48,7 +48,7 @@ async function main(): Promise<Result<number, Failure>> {
     complain("Stopping: the session is cancelled and the scratch copy removed. Press Ctrl-C again to hurry.");
     interruption.abort();
   });
-  const ask = values.interactive ? askAtTerminal(signal) : undefined;
+  const ask = interactive ? askAtTerminal(signal) : undefined;
   try {
     screen.say(
       "A manager and two workers survey a copy of a repository. Then we kill their scheduler, another process goes on, and we check the record of it all. No model, no key, no network.",
@@ -76,7 +76,7 @@ async function main(): Promise<Result<number, Failure>> {
     complain(`Interrupted: nothing runs any more.${record} To see it whole: ${typed} demo`);
     return ok(INTERRUPTED);
   } finally {
-    if (values.interactive) process.stdin.destroy();
+    if (interactive) process.stdin.destroy();
     await bosun.cancel();
     if (!keep) removeScratch(scratch);
   }

@@ -136,6 +136,7 @@ const ICONS: Readonly<Record<Tone, string>> = { good: "✅", bad: "❌", warn: "
 export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
   const { session_id, presentation, message, failure, tickets, next, report, log } = ending;
   const needs = needsOf(ending);
+  const decide = needs.map(([, one]) => `- ${markdownText(sentenceFor(one), TEXT_WIDTH)}`);
   const answers = needs.map(([id, one]) => commandFor(id, one));
   const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
   const graph = mermaidLines(
@@ -151,7 +152,7 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
     ...texts.flatMap((text) => ["", markdownText(localize(naming, text), TEXT_WIDTH)]),
     ...tableLines(ending),
     ...(graph.length > 0 ? ["", "```mermaid", ...graph, "```"] : []),
-    ...(needs.length > 0 ? ["", "### To decide", "", ...needs.map(([, one]) => needLine(one))] : []),
+    ...(decide.length > 0 ? ["", "### To decide", "", ...decide] : []),
     ...(commands.length > 0
       ? ["", "### Next", "", "```sh", ...commands.map((command) => safeLine(localize(naming, command))), "```"]
       : []),
@@ -161,10 +162,6 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
     "",
   ];
   return `${lines.join("\n")}\n`;
-}
-
-function needLine(waiting: Waiting): string {
-  return `- ${markdownText(sentenceFor(waiting), TEXT_WIDTH)}`;
 }
 
 function tableLines({ presentation, tickets }: Ending): string[] {

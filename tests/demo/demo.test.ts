@@ -124,14 +124,9 @@ describe("bosun demo", () => {
     "asks its questions and waits for Enter between sections when it is interactive",
     async () => {
       const at = place();
-      const { done } = startProgram(
-        at,
-        [
-          ...[built("crew", "demo.js"), "--program", built("cli.js"), "--home", at.home, "--installed", ROOT],
-          ...["--interactive", "--", repository(at)],
-        ],
-        { input: "all\n\n\n\n\n" },
-      );
+      const about = { program: built("cli.js"), typed: "bosun", home: at.home, installed: ROOT, reporter: "plain" };
+      const wishes = { ...about, keep: false, interactive: true, directory: repository(at) };
+      const { done } = startProgram(at, [built("crew", "demo.js"), JSON.stringify(wishes)], { input: "all\n\n\n\n\n" });
       const { code, stdout, stderr } = await done;
       expect([code, stderr]).toEqual([0, ""]);
       expect(stdout).toMatch(/answer +all$/m);

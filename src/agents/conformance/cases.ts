@@ -1,28 +1,27 @@
 import type { JsonObject } from "../../lib/json.ts";
-import type { Case, Inspection, Seat, Trial } from "./trial.ts";
+import type { Case, Seat } from "./case.ts";
+import { answers, declines, staysSilent, yieldsToTerm } from "./inspections.ts";
 import { plainTurn, turnsOf } from "./turns.ts";
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
-  const turns = Object.entries(turnsOf(seat)).map(
-    ([name, turn]): Case => ({ name, what: "answers it with one message", level: "must", turn, inspect: answers }),
+  const good: GoodCase = (name, what, more = {}) => {
+    return { name, what, level: "must", turn: plainTurn(seat), inspect: answers, ...more };
+  };
+  const turns = Object.entries(turnsOf(seat)).map(([name, turn]) =>
+    good(name, "answers it with one message", { turn }),
   );
-  return [...turns, ...circumstances(seat), ...badInput(seat)];
+  return [...turns, ...circumstances(seat, good), ...badInput(good)];
 }
+
+/** A case that must be answered, unless `more` says otherwise. */
+type GoodCase = (name: string, what: string, more?: Partial<Case>) => Case;
 
 /** 2 MB, in texts that an agent may quote. */
 const LONG = Array.from({ length: 20 }, () => "tide ".repeat(20_000));
 
-function circumstances(seat: Seat): readonly Case[] {
+function circumstances(seat: Seat, good: GoodCase): readonly Case[] {
   const plain = plainTurn(seat);
-  const good = (name: string, what: string, more: Partial<Case> = {}): Case => ({
-    name,
-    what,
-    level: "must",
-    turn: plain,
-    inspect: answers,
-    ...more,
-  });
   const given = (name: string, what: string, context: JsonObject): Case =>
     good(name, what, { turn: plainTurn(seat, context) });
   return [
@@ -59,17 +58,9 @@ function circumstances(seat: Seat): readonly Case[] {
   ];
 }
 
-function badInput(seat: Seat): readonly Case[] {
-  const turn = plainTurn(seat);
-  const given = (name: string, what: string, bytes: (line: Buffer) => Buffer, more: Partial<Case> = {}): Case => ({
-    name,
-    what,
-    level: "must",
-    turn,
-    delivery: { bytes },
-    inspect: declines,
-    ...more,
-  });
+function badInput(good: GoodCase): readonly Case[] {
+  const given = (name: string, what: string, bytes: (line: Buffer) => Buffer, more: Partial<Case> = {}) =>
+    good(name, what, { delivery: { bytes }, inspect: declines, ...more });
   const text = (value: string) => () => Buffer.from(value);
   const envelope = (change: (request: JsonObject) => JsonObject) => (line: Buffer) =>
     Buffer.from(`${JSON.stringify(change(JSON.parse(line.toString("utf8")) as JsonObject))}\n`);
@@ -103,42 +94,4 @@ function badInput(seat: Seat): readonly Case[] {
       inspect: answers,
     }),
   ];
-}
-
-/** The program exits with 0 and has printed one accepted answer, with no message after it. An `error` is an answer, too. */
-const answers: Inspection = (trial) => {
-  const { end, heard, surplus } = trial;
-  const [refused] = heard.refused;
-  if (refused) return `it wrote a line that is refused: ${refused.message}`;
-  if (heard.answer === undefined) return `it gave no answer${howItEnded(trial)}`;
-  if (end.cause !== "exited") return `it did not exit after its answer${howItEnded(trial)}`;
-  if (end.exit?.code !== 0) return `it answered, but${howItEnded(trial)}`;
-  return surplus === 0 ? undefined : `it printed ${surplus} more messages after its answer`;
-};
-
-/** The program ends by itself, with no answer other than an `error`. */
-const declines: Inspection = (trial) => {
-  const { end, heard } = trial;
-  if (heard.answer !== undefined && heard.answer.payload_type !== "error")
-    return `it answered with ${heard.answer.payload_type}, although it could not know what was asked`;
-  return end.cause === "exited" ? undefined : `it did not end by itself${howItEnded(trial)}`;
-};
-
-/** The program ends by itself and prints no message at all. */
-const staysSilent: Inspection = (trial) => {
-  const { end, heard } = trial;
-  if (heard.answer !== undefined || heard.refused.length > 0) return "it printed a message, although nothing was asked";
-  return end.cause === "exited" ? undefined : `it did not end by itself${howItEnded(trial)}`;
-};
-
-/** SIGTERM is enough to end the program. */
-const yieldsToTerm: Inspection = ({ end }) =>
-  end.exit?.signal === "SIGKILL" || end.exit === undefined ? "it ignored SIGTERM and had to be killed" : undefined;
-
-function howItEnded({ end, stderr, elapsed_ms }: Trial): string {
-  const said = stderr === "" ? "" : `; on stderr: ${stderr.split("\n").at(-1) ?? ""}`;
-  const { code, signal } = end.exit ?? { code: null, signal: null };
-  if (end.cause === "timeout" || end.cause === "idle_timeout")
-    return ` within ${Math.round(elapsed_ms / 1_000)} s${said}`;
-  return `${signal === null ? ` it exited with ${code ?? "nothing"}` : ` it was ended by ${signal}`}${said}`;
 }

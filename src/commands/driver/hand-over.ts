@@ -1,6 +1,6 @@
 import { formatDuration } from "../../lib/durations.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";

@@ -1,4 +1,4 @@
-import { type Failure, type FailureCode, failure } from "../../protocol/failure.ts";
+import { type Failure, failure, type FailureCode } from "../../protocol/failure.ts";
 
 /**
  * One check. `missing`: needed, must be fixed first; `poor`: works, with less; `off`: not available and not needed. `doctor` shows them all, a run is

@@ -66,13 +66,8 @@ export async function examineProgram(
   const [version, login] = await Promise.all([versionOf(file, environment), loginOf(name, file, environment, role)]);
   const program = { name, version };
   const trust = trustByFiles(name, environment, workspace);
-  const trusts = trust && {
-    name: `trust ${name}`,
-    state: trust.trusted ? ("ok" as const) : ("poor" as const),
-    what: `${name} ${trust.what}`,
-    hint: trust.hint,
-  };
-  return { program, findings: [programFinding(role, program, login), ...(trusts ? [trusts] : [])] };
+  const trusts = trust === undefined ? [] : [{ name: `trust ${name}`, ...trust }];
+  return { program, findings: [programFinding(role, program, login), ...trusts] };
 }
 
 /** A program cannot take its first turn if it is too old (`environment`) or not logged in (`authentication`). */

@@ -1,18 +1,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { loneRequest } from "../../agents/conformance/request.ts";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import { watchedLauncher } from "../../agents/launcher.ts";
 import { stateFolder } from "../../config/home.ts";
 import type { CompleteRole } from "../../config/role-defaults.ts";
-import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
-import { makeDirectory } from "../../lib/files.ts";
+import type { Agent, TurnContext, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { NO_SECRETS } from "../../lib/withholder.ts";
 import { spentWords } from "../../log/usage-words.ts";
 import { fails, type Failure, failure } from "../../protocol/failure.ts";
-import type { PayloadByType, ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
+import type { ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { priced } from "../../runtime/turns/reported.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -102,7 +102,16 @@ async function tryRole(agent: Agent, role: CompleteRole, signal: AbortSignal): P
   const directory = mkdtempSync(join(tmpdir(), "bosun-doctor-"));
   const began = systemClock.monotonic();
   try {
-    const result = await agent.turn(requestOf(role, directory), { signal, ...ALONE });
+    const request = loneRequest({
+      // Programs keep conversations by it.
+      session_id: `s-${basename(directory)}`,
+      at: systemClock.now(),
+      role,
+      turn: TURNS[role.type === "manager" ? "manager" : "worker"],
+      directory,
+      timeout_ms: Math.min(role.timeout_s * 1000, PATIENCE_MS),
+    });
+    const result = await agent.turn(request, { signal, ...ALONE });
     const seconds = Math.round((systemClock.monotonic() - began) / 100) / 10;
     return { role_id: role.role_id, seconds, usage: priced(result.usage, role), failure: failureOf(result) };
   } finally {
@@ -119,34 +128,6 @@ export function trialFinding({ role_id, seconds, usage, failure: failed }: Trial
   const { stderr_tail = "" } = (failed.details ?? {}) as { readonly stderr_tail?: string };
   const last = stderr_tail.split("\n").slice(-LAST_WORDS);
   return because(name, { ...failed, message: [`${failed.message} (${failed.code}; ${used})`, ...last].join("\n") });
-}
-
-function requestOf(role: CompleteRole, directory: string): TurnRequest {
-  const workspace = join(directory, "workspace");
-  makeDirectory(workspace);
-  const timeout_ms = Math.min(role.timeout_s * 1000, PATIENCE_MS);
-  const turn_id = "t1";
-  const seat = role.type === "manager" ? "manager" : "worker";
-  const payload = {
-    turn_id,
-    role_id: role.role_id,
-    ...TURNS[seat],
-    limits: { timeout_s: timeout_ms / 1000 },
-    workspace,
-    artifacts_dir: join(directory, "artifacts"),
-  };
-  return {
-    // Programs keep conversations by it.
-    session_id: `s-${basename(directory)}`,
-    at: systemClock.now(),
-    role,
-    stamp: { turn_id, attempt: 1, run: 1, ...(seat === "worker" ? { subject: "test" } : {}) },
-    payload: payload as unknown as PayloadByType["turn_request"],
-    timeout_ms,
-    idle_timeout_ms: 0,
-    slot: 1,
-    output_directory: join(directory, "output"),
-  };
 }
 
 /** A role that answers `error` could be reached, but cannot do what every turn needs. */

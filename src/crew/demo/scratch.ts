@@ -88,23 +88,19 @@ export async function fillScratch(
   { folder, work }: Scratch,
   signal: AbortSignal,
 ): Promise<Result<void, Failure>> {
+  const end = { cancelSignal: signal };
   try {
     if (head === undefined) {
-      await git(folder, ["init", "--quiet", work], { cancelSignal: signal });
+      await git(folder, ["init", "--quiet", work], end);
       const withoutPackages = ["--", ".", ":(exclude,glob)**/node_modules/**"];
-      await git(directory, ["add", "--all", ...withoutPackages], {
-        cancelSignal: signal,
-        repository: join(work, ".git"),
-      });
-      await git(work, ["checkout-index", "--all"], { cancelSignal: signal });
+      await git(directory, ["add", "--all", ...withoutPackages], { ...end, repository: join(work, ".git") });
+      await git(work, ["checkout-index", "--all"], end);
       return ok(undefined);
     }
     // With a hard link, a change to the clone would reach the original.
     const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags"];
-    await git(folder, ["clone", ...options, "--", directory, work], {
-      cancelSignal: signal,
-    });
-    await git(work, ["remote", "remove", "origin"], { cancelSignal: signal });
+    await git(folder, ["clone", ...options, "--", directory, work], end);
+    await git(work, ["remote", "remove", "origin"], end);
     return ok(undefined);
   } catch (error) {
     const what = `Cannot copy ${directory}: ${(error as Error).message}`;

@@ -5,7 +5,6 @@ import type { Repository } from "./repository.ts";
 
 /** Worst first. */
 export const SEVERITIES = ["high", "medium", "low"] as const;
-const CHECKED_AT_ONCE = 4;
 
 export type Severity = (typeof SEVERITIES)[number];
 
@@ -66,15 +65,11 @@ export async function readFinding(file: string): Promise<Finding> {
   }
 }
 
-/** Checks the claims of items with git, a few at a time, and returns what the checks say in the order of the items. */
+/** Checks the claims of items, one after another, and returns what the checks say. */
 export async function checkEach(items: readonly Item[], check: (item: Item) => Promise<string[]>): Promise<string[]> {
-  const said: string[][] = [];
-  const waiting = items.entries();
-  const checker = async () => {
-    for (const [index, item] of waiting) said[index] = await check(item);
-  };
-  await Promise.all(Array.from({ length: CHECKED_AT_ONCE }, checker));
-  return said.flat();
+  const said: string[] = [];
+  for (const item of items) said.push(...(await check(item)));
+  return said;
 }
 
 /** An item on one line: its place and its text. */
@@ -84,7 +79,7 @@ export function line({ file, line: number, text }: Item): string {
 
 /** A number with its noun. */
 export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+  return `${count} ${count === 1 ? noun : `${noun.replace(/y$/, "ie")}s`}`;
 }
 
 /** A file name that cannot break a line, code span or terminal: unusual characters are escaped as in JSON. */

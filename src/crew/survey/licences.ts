@@ -3,7 +3,6 @@ import { counted, type Finding, type Found, type Item, shown } from "./finding.t
 import { lineAt, readJson, type Repository } from "./repository.ts";
 
 const LOCK = "package-lock.json";
-const MAX_PACKAGES = 50_000;
 /** Real expressions are shorter, and a hostile one could nest without end. */
 const MAX_EXPRESSION = 300;
 const SHOWN_LICENCES = 12;
@@ -34,11 +33,8 @@ export function find(repository: Repository): Found {
     looked_at:
       packages.length === 0
         ? `No dependency: ${LOCK} is missing or holds no packages.`
-        : `${counted(packages.length, "dependency").replace(/ys$/, "ies")} in ${LOCK}: ${summary.join(", ")}${counts.size > SHOWN_LICENCES ? ", …" : ""}.`,
-    notes: [
-      ...(packages.length === MAX_PACKAGES ? [`Only the first ${MAX_PACKAGES} packages were read.`] : []),
-      ...(unclear > 0 ? [`${unclear} for development only have an unknown or demanding licence.`] : []),
-    ],
+        : `${counted(packages.length, "dependency")} in ${LOCK}: ${summary.join(", ")}${counts.size > SHOWN_LICENCES ? ", …" : ""}.`,
+    notes: unclear > 0 ? [`${unclear} for development only have an unknown or demanding licence.`] : [],
     items: packages.flatMap((entry) => (entry.dev ? [] : judge(entry, lock?.text ?? ""))),
   };
 }
@@ -48,7 +44,7 @@ function lockedPackages(repository: Repository, lock: JsonObject) {
   const entries = Object.entries(objectOf(lock["packages"]))
     .map(([key, value]) => ({ key, entry: objectOf(value) }))
     .filter(({ key, entry }) => key.includes("node_modules/") && entry["link"] !== true);
-  return entries.slice(0, MAX_PACKAGES).map(({ key, entry }) => {
+  return entries.map(({ key, entry }) => {
     const name = textWithin(entry["name"]) || key.slice(key.lastIndexOf("node_modules/") + "node_modules/".length);
     return {
       key,

@@ -38,7 +38,7 @@ function driftIn(repository: Repository, folder: string): Item[] | undefined {
     const declared = GROUPS.slice(0, 3).flatMap((group) => Object.keys(objectOf(manifest.value[group])));
     const other = OTHER_LOCKS.some((name) => repository.isTracked(posix.join(folder, name)));
     if (other || declared.length === 0) return undefined;
-    const text = `declares ${counted(declared.length, "dependency").replace(/ys$/, "ies")}, but there is no lock file`;
+    const text = `declares ${counted(declared.length, "dependency")}, but there is no lock file`;
     const claim = { fault: "no_lock", lock: posix.join(folder, LOCK) };
     return [{ severity: "high", file: manifest.path, text, claim }];
   }

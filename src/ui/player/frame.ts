@@ -1,5 +1,6 @@
 import { safeLine } from "../display.ts";
 import { ticketsByNeed } from "../model/order.ts";
+import type { Style } from "../terminal.ts";
 import { localMoment } from "../timeline.ts";
 import { counted } from "../words.ts";
 import {
@@ -11,7 +12,7 @@ import {
   tooSmall,
   typingLine,
 } from "../tui/frame.ts";
-import { fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "../tui/line.ts";
+import { fitted, justified, type Line, rule, type Span, trusted, untrusted, widthOfLine } from "../tui/line.ts";
 import { padded } from "../tui/list.ts";
 import { elapsed, MIN_SIZE, type Shown } from "../tui/scene.ts";
 import { INITIAL_VIEW, selectedOf, type View } from "../tui/view.ts";
@@ -69,15 +70,15 @@ function bodyLines(scene: PlayerScene, columns: number, rows: number): Line[] {
     return padded(lines.slice(Math.min(player.scroll, Math.max(0, lines.length - rows))), rows);
   }
   const below = recordLines(scene, columns, Math.max(1, Math.min(10, Math.floor(rows / 4))));
-  const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine(scene, columns), needLine(scene)];
-  const space = rows - below.length - progress.length;
-  return [...progress, ...stateLines(scene, columns, space), ...below];
-}
-
-/** The tickets and the latest events as of the shown record. */
-function stateLines(scene: PlayerScene, columns: number, rows: number): Line[] {
+  const asked = askWords(scene.model);
+  const needs: Line =
+    asked === undefined
+      ? [trusted("   nothing needs a person", "dim")]
+      : [trusted(" ? ", "yellow"), untrusted(asked, "yellow")];
+  const progress = rows < ROOMY_ROWS - 5 ? [] : [progressLine(scene, columns), needs];
   const view: View = { ...INITIAL_VIEW, selected: playerList(scene).selected };
-  return dashboardLines(scene, view, columns, rows);
+  const state = dashboardLines(scene, view, columns, rows - below.length - progress.length);
+  return [...progress, ...state, ...below];
 }
 
 function recordLines({ player, tape, record, proof }: PlayerScene, columns: number, rows: number): Line[] {
@@ -94,7 +95,7 @@ function headLine({ player, tape, now, name, proof }: PlayerScene, columns: numb
   const { place, playing, speed } = player;
   const total = tape.sequences.length;
   const read = isComplete(tape) ? "" : `reading ${Math.floor((tape.entries.length / total) * 100)} %  `;
-  const right: Line = [trusted(read, "dim"), trusted(`${place + 1}/${total}  `), ...proofWords(proof)];
+  const right: Line = [trusted(read, "dim"), trusted(`${place + 1}/${total}  `), proofSpan(proof)];
   const state = playing ? `▶ ${speedWords(speed)}` : `‖ ${speedWords(speed)}`;
   const title: Line = [
     trusted(" REPLAY ", "bold"),
@@ -117,26 +118,17 @@ function speedWords(speed: number): string {
   return speed >= 1 ? `${speed}x` : `1/${Math.round(1 / speed)}x`;
 }
 
-function proofWords({ state, problems }: ProofState): Line {
-  switch (state) {
-    case "proving":
-      return [trusted("verifying… ", "dim")];
-    case "ok":
-      return [trusted("verified ", "green")];
-    case "open":
-      return [trusted("verified so far, not closed ", "yellow")];
-    case "failed":
-      return [trusted(`NOT VERIFIED: ${counted(problems.length, "problem")} `, "red")];
-    case "none":
-      return [trusted("not verified ", "dim")];
-  }
-}
+const PROOF: Readonly<Record<ProofState["state"], readonly [words: string, style: Style]>> = {
+  proving: ["verifying…", "dim"],
+  ok: ["verified", "green"],
+  open: ["verified so far, not closed", "yellow"],
+  failed: ["NOT VERIFIED", "red"],
+  none: ["not verified", "dim"],
+};
 
-/** What needed a person at that time. */
-function needLine({ model }: PlayerScene): Line {
-  const asked = askWords(model);
-  if (asked === undefined) return [trusted("   nothing needs a person", "dim")];
-  return [trusted(" ? ", "yellow"), untrusted(asked, "yellow")];
+function proofSpan({ state, problems }: ProofState): Span {
+  const [words, style] = PROOF[state];
+  return trusted(`${words}${state === "failed" ? `: ${counted(problems.length, "problem")}` : ""} `, style);
 }
 
 const PROMPTS = {

@@ -3,14 +3,10 @@ import { parseMoment } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
 
-/** What a key makes the player's screen do. */
-export type PlayerAction =
-  | { readonly do: "leave" | "suspend" }
-  | { readonly do: "find"; readonly text: string; readonly from: number; readonly by: 1 | -1 };
-
 export interface PlayerKeyResult {
   readonly player: Player;
-  readonly action?: PlayerAction | undefined;
+  /** What the key makes the screen do. */
+  readonly action?: "leave" | "suspend";
 }
 
 /** The context that `handlePlayerKey` needs. */
@@ -20,23 +16,20 @@ export interface PlayerKeyContext {
   readonly selected: string | undefined;
   /** The page size for scrolling. */
   readonly rows: number;
+  /** Whether a record's file contains a text. */
+  readonly has: (place: number, text: string) => boolean;
 }
 
-/** Handles a key. Pure: the screen carries out the action. */
+/** Handles a key. It changes nothing outside: the screen carries out the action. */
 export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: PlayerKeyContext): PlayerKeyResult {
   const player = { ...before, notice: undefined };
   if (key.ctrl === true) {
-    if (key.name === "c") return { player, action: { do: "leave" } };
-    return key.name === "z" ? { player, action: { do: "suspend" } } : { player };
+    if (key.name === "c") return { player, action: "leave" };
+    return key.name === "z" ? { player, action: "suspend" } : { player };
   }
-  if (player.typing) return typeKey(player, player.typing, key, tape);
-  return moveKey(player, key, tape, shown) ?? pageKey(player, key, shown);
-}
-
-/** Call when a search has ended; `place` is undefined if it found nothing. */
-export function afterSearch(player: Player, tape: Tape, place: number | undefined): Player {
-  const notice = place === undefined ? `No more matches for ${JSON.stringify(player.find)}.` : undefined;
-  return { ...(place === undefined ? player : stopAt(player, tape, place)), notice };
+  if (player.typing) return { player: typeKey(player, player.typing, key, tape, shown) };
+  const moved = moveKey(player, key, tape, shown);
+  return moved ? { player: moved } : pageKey(player, key, shown);
 }
 
 /** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
@@ -50,28 +43,25 @@ function typeKey(
   { what, text }: NonNullable<Player["typing"]>,
   { name }: Key,
   tape: Tape,
-): PlayerKeyResult {
-  if (name === "escape") return { player: { ...player, typing: undefined } };
-  if (name !== "return") return { player: { ...player, typing: { what, text: editText(text, name) } } };
+  shown: PlayerKeyContext,
+): Player {
+  if (name === "escape") return { ...player, typing: undefined };
+  if (name !== "return") return { ...player, typing: { what, text: editText(text, name) } };
   const ended = { ...player, typing: undefined };
   const words = text.trim();
   switch (what) {
     case "filter":
-      return { player: filtered(ended, words, tape) };
+      return filtered(ended, words, tape);
     case "find":
-      if (words === "") return { player: ended };
-      return {
-        player: { ...ended, find: words, playing: false },
-        action: { do: "find", text: words, from: player.place, by: 1 },
-      };
+      return words === "" ? ended : searched({ ...ended, find: words }, tape, 1, shown);
     case "record":
-      if (/^\d+$/.test(words)) return { player: stopAt(ended, tape, placeOf(tape, Number(words))) };
-      return { player: { ...ended, notice: "Not a record number." } };
+      if (/^\d+$/.test(words)) return stopAt(ended, tape, placeOf(tape, Number(words)));
+      return { ...ended, notice: "Not a record number." };
     case "time": {
       const [first] = tape.entries;
       const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
-      if (at !== undefined) return { player: { ...goTo(ended, tape, { at }), playing: false } };
-      return { player: { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." } };
+      if (at !== undefined) return { ...goTo(ended, tape, { at }), playing: false };
+      return { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." };
     }
   }
 }
@@ -85,48 +75,39 @@ function filtered(player: Player, filter: string, tape: Tape): Player {
 }
 
 /** Moves through the log. Returns undefined if the key is for something else. */
-function moveKey(player: Player, { name }: Key, tape: Tape, { rows }: PlayerKeyContext): PlayerKeyResult | undefined {
-  const to = (place: number | undefined, none: string): PlayerKeyResult =>
-    place === undefined
-      ? { player: { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." } }
-      : { player: stopAt(player, tape, place) };
+function moveKey(player: Player, { name }: Key, tape: Tape, shown: PlayerKeyContext): Player | undefined {
   const last = tape.sequences.length - 1;
-  if (/^\d$/.test(name)) return to(Math.round((last * Number(name)) / 10), "");
+  const to = (place: number) => stopAt(player, tape, Math.max(0, Math.min(last, place)));
+  if (/^\d$/.test(name)) return to(Math.round((last * Number(name)) / 10));
   switch (name) {
     case " ":
-      return { player: toggled(player, tape) };
+      return toggled(player, tape);
     case "+":
     case "=":
-      return { player: { ...player, speed: Math.min(MAX_SPEED, player.speed * 2) } };
+      return { ...player, speed: Math.min(MAX_SPEED, player.speed * 2) };
     case "-":
     case "_":
-      return { player: { ...player, speed: Math.max(MIN_SPEED, player.speed / 2) } };
+      return { ...player, speed: Math.max(MIN_SPEED, player.speed / 2) };
     case "right":
-      return to(step(player, tape, 1), "There is no later record.");
+      return along(player, tape, 1, "There is no later record.");
     case "left":
-      return to(step(player, tape, -1), "There is no earlier record.");
+      return along(player, tape, -1, "There is no earlier record.");
     case "]":
-      return to(step(player, tape, 1, isMarked), "There is no later marker.");
+      return along(player, tape, 1, "There is no later marker.", isMarked);
     case "[":
-      return to(step(player, tape, -1, isMarked), "There is no earlier marker.");
+      return along(player, tape, -1, "There is no earlier marker.", isMarked);
     case "home":
-      return to(0, "");
+      return to(0);
     case "end":
     case "G":
-      return to(last, "");
-    case "n":
-    case "N": {
-      if (player.find === "") return { player: { ...player, notice: "Search for a text first: /" } };
-      const by = name === "n" ? 1 : -1;
-      return {
-        player: { ...player, playing: false },
-        action: { do: "find", text: player.find, from: player.place, by },
-      };
-    }
+      return to(last);
     case "pageup":
     case "pagedown":
-      if (player.page === "json") return undefined;
-      return to(Math.max(0, Math.min(last, player.place + (name === "pageup" ? -rows : rows))), "");
+      return player.page === "json" ? undefined : to(player.place + (name === "pageup" ? -shown.rows : shown.rows));
+    case "n":
+    case "N":
+      if (player.find === "") return { ...player, notice: "Search for a text first: /" };
+      return searched(player, tape, name === "n" ? 1 : -1, shown);
     default:
       return undefined;
   }
@@ -142,16 +123,19 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
   }
   const typing = TYPED[name];
   if (typing !== undefined) return { player: { ...player, typing: { what: typing, text: "" } } };
+  const opened = (page: "json" | "help"): PlayerKeyResult => ({
+    player: { ...player, page: player.page === page ? "state" : page, scroll: 0 },
+  });
   switch (name) {
     case "v":
     case "return":
-      return { player: { ...player, page: player.page === "json" ? "state" : "json", scroll: 0 } };
+      return opened("json");
     case "?":
-      return { player: { ...player, page: player.page === "help" ? "state" : "help" } };
+      return opened("help");
     case "escape":
       return escaped(player);
     case "q":
-      return { player, action: { do: "leave" } };
+      return { player, action: "leave" };
     default:
       return { player };
   }
@@ -162,7 +146,7 @@ function escaped(player: Player): PlayerKeyResult {
   if (player.page !== "state") return { player: { ...player, page: "state", scroll: 0 } };
   if (player.selected !== undefined) return { player: { ...player, selected: undefined } };
   if (player.filter !== "") return { player: { ...player, filter: "" } };
-  return { player, action: { do: "leave" } };
+  return { player, action: "leave" };
 }
 
 /** Starts or stops playback. At the end, playback starts over. */
@@ -177,13 +161,22 @@ function stopAt(player: Player, tape: Tape, place: number): Player {
   return { ...goTo(player, tape, { place }), playing: false };
 }
 
-function step(
-  { place, filter }: Player,
-  tape: Tape,
-  by: 1 | -1,
-  isWanted: (entry: Entry) => boolean = () => true,
-): number | undefined {
-  return nextPlace(tape, place, by, (entry) => isWanted(entry) && matches(entry, filter));
+type IsWanted = (entry: Entry, place: number) => boolean;
+
+/** Stops at the next wanted record in a direction, or says that there is none. */
+function along(player: Player, tape: Tape, by: 1 | -1, none: string, isWanted?: IsWanted): Player {
+  const place = step(player, tape, by, isWanted);
+  if (place !== undefined) return stopAt(player, tape, place);
+  return { ...player, playing: false, notice: isComplete(tape) ? none : "The log is still being read." };
+}
+
+function searched(player: Player, tape: Tape, by: 1 | -1, { has }: PlayerKeyContext): Player {
+  const none = `No more matches for ${JSON.stringify(player.find)}.`;
+  return along(player, tape, by, none, (_entry, place) => has(place, player.find));
+}
+
+function step({ place, filter }: Player, tape: Tape, by: 1 | -1, isWanted: IsWanted = () => true): number | undefined {
+  return nextPlace(tape, place, by, (entry, at) => matches(entry, filter) && isWanted(entry, at));
 }
 
 function isMarked({ marker }: Entry): boolean {

@@ -19,20 +19,14 @@ export function parseMoment(text: string, range: TimeRange): number | undefined 
     return after.ok ? range.from + after.value : undefined;
   }
   const [found, hour, minute, second = "0", fraction = "0"] = TIME_OF_DAY.exec(text) ?? [];
-  if (found !== undefined)
-    return onDayOf(range, [Number(hour), Number(minute), Number(second), Number(fraction.padEnd(3, "0"))]);
+  if (found !== undefined) {
+    const today = new Date(range.from);
+    today.setHours(Number(hour), Number(minute), Number(second), Number(fraction.padEnd(3, "0")));
+    const tomorrow = new Date(today);
+    tomorrow.setDate(today.getDate() + 1);
+    // A time that the log does not include is on its first day.
+    return (today.getTime() < range.from && tomorrow.getTime() <= range.to ? tomorrow : today).getTime();
+  }
   const instant = parseInstant(text);
   return instant.ok ? milliseconds(instant.value) : undefined;
-}
-
-/** The time of day within the log, or on its first day if the log does not include it. */
-function onDayOf(
-  { from, to }: TimeRange,
-  [hour, minute, second, fraction]: readonly [number, number, number, number],
-): number {
-  const first = new Date(from);
-  const onDay = (day: number) =>
-    new Date(first.getFullYear(), first.getMonth(), first.getDate() + day, hour, minute, second, fraction).getTime();
-  const [today, tomorrow] = [onDay(0), onDay(1)];
-  return today < from && tomorrow <= to ? tomorrow : today;
 }

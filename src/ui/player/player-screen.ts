@@ -3,20 +3,18 @@ import type { Presentation } from "../../kernel/presentation.ts";
 import type { Terminal } from "../terminal.ts";
 import { pageRows } from "../tui/frame.ts";
 import type { openScreen, Screen } from "../tui/screen.tsx";
-import type { StoryLine } from "../tui/stories.ts";
 import { suspendJob } from "../tui/suspend.ts";
 import type { Key } from "../tui/view.ts";
 import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
-import { afterSearch, handlePlayerKey, handlePlayerPaste, type PlayerAction } from "./keys.ts";
+import { handlePlayerKey, handlePlayerPaste } from "./keys.ts";
 import { advance, afterRead, instantOf, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
-import type { ShownRecord } from "./shown-record.ts";
-import { isComplete, matches } from "./tape.ts";
+import { isComplete } from "./tape.ts";
 
 /** How often changes are drawn, in ms. */
 const DRAW_MS = 100;
 
-/** How long to read or search before handling keys again, in ms. */
+/** How long to read before handling keys again, in ms. */
 const SLICE_MS = 10;
 
 /** How often to poll for new records of a running session, in ms. */
@@ -44,13 +42,11 @@ export class PlayerScreen {
   #proving: Promise<ProofState> | undefined;
   #openScreen: typeof openScreen | undefined;
   #screen: Screen | undefined;
-  #drawing: NodeJS.Timeout | undefined;
   #isChanged = true;
   /** When the clock was last read, in ms. */
   #looked = performance.now();
-  /** Aborts the latest search. */
-  #search: AbortController | undefined;
-  #shown: Snapshot | undefined;
+  /** What was read to show the record at `place`. */
+  #told: (Pick<PlayerScene, "events" | "record"> & { readonly place: number }) | undefined;
 
   constructor(parts: PlayerParts) {
     this.#parts = parts;
@@ -65,18 +61,20 @@ export class PlayerScreen {
     this.#openScreen = (await import("../tui/screen.tsx")).openScreen;
     this.#open();
     this.#prove();
-    this.#drawing = setInterval(() => this.#tick(), DRAW_MS);
+    const drawing = setInterval(() => this.#tick(), DRAW_MS);
     try {
       while (!ended.aborted) {
-        await this.#read(ended);
+        while (!isComplete(recording.tape) && !ended.aborted) {
+          this.#readMore();
+          await others();
+        }
         await delay(LOOK_MS, undefined, { signal: ended }).catch(() => {});
         const grew = recording.tape.grows;
         recording.lookAgain();
         if (grew && !recording.tape.grows) this.#prove();
       }
     } finally {
-      clearInterval(this.#drawing);
-      this.#search?.abort();
+      clearInterval(drawing);
       this.#leave();
     }
     return this.#player;
@@ -87,22 +85,14 @@ export class PlayerScreen {
     this.#proving = proving;
     this.#proof = PROVING;
     void proving.then((proof) => {
-      if (this.#proving === proving) this.#change(() => (this.#proof = proof));
+      if (this.#proving === proving) this.#show(this.#player, proof);
     });
-  }
-
-  async #read(ended: AbortSignal): Promise<void> {
-    const { recording } = this.#parts;
-    while (!isComplete(recording.tape) && !ended.aborted) {
-      this.#readMore();
-      await others();
-    }
   }
 
   #readMore(): void {
     const { recording } = this.#parts;
     recording.readMore(SLICE_MS);
-    this.#change(() => (this.#player = afterRead(this.#player, recording.tape)));
+    this.#show(afterRead(this.#player, recording.tape));
   }
 
   #open(): void {
@@ -114,7 +104,7 @@ export class PlayerScreen {
       stdin: input,
       frame: (columns, rows) => playerFrame(this.#scene(), columns, rows),
       onKey: (key) => this.#key(key),
-      onText: (text) => this.#change(() => (this.#player = handlePlayerPaste(this.#player, text))),
+      onText: (text) => this.#show(handlePlayerPaste(this.#player, text)),
     });
   }
 
@@ -126,101 +116,49 @@ export class PlayerScreen {
   #tick(): void {
     const now = performance.now();
     if (this.#player.playing && this.#screen !== undefined)
-      this.#change(() => (this.#player = advance(this.#player, this.#parts.recording.tape, now - this.#looked)));
+      this.#show(advance(this.#player, this.#parts.recording.tape, now - this.#looked));
     this.#looked = now;
     if (!this.#isChanged) return;
     this.#isChanged = false;
     this.#screen?.draw();
   }
 
-  #change(change: () => void): void {
-    change();
+  #show(player: Player, proof = this.#proof): void {
+    this.#player = player;
+    this.#proof = proof;
     this.#isChanged = true;
   }
 
   #key(key: Key): void {
-    this.#search?.abort();
     const { recording, terminal } = this.#parts;
-    const shown = { ...playerList(this.#scene()), rows: pageRows(terminal.out.stream.rows) };
+    const has = (place: number, text: string) => recording.has(place, text);
+    const shown = { ...playerList(this.#scene()), rows: pageRows(terminal.out.stream.rows), has };
     const { player, action } = handlePlayerKey(this.#player, key, recording.tape, shown);
     this.#player = player;
     this.#isChanged = false;
-    if (action) this.#carryOut(action);
+    if (action === "leave") return this.#left.abort();
+    if (action === "suspend") {
+      this.#leave();
+      return suspendJob(() => this.#open());
+    }
     this.#screen?.draw();
-  }
-
-  #carryOut(action: PlayerAction): void {
-    switch (action.do) {
-      case "leave":
-        return this.#left.abort();
-      case "suspend":
-        this.#leave();
-        return suspendJob(() => this.#open());
-      case "find":
-        this.#player = { ...this.#player, notice: "Searching …" };
-        this.#search = new AbortController();
-        void this.#find(action, this.#search.signal);
-    }
-  }
-
-  /** Searches the records' files; any key cancels the search. */
-  async #find({ text, from, by }: Extract<PlayerAction, { do: "find" }>, ended: AbortSignal): Promise<void> {
-    const { recording } = this.#parts;
-    let place: number | undefined = from + by;
-    let until = performance.now() + SLICE_MS;
-    while (place !== undefined) {
-      if (performance.now() > until) {
-        await others();
-        until = performance.now() + SLICE_MS;
-      }
-      if (ended.aborted) return;
-      const { tape } = recording;
-      const entry = tape.entries[place];
-      if (entry !== undefined && matches(entry, this.#player.filter) && recording.has(place, text)) break;
-      const isOver = entry === undefined && (place < 0 || isComplete(tape));
-      if (isOver) place = undefined;
-      else if (entry !== undefined) place += by;
-    }
-    this.#change(() => (this.#player = afterSearch(this.#player, recording.tape, place)));
   }
 
   #scene(): PlayerScene {
     const { recording, name, presentation } = this.#parts;
     const { place } = this.#player;
-    if (this.#shown?.place !== place) this.#shown = snapshotAt(recording, place);
-    const { events, stories, record } = this.#shown;
-    const story = (ticket_id: string): readonly StoryLine[] => {
-      const told = stories.get(ticket_id) ?? recording.storyAt(place, ticket_id);
-      stories.set(ticket_id, told);
-      return told;
-    };
-    const { tape } = recording;
+    if (this.#told?.place !== place)
+      this.#told = { place, events: recording.eventsAt(place), record: recording.shown(place) };
     return {
+      ...this.#told,
       player: this.#player,
-      tape,
+      tape: recording.tape,
       name,
       presentation,
       model: recording.modelAt(place),
-      now: instantOf(this.#player, tape),
-      events,
-      story,
-      record,
+      now: instantOf(this.#player, recording.tape),
+      story: (ticket_id) => recording.storyAt(place, ticket_id),
       proof: this.#proof,
     };
   }
-}
-
-/** What was read to show one record. */
-interface Snapshot {
-  readonly place: number;
-  readonly record: ShownRecord;
-  readonly events: readonly StoryLine[];
-  readonly stories: Map<string, readonly StoryLine[]>;
-}
-
-function snapshotAt(recording: Recording, place: number): Snapshot {
-  const { bytes, record: stored } = recording.read(place);
-  const resolved = stored && recording.resolved(stored);
-  const record = { name: recording.name(place), bytes, stored, resolved };
-  return { place, record, events: recording.eventsAt(place), stories: new Map() };
 }

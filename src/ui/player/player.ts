@@ -77,7 +77,8 @@ export function advance(player: Player, tape: Tape, elapsed_ms: number): Player 
         return { ...arrived(player, place), playing: false, notice: "This is the last record." };
       break;
     }
-    const wait = waitBefore(tape, place, next, player.speed);
+    const gap = (tape.entries[next]?.at ?? 0) - (tape.entries[place]?.at ?? 0);
+    const wait = Math.min(Math.max(0, gap) / player.speed, IDLE_MS);
     if (shown_ms < wait) break;
     shown_ms -= wait;
     place = next;
@@ -87,11 +88,6 @@ export function advance(player: Player, tape: Tape, elapsed_ms: number): Player 
 
 function arrived(player: Player, place: number): Player {
   return place === player.place ? player : { ...player, place, shown_ms: 0, scroll: 0 };
-}
-
-function waitBefore({ entries }: Tape, place: number, next: number, speed: number): number {
-  const gap = (entries[next]?.at ?? 0) - (entries[place]?.at ?? 0);
-  return Math.min(Math.max(0, gap) / speed, IDLE_MS);
 }
 
 /** The shown time, in ms since 1970. During playback it advances between two records. */

@@ -9,6 +9,7 @@ import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import type { StoryLine } from "../tui/stories.ts";
 import type { TimeRange } from "./moment.ts";
+import type { ShownRecord } from "./shown-record.ts";
 import { States } from "./states.ts";
 import { type Entry, entryOf, isComplete, type Tape } from "./tape.ts";
 
@@ -23,10 +24,6 @@ export interface ReadFile {
 /** Maximum number of records that the latest events, or a ticket's story, are built from. */
 const RECORDS_TOLD = 60;
 
-/** Maximum number of cached records, and of their bytes in total. */
-const RECORDS_KEPT = 300;
-const BYTES_KEPT = 8 * 1024 * 1024;
-
 /** After a record of these types, a session stops writing. */
 const ENDS: ReadonlySet<string> = new Set(["session_closed", "session_stopped"]);
 
@@ -35,46 +32,39 @@ export class Recording {
   readonly #folder: string;
   readonly #retell: Retell;
   #files: readonly RecordFile[];
-  #known: readonly number[] | undefined;
-  #grows: boolean;
+  #tape: Tape;
   readonly #entries: Entry[] = [];
   readonly #states: States;
   #resolved: (record: LogRecord) => LogRecord;
-  readonly #kept = new Map<number, ReadFile>();
-  #keptBytes = 0;
 
   /** `grows`: whether a session still writes to the folder. */
   constructor(folder: string, listing: Listing, grows: boolean, retell: Retell) {
     this.#retell = retell;
     this.#folder = folder;
     this.#files = listing.files;
-    this.#grows = grows;
+    this.#tape = this.#tapeOf(grows);
     this.#resolved = resolverOf(folder, listing);
-    this.#states = new States(
-      (place) => this.#files[place]?.sequence ?? 0,
-      (place) => this.read(place).record,
-    );
+    this.#states = new States((place) => this.read(place).record);
   }
 
   get tape(): Tape {
-    return { sequences: this.#sequences, entries: this.#entries, grows: this.#grows };
+    return this.#tape;
   }
 
-  get #sequences(): readonly number[] {
-    return (this.#known ??= this.#files.map(({ sequence }) => sequence));
+  #tapeOf(grows: boolean): Tape {
+    return { sequences: this.#files.map(({ sequence }) => sequence), entries: this.#entries, grows };
   }
 
   /** Checks for new records of the session. */
   lookAgain(): void {
-    if (!this.#grows) return;
+    if (!this.#tape.grows) return;
     const listed = listFolder(this.#folder);
     const last = this.#files.at(-1)?.sequence ?? 0;
     const more = listed.ok ? listed.value.files.filter(({ sequence }) => sequence > last) : [];
     if (more.length === 0) return;
     this.#files = [...this.#files, ...more];
-    this.#known = undefined;
     this.#resolved = resolverOf(this.#folder, { files: this.#files, foreign: [] });
-    this.#grows = !more.some(({ payload_type }) => ENDS.has(payload_type));
+    this.#tape = this.#tapeOf(!more.some(({ payload_type }) => ENDS.has(payload_type)));
   }
 
   /** Reads on for at most `ms`. */
@@ -84,28 +74,14 @@ export class Recording {
       const place = this.#entries.length;
       const file = this.#files[place];
       if (file === undefined) return;
-      const { record, bytes } = this.#readFile(place);
+      const { record, bytes } = this.read(place);
       this.#entries.push(entryOf(file, record, bytes?.length ?? 0, this.#entries.at(-1)));
       this.#states.add(record);
     }
   }
 
-  /** The record at `place`. Recently read records are cached, because a step shows mostly the same ones. */
+  /** The record at `place`. */
   read(place: number): ReadFile {
-    const kept = this.#kept.get(place);
-    if (kept !== undefined) return kept;
-    const read = this.#readFile(place);
-    this.#kept.set(place, read);
-    this.#keptBytes += read.bytes?.length ?? 0;
-    for (const [oldest, { bytes }] of this.#kept) {
-      if (this.#kept.size <= RECORDS_KEPT && this.#keptBytes <= BYTES_KEPT) break;
-      this.#kept.delete(oldest);
-      this.#keptBytes -= bytes?.length ?? 0;
-    }
-    return read;
-  }
-
-  #readFile(place: number): ReadFile {
     const file = this.#files[place];
     const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);
     const record = recordIn(bytes) ?? undefined;
@@ -116,17 +92,13 @@ export class Recording {
   has(place: number, text: string): boolean {
     // The text as escaped in JSON.
     const wanted = JSON.stringify(text).slice(1, -1).toLowerCase();
-    return this.#readFile(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
+    return this.read(place).bytes?.toString("utf8").toLowerCase().includes(wanted) ?? false;
   }
 
-  /** A request as it was sent, with its references resolved. */
-  resolved(record: LogRecord): LogRecord {
-    return this.#resolved(record);
-  }
-
-  /** The name of a record's file. */
-  name(place: number): string {
-    return this.#files[place]?.name ?? "";
+  /** The record at `place`, as stored and as it was sent. */
+  shown(place: number): ShownRecord {
+    const { bytes, record: stored } = this.read(place);
+    return { name: this.#files[place]?.name ?? "", bytes, stored, resolved: stored && this.#resolved(stored) };
   }
 
   /** The session as of the record at `place`; valid until the next call. */

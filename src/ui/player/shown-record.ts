@@ -36,7 +36,9 @@ export function recordHeader(entry: Entry, { name, stored }: ShownRecord, before
   const { sequence, at, marker } = entry;
   const mark = marker === undefined ? [] : [trusted(`${MARKS[marker].icon} `, MARKS[marker].style)];
   const start: Line = [trusted(` #${sequence} `, "bold"), ...mark];
-  const gap = sequence > before + 1 ? [trusted(`  ${gapWords(before + 1, sequence - 1)}`, "red")] : [];
+  const isOne = sequence === before + 2;
+  const missing = isOne ? `record ${before + 1} is` : `records ${before + 1} to ${sequence - 1} are`;
+  const gap = sequence > before + 1 ? [trusted(`  ${missing} missing before it`, "red")] : [];
   if (stored === undefined) return [...start, untrusted(`${name} cannot be read`, "red"), ...gap];
   const { source, target, payload_type, version, record } = stored;
   const isNarrow = columns < NARROW;
@@ -65,7 +67,8 @@ export function payloadLines({ resolved }: ShownRecord, columns: number, rows: n
   for (const [key, value] of byWeight(resolved)) {
     if (lines.length > rows) break;
     const shown = typeof value === "string" ? wrapped(`${key}: ${value.slice(0, VALUE_SHOWN)}`, width, 0) : [];
-    const texts = shown.length > 0 ? shown.slice(0, LINES_OF_A_VALUE) : [`${safeLine(key)}: ${asJson(value)}`];
+    const json = (JSON.stringify(value) ?? "").slice(0, VALUE_SHOWN);
+    const texts = shown.length > 0 ? shown.slice(0, LINES_OF_A_VALUE) : [safeLine(`${key}: ${json}`)];
     lines.push(...texts.map((text): Line => [trusted("   "), trusted(text)]));
   }
   if (lines.length <= rows) return lines;
@@ -104,10 +107,6 @@ function byWeight({ payload }: LogRecord): [key: string, value: Json | undefined
   return Object.entries(payload).sort((one, other) => rank(one) - rank(other));
 }
 
-function asJson(value: Json | undefined): string {
-  return safeLine((JSON.stringify(value) ?? "").slice(0, VALUE_SHOWN));
-}
-
 /** The whole record as stored, wrapped to `columns`. */
 export function jsonLines({ bytes, stored }: ShownRecord, columns: number): Line[] {
   const whole = stored === undefined ? (bytes?.toString("utf8") ?? "") : JSON.stringify(stored, null, 2);
@@ -118,10 +117,6 @@ export function jsonLines({ bytes, stored }: ShownRecord, columns: number): Line
     .map((line): Line => [trusted(" "), trusted(line)]);
   if (bytes === null) return [[trusted(" The file cannot be read.", "red")]];
   return whole.length === text.length ? lines : [...lines, [trusted(" … replay --json shows all", "dim")]];
-}
-
-function gapWords(from: number, to: number): string {
-  return from === to ? `record ${from} is missing before it` : `records ${from} to ${to} are missing before it`;
 }
 
 /** `812 B`, `41 KiB`, `1.2 MiB`. */

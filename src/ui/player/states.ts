@@ -24,72 +24,64 @@ export type ReadRecord = (place: number) => LogRecord | undefined;
 
 /** The session as of any record. Starts at the nearest earlier copy and applies the records after it again. */
 export class States {
-  readonly #sequenceAt: (place: number) => number;
   readonly #read: ReadRecord;
-  readonly #newest: State = { place: -1, model: emptyModel() };
-  #current: State = { place: -1, model: emptyModel() };
+  readonly #newest = beginning();
+  #current = beginning();
   #copies: State[] = [];
-  /** A state shortly before the record that was last gone back to. */
-  #near: State | undefined;
+  /** A copy shortly before the record that was last gone back to: who steps back once usually steps back again. */
+  #near = beginning();
   #every = EVERY;
-  #weight = 0;
 
-  constructor(sequenceAt: (place: number) => number, read: ReadRecord) {
-    this.#sequenceAt = sequenceAt;
+  constructor(read: ReadRecord) {
     this.#read = read;
   }
 
   /** Applies the next record to the newest state, and copies that state every `#every` records. */
   add(record: LogRecord | undefined): void {
-    this.#step(this.#newest, record);
-    if ((this.#newest.place + 1) % this.#every === 0) this.#copy();
+    step(this.#newest, record);
+    if (!this.#isCopied(this.#newest)) return;
+    this.#copies.push(copied(this.#newest));
+    while (this.#copies.length > 1 && ticketsIn(this.#copies) > MAX_TICKETS) {
+      this.#every *= 2;
+      this.#copies = this.#copies.filter((copy) => this.#isCopied(copy));
+    }
   }
 
   /** The session as of the record at `place`. It is valid until the next call. */
   at(place: number): SessionModel {
-    const before = this.#before(place);
-    if (this.#current.place > place || this.#current.place < before.place) {
-      // A person who steps back once usually steps back again.
-      const near = place - BACK > before.place ? this.#moved(copied(before), place - BACK) : before;
-      this.#near = near;
-      this.#current = copied(near);
+    const kept = [beginning(), ...this.#copies, this.#near].filter((one) => one.place <= place);
+    const nearest = kept.reduce((one, other) => (one.place > other.place ? one : other));
+    if (this.#current.place > place || this.#current.place < nearest.place) {
+      this.#near = this.#moved(copied(nearest), place - BACK);
+      this.#current = copied(this.#near);
     }
     return this.#moved(this.#current, place).model;
   }
 
-  /** The latest kept state up to `place`. */
-  #before(place: number): State {
-    const copy = this.#copies.findLast((one) => one.place <= place) ?? { place: -1, model: emptyModel() };
-    const near = this.#near;
-    return near !== undefined && near.place <= place && near.place > copy.place ? near : copy;
-  }
-
   #moved(state: State, place: number): State {
-    while (state.place < place) this.#step(state, this.#read(state.place + 1));
+    while (state.place < place) step(state, this.#read(state.place + 1));
     return state;
   }
 
-  #copy(): void {
-    this.#copies.push(copied(this.#newest));
-    this.#weight += weightOf(this.#newest);
-    while (this.#weight > MAX_TICKETS && this.#copies.length > 1) {
-      this.#every *= 2;
-      this.#copies = this.#copies.filter((copy) => (copy.place + 1) % this.#every === 0);
-      this.#weight = this.#copies.reduce((sum, copy) => sum + weightOf(copy), 0);
-    }
-  }
-
-  /** An unreadable record changes nothing. */
-  #step(state: State, record: LogRecord | undefined): void {
-    state.place += 1;
-    if (record !== undefined) applyRecord(state.model, this.#sequenceAt(state.place), record);
+  #isCopied({ place }: State): boolean {
+    return (place + 1) % this.#every === 0;
   }
 }
 
-function weightOf({ model }: State): number {
-  return model.subjects.size + COPY;
+/** An unreadable record changes nothing. */
+function step(state: State, record: LogRecord | undefined): void {
+  state.place += 1;
+  if (record !== undefined) applyRecord(state.model, record.integrity.sequence, record);
+}
+
+function beginning(): State {
+  return { place: -1, model: emptyModel() };
 }
 
 function copied({ place, model }: State): State {
   return { place, model: copyOf(model) };
+}
+
+function ticketsIn(copies: readonly State[]): number {
+  return copies.reduce((sum, { model }) => sum + model.subjects.size + COPY, 0);
 }

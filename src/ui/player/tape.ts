@@ -30,20 +30,21 @@ export interface Tape {
 }
 
 export function entryOf(
-  file: RecordFile,
+  { sequence, payload_type }: RecordFile,
   record: LogRecord | undefined,
   bytes: number,
   before: Entry | undefined,
 ): Entry {
-  const { sequence, payload_type } = file;
-  if (record === undefined) {
-    const unknown = { source: "", target: "", ticket: undefined };
-    return { sequence, at: before?.at ?? 0, type: payload_type, bytes, marker: "error", ...unknown };
-  }
-  const { source, target, record: meta } = record;
-  const at = Date.parse(meta.received_at);
-  const known = { source, target, ticket: meta.ticket_id };
-  return { sequence, at, type: record.payload_type, bytes, marker: markerOf(record), ...known };
+  return {
+    sequence,
+    at: record === undefined ? (before?.at ?? 0) : Date.parse(record.record.received_at),
+    type: record?.payload_type ?? payload_type,
+    source: record?.source ?? "",
+    target: record?.target ?? "",
+    ticket: record?.record.ticket_id,
+    bytes,
+    marker: record === undefined ? "error" : markerOf(record),
+  };
 }
 
 function markerOf({ payload_type, payload, record }: LogRecord): Marker | undefined {
@@ -77,36 +78,27 @@ export function nextPlace(
   { entries }: Tape,
   from: number,
   by: 1 | -1,
-  isWanted: (entry: Entry) => boolean,
+  isWanted: (entry: Entry, place: number) => boolean,
 ): number | undefined {
   for (let place = from + by; place >= 0; place += by) {
     const entry = entries[place];
     if (entry === undefined) return undefined;
-    if (isWanted(entry)) return place;
+    if (isWanted(entry, place)) return place;
   }
   return undefined;
 }
 
 /** The place of the last record up to a sequence; the first one if there is none. */
 export function placeOf({ sequences }: Tape, sequence: number): number {
-  return Math.max(0, firstAfter(sequences.length, (place) => (sequences[place] ?? 0) > sequence) - 1);
+  return Math.max(
+    0,
+    sequences.findLastIndex((one) => one <= sequence),
+  );
 }
 
 /** The place of the last record up to a time; undefined if that record may not have been read yet. */
-export function placeAt(tape: Tape, at: number): number | undefined {
-  const { entries } = tape;
-  const after = firstAfter(entries.length, (place) => (entries[place]?.at ?? 0) > at);
-  if (after === entries.length && !isComplete(tape)) return undefined;
-  return Math.max(0, after - 1);
-}
-
-/** Binary search for the first of `count` places where `isSo` holds; it must hold at all later ones too. */
-function firstAfter(count: number, isSo: (place: number) => boolean): number {
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (isSo(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+export function placeAt(tape: Tape, time: number): number | undefined {
+  const place = tape.entries.findLastIndex(({ at }) => at <= time);
+  const mayFollow = place === tape.entries.length - 1 && !isComplete(tape);
+  return mayFollow ? undefined : Math.max(0, place);
 }

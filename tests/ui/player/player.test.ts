@@ -10,7 +10,13 @@ import type { Entry, Marker, Tape } from "../../../src/ui/player/tape.ts";
 import { SESSION } from "../model/session.ts";
 import { recordingOf } from "./scenes.ts";
 
-const SHOWN: PlayerKeyContext = { listed: ["build", "docs", "tests"], selected: "docs", rows: 10 };
+/** Every third record has the text "boom". */
+const SHOWN: PlayerKeyContext = {
+  listed: ["build", "docs", "tests"],
+  selected: "docs",
+  rows: 10,
+  has: (place, text) => place % 3 === 0 && text === "boom",
+};
 const BEGIN = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /** A log with records at these seconds, some with a marker. */
@@ -111,16 +117,18 @@ describe("keys", () => {
   });
 
   it("search for a text, forwards and backwards", () => {
-    const typed = press({ ...INITIAL_PLAYER, place: 4 }, tape, "/", ..."boom".split(""));
-    expect(handlePlayerKey(typed, { name: "return" }, tape, SHOWN).action).toEqual({
-      do: "find",
-      text: "boom",
-      from: 4,
-      by: 1,
-    });
-    const found = press(typed, tape, "return");
-    expect(handlePlayerKey(found, { name: "N" }, tape, SHOWN).action).toMatchObject({ text: "boom", by: -1 });
-    expect(handlePlayerKey(INITIAL_PLAYER, { name: "n" }, tape, SHOWN).action).toBeUndefined();
+    const typed = (text: string) =>
+      press({ ...INITIAL_PLAYER, place: 4, playing: true }, tape, "/", ...text.split(""), "return");
+    expect(typed("boom")).toMatchObject({ place: 6, playing: false });
+    expect(press(typed("boom"), tape, "n").place).toBe(9);
+    expect(press(typed("boom"), tape, "N", "N").place).toBe(0);
+    expect(press(typed("boom"), tape, "n", "n")).toMatchObject({ place: 9, notice: 'No more matches for "boom".' });
+    expect(typed("bang")).toMatchObject({ place: 4, notice: 'No more matches for "bang".' });
+    const filtered = press(typed("boom"), tape, "f", ..."review".split(""), "return");
+    expect(press(filtered, tape, "N").place).toBe(3);
+    expect(press(INITIAL_PLAYER, tape, "n")).toMatchObject({ place: 0, notice: expect.stringContaining("/") });
+    const part: Tape = { ...tape, entries: tape.entries.slice(0, 2) };
+    expect(press(INITIAL_PLAYER, part, "/", ..."boom".split(""), "return").notice).toContain("still being read");
   });
 
   it("select tickets, and open and close pages one at a time", () => {
@@ -130,14 +138,14 @@ describe("keys", () => {
     expect(press(deep, tape, "down", "down").scroll).toBe(2);
     const back = press(deep, tape, "escape", "escape");
     expect(back).toMatchObject({ page: "state", selected: undefined });
-    expect(handlePlayerKey(back, { name: "escape" }, tape, SHOWN).action).toEqual({ do: "leave" });
+    expect(handlePlayerKey(back, { name: "escape" }, tape, SHOWN).action).toBe("leave");
   });
 
   it("leave on q and Ctrl-C, and suspend on Ctrl-Z; Ctrl keys work while typing too", () => {
-    expect(handlePlayerKey(INITIAL_PLAYER, { name: "q" }, tape, SHOWN).action).toEqual({ do: "leave" });
+    expect(handlePlayerKey(INITIAL_PLAYER, { name: "q" }, tape, SHOWN).action).toBe("leave");
     const typing = press(INITIAL_PLAYER, tape, "/");
-    expect(handlePlayerKey(typing, { name: "c", ctrl: true }, tape, SHOWN).action).toEqual({ do: "leave" });
-    expect(handlePlayerKey(typing, { name: "z", ctrl: true }, tape, SHOWN).action).toEqual({ do: "suspend" });
+    expect(handlePlayerKey(typing, { name: "c", ctrl: true }, tape, SHOWN).action).toBe("leave");
+    expect(handlePlayerKey(typing, { name: "z", ctrl: true }, tape, SHOWN).action).toBe("suspend");
   });
 });
 
@@ -159,10 +167,7 @@ describe("the state at a record", () => {
     const records = recordingOf(Array.from({ length: 40 }, () => SESSION).flat());
     const count = records.tape.sequences.length;
     const wholes = Array.from({ length: count }, (_, place) => records.read(place).record);
-    const states = new States(
-      (place) => place + 1,
-      (place) => wholes[place],
-    );
+    const states = new States((place) => wholes[place]);
     for (const record of wholes) states.add(record);
     fc.assert(
       fc.property(fc.nat(count - 1), (place) => {
@@ -179,13 +184,10 @@ describe("the state at a record", () => {
     let reads = 0;
     const records = recordingOf(SESSION);
     const count = 20_000;
-    const states = new States(
-      (place) => place + 1,
-      (place) => {
-        reads += 1;
-        return records.read(place % SESSION.length).record;
-      },
-    );
+    const states = new States((place) => {
+      reads += 1;
+      return records.read(place % SESSION.length).record;
+    });
     for (let place = 0; place < count; place += 1) states.add(records.read(place % SESSION.length).record);
     for (const place of [count - 1, 10, 15_432, 3]) {
       reads = 0;

@@ -41,7 +41,6 @@ export function playerSceneOf(
 ): PlayerScene {
   const player = { ...INITIAL_PLAYER, ...changes };
   const { place } = player;
-  const { bytes, record: stored } = recording.read(place);
   return {
     player,
     tape: recording.tape,
@@ -51,7 +50,7 @@ export function playerSceneOf(
     now: instantOf(player, recording.tape),
     events: recording.eventsAt(place),
     story: (id) => recording.storyAt(place, id),
-    record: { name: recording.name(place), bytes, stored, resolved: stored && recording.resolved(stored) },
+    record: recording.shown(place),
     proof: { state: "ok", problems: [] },
     ...more,
   };
