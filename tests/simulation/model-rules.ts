@@ -58,8 +58,20 @@ export class ModelRules {
         `${where}: ${JSON.stringify(seen)} for ${JSON.stringify(stored)}`,
       );
     };
-    const stored = [...(rows.get("ask")?.values() ?? [])] as LedgerAsk[];
-    const seen = [...model.asks.values()].map(({ ask_id, ticket_id }) => ({ ask_id, subject: ticket_id }));
+    const turns = [...(rows.get("turn")?.values() ?? [])] as LedgerTurn[];
+    // Screens show a run as ended that a stop cut off and that reported its usage, with its permissions. The ledger keeps both until the resume.
+    const cutOff = new Set(turns.flatMap(({ turn_id, told }) => (told ? [turn_id] : [])));
+    const asks = [...(rows.get("ask")?.values() ?? [])] as LedgerAsk[];
+    // A person's plan may restart a pending ticket whose commands wait for a person, which no record reports.
+    const isLost = (kind: string, turn_id: string | undefined) =>
+      isPlanned && kind === "permission" && turn_id === undefined;
+    const stored = asks.filter(({ kind, permission }) => {
+      const turn_id = permission?.turn_id;
+      return !cutOff.has(turn_id ?? "") && !isLost(kind, turn_id);
+    });
+    const seen = [...model.asks.values()].flatMap(({ ask_id, kind, ticket_id, turn_id }) =>
+      isLost(kind, turn_id) ? [] : [{ ask_id, subject: ticket_id }],
+    );
     const told = (asks: readonly { readonly ask_id: string; readonly subject?: string | undefined }[]) =>
       asks.flatMap(({ ask_id, subject }) => (isTold(ask_id, subject, plans) ? [ask_id] : [])).toSorted();
     const open = told(stored).filter((id) => !isPlanned || model.asks.has(id));
@@ -75,9 +87,10 @@ export class ModelRules {
       // A plan may remove a ticket's owner, which no record reports; the ticket's next turn names the new one.
       same(`ticket ${id}`, [seen?.status, seen?.owner ?? owner], [status, owner ?? seen?.owner]);
     }
-    const turns = [...(rows.get("turn")?.values() ?? [])] as LedgerTurn[];
     // A manager's turn about a long wait ends with the wait, which no record reports.
-    const given = turns.flatMap(({ turn_id, status, subject }) => (status === "open" && subject ? [turn_id] : []));
+    const given = turns.flatMap(({ turn_id, status, subject }) =>
+      status === "open" && subject && !cutOff.has(turn_id) ? [turn_id] : [],
+    );
     if (model.stopped === undefined) {
       const held = [...model.turns.values()].flatMap(({ turn_id, ticket_id }) => (ticket_id ? [turn_id] : []));
       same("the open turns", held.toSorted(), given.filter((id) => !isPlanned || model.turns.has(id)).toSorted());

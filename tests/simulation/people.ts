@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { LedgerAsk, LedgerFigures, LedgerHold } from "../../src/kernel/ledger.ts";
+import type { LedgerAsk, LedgerFigures, LedgerHold, LedgerTurn } from "../../src/kernel/ledger.ts";
 import type { Ticket } from "../../src/modes/schedule/state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import type { Crew } from "./crew.ts";
@@ -17,12 +17,14 @@ export class People {
   readonly #asked = new Set<string>();
   readonly #times = new Map<string, number>();
   #said = 0;
+  #interruptions: number;
 
   constructor(world: World, crew: Crew) {
     this.#world = world;
     this.#crew = crew;
     this.#store = world.database.connect();
-    const { interjections } = world.scenario;
+    const { interjections, interruptions } = world.scenario;
+    this.#interruptions = interruptions;
     for (let index = 0; index < interjections; index++) {
       world.time.after(world.chance.between(500, 30_000), () => this.#interject());
     }
@@ -37,6 +39,8 @@ export class People {
       if (!("put" in change)) continue;
       const value = change.value as unknown;
       if (change.put === "ask") this.#notice(session_id, value as LedgerAsk);
+      else if (change.put === "turn" && (value as LedgerTurn).status === "open")
+        this.#mayInterrupt((value as LedgerTurn).subject);
       else if (change.put === "figures" && (value as LedgerFigures).paused) this.#unpauseLater(session_id);
       else if (change.put === "hold" && this.#wantsRelease(value as LedgerHold)) {
         this.#releaseLater(session_id, change.id, (value as LedgerHold).role_id);
@@ -44,9 +48,13 @@ export class People {
     }
   }
 
-  /** Whether a hold needs a person: it does not end by itself within an hour. Its end may come from a clock that was set back since. */
-  #wantsRelease({ until }: LedgerHold): boolean {
-    return until === undefined || Date.parse(until) - Date.parse(this.#world.time.now()) > 3_600_000;
+  /**
+   * Whether a hold needs a person: it does not end by itself within an hour. Its end may come from a clock that was set back since, or from one
+   * that was set forward, which the session's own time does not follow.
+   */
+  #wantsRelease({ until, since = this.#world.time.now() }: LedgerHold): boolean {
+    const now = Math.min(Date.parse(since), Date.parse(this.#world.time.now()));
+    return until === undefined || Date.parse(until) - now > 3_600_000;
   }
 
   /** Does something once for each key, after a while. */
@@ -56,6 +64,17 @@ export class People {
     this.#world.time.after(this.#world.chance.between(1000, 15_000), () => {
       this.#asked.delete(what);
       act();
+    });
+  }
+
+  /** May interrupt a turn about a ticket that has begun. */
+  #mayInterrupt(subject: string | undefined): void {
+    const { chance, time } = this.#world;
+    if (subject === undefined || this.#interruptions === 0 || !chance.chance(0.4)) return;
+    this.#interruptions -= 1;
+    time.after(chance.between(10, 1000), () => {
+      const tasks = this.#crew.plan.tasks.map((task) => (task["task_id"] === subject ? this.#otherwise(task) : task));
+      this.#put(SESSION_ID, ["plan", { summary: "My plan", tasks }]);
     });
   }
 
@@ -178,12 +197,15 @@ export class People {
     const name = `P${random.between(1, 3)}`;
     const tasks = this.#crew.plan.tasks.filter((task) => task["task_id"] !== name);
     const changed = random.chance(0.6) ? this.#somethingBusy(SESSION_ID) : undefined;
-    const description = `Otherwise, says word ${this.#said}`;
     const planned = random.chance(0.6) ? renamed(tasks, random, this.#doneTickets()) : tasks;
     return [
-      ...planned.map((task) => (task["task_id"] === changed ? { ...task, description } : task)),
+      ...planned.map((task) => (task["task_id"] === changed ? this.#otherwise(task) : task)),
       { task_id: name, description: "A person's task" },
     ];
+  }
+
+  #otherwise(task: JsonObject): JsonObject {
+    return { ...task, description: `Otherwise, says word ${this.#said}` };
   }
 
   #doneTickets(): ReadonlySet<string> {
