@@ -323,8 +323,8 @@ function withUsage({ payload_type, payload }: Answer): Answer {
 }
 
 function questions(random: Random): Answer {
-  const list = ["one", "two"]
-    .slice(0, random.between(1, 2))
+  const list = ["one", "two", "three", "four"]
+    .slice(0, random.between(1, 4))
     .map((question_id) => ({ question_id, text: `${question_id}?` }));
   return { payload_type: "clarification", payload: { questions: list, status: "open" } };
 }

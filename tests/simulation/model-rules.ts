@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LedgerAsk, LedgerFigures, LedgerTurn } from "../../src/kernel/ledger.ts";
 import type { Change } from "../../src/kernel/mode.ts";
-import type { Ticket } from "../../src/modes/schedule/state.ts";
+import type { QuestionSet, Ticket } from "../../src/modes/schedule/state.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import { applyRecord } from "../../src/ui/model/apply.ts";
@@ -76,6 +76,11 @@ export class ModelRules {
       asks.flatMap(({ ask_id, subject }) => (isTold(ask_id, subject, plans) ? [ask_id] : [])).toSorted();
     const open = told(stored).filter((id) => !isPlanned || model.asks.has(id));
     same("what waits for a person", told(seen), open);
+    for (const { id, questions, answers, closed } of (rows.get("question")?.values() ?? []) as Iterable<QuestionSet>) {
+      const ask = model.asks.get(id);
+      const waiting = questions.filter((_, index) => answers[index] === null);
+      if (!closed && ask) same(`the open questions of ${id}`, ask.open, waiting);
+    }
     const subjects = [...(rows.get("ticket") ?? rows.get("debater") ?? new Map<string, unknown>()).keys()];
     // The new tickets of a revision have no status before its approval.
     const known = [...model.tickets.values()].flatMap(({ id, status }) => (status === "" ? [] : [id]));

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LedgerAsk, LedgerFigures, LedgerHold, LedgerTurn } from "../../src/kernel/ledger.ts";
-import type { Ticket } from "../../src/modes/schedule/state.ts";
+import type { QuestionSet, Ticket } from "../../src/modes/schedule/state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import type { Crew } from "./crew.ts";
 import { type Random, randomOf } from "./random.ts";
@@ -16,6 +16,8 @@ export class People {
   readonly #store: ReturnType<World["database"]["connect"]>;
   readonly #asked = new Set<string>();
   readonly #times = new Map<string, number>();
+  /** The asks whose questions are answered one by one. */
+  readonly #slowly = new Set<string>();
   #said = 0;
   #interruptions: number;
 
@@ -104,6 +106,7 @@ export class People {
     const time = (this.#times.get(kind) ?? 0) + 1;
     this.#times.set(kind, time);
     const random = randomOf(this.#world.scenario.seed, "person", kind, time);
+    if (randomOf(this.#world.scenario.seed, "one by one", kind, time).chance(0.4)) this.#slowly.add(key);
     const silent = random.chance(this.#world.scenario.silence);
     const slow = silent ? [60_000, 200_000] : random.chance(0.2) ? [10_000, 40_000] : [100, 4000];
     const delay = random.between(slow[0] as number, slow[1] as number);
@@ -146,6 +149,10 @@ export class People {
       return ["clarification_response", { answers: [{ question_id: `${ask_id}.again`, text }], status: "answered" }];
     }
     const answers = questions.map(({ question_id }) => ({ question_id: `${ask_id}.${question_id}`, text: "So." }));
+    if (this.#slowly.has(`${session_id} ${ask_id} ${record}`)) {
+      const next = this.#nextQuestion(session_id, ask_id);
+      return ["clarification_response", { answers: answers.slice(next, next + 1), status: "answered" }];
+    }
     const way = isPlain ? "all" : random.weighted({ all: 6, some: 1, bare: 1, complete: 1, wrong: 1 });
     const answered = (list: readonly JsonObject[], status = "answered"): Word => [
       "clarification_response",
@@ -163,6 +170,12 @@ export class People {
       case "wrong":
         return answered([{ question_id: "nobody.asked", text: "So." }]);
     }
+  }
+
+  /** The place of the first question that is not answered. */
+  #nextQuestion(session_id: string, ask_id: string): number {
+    const set = this.#store.value(session_id, "question", ask_id) as unknown as QuestionSet | undefined;
+    return Math.max(0, set?.answers.indexOf(null) ?? 0);
   }
 
   #approve({ ask_id }: LedgerAsk, random: Random, isPlain: boolean): Word {

@@ -1,4 +1,5 @@
 import type { Change } from "../../src/kernel/mode.ts";
+import type { QuestionSet } from "../../src/modes/schedule/state.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 
@@ -8,6 +9,7 @@ const PLAYS = [
   "a person's plan drops tickets",
   "a late quota opens a hold",
   "a late quota ends a hold",
+  "questions are answered one by one",
 ] as const;
 
 export type Play = (typeof PLAYS)[number];
@@ -25,6 +27,8 @@ export function addPlays(counts: PlayCounts, more: PlayCounts): PlayCounts {
 export class Plays {
   readonly #seen = new Set<Play>();
   readonly #holds = new Set<string>();
+  /** How many commits have answered a part of an ask's questions. */
+  readonly #parts = new Map<string, number>();
 
   /** 1 for each play that was seen. */
   get counts(): PlayCounts {
@@ -35,6 +39,16 @@ export class Plays {
     const committed = records.map(({ line }) => JSON.parse(line) as LogRecord);
     if (droppedFrom("ticket", changes).length > 0) this.#onDroppedTickets(committed);
     this.#onQuotaHolds(session_id, committed, changes);
+    for (const change of changes)
+      if ("put" in change && change.put === "question")
+        this.#onQuestions(`${session_id} ${change.id}`, change.value as unknown as QuestionSet);
+  }
+
+  #onQuestions(id: string, { answers, closed }: QuestionSet): void {
+    const isWhole = !answers.includes(null);
+    const parts = this.#parts.get(id) ?? 0;
+    if (isWhole && parts > 1) this.#seen.add("questions are answered one by one");
+    if (!closed && answers.some((answer) => answer !== null)) this.#parts.set(id, parts + 1);
   }
 
   #onDroppedTickets(records: readonly LogRecord[]): void {
