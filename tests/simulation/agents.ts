@@ -15,6 +15,8 @@ export interface Conduct {
   /** The events before its answer. */
   readonly says: readonly TurnEvent[];
   readonly result: TurnResult;
+  /** What its program reports even if it is cut off. */
+  readonly reported?: Pick<TurnResult, "usage" | "quota">;
   /** How long its process lives after the answer, in ms. */
   readonly lingers_ms: number;
   /** An event after its turn has ended. */
@@ -105,7 +107,7 @@ async function takeTurn(
         time.after(conduct.lingers_ms, () => {
           if (!process.alive) return;
           processes.end(process, { code: 0, signal: null });
-          settle(conduct.result);
+          settle({ ...conduct.reported, ...conduct.result });
           const { afterwards } = conduct;
           if (afterwards) time.after(chance.between(0, 300), () => scheduler.deliver(() => context.emit(afterwards)));
         });
@@ -116,7 +118,12 @@ async function takeTurn(
         if (!process.alive || said || isInTime) return;
         void ends(world, process);
         settleWhenGone(process, () =>
-          settle({ failure: failure("timeout", "It took too long."), refused: [], exit: killed() }),
+          settle({
+            ...conduct.reported,
+            failure: failure("timeout", "It took too long."),
+            refused: [],
+            exit: killed(),
+          }),
         );
       }),
     );
@@ -125,7 +132,9 @@ async function takeTurn(
     const isFit = conduct.result.answer !== undefined && conduct.result.failure === undefined;
     // A turn that would fail by itself fails.
     const answers = isFit && (said || (conduct.stubborn && isInTime && chance.chance(0.5) && unsaid === 0));
-    settleWhenGone(process, () => settle({ ...(answers ? conduct.result : {}), ...cancelled(), exit: killed() }));
+    settleWhenGone(process, () =>
+      settle({ ...conduct.reported, ...(answers ? conduct.result : {}), ...cancelled(), exit: killed() }),
+    );
     void ends(world, process);
   };
   context.signal.addEventListener("abort", callOff, { once: true });

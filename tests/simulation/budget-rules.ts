@@ -148,8 +148,9 @@ export class BudgetRules {
     if (!run) return;
     const code = payload_type === "turn_failed" || payload_type === "error" ? (payload["code"] as string) : "";
     const again = HELD.has(code) || (run.slept && payload_type === "turn_failed" && DROPPED.has(code));
-    const { recoveries: died } = (payload["details"] ?? {}) as JsonObject;
-    if (usage || (!again && died === undefined)) {
+    const { recoveries: died, cut_off } = (payload["details"] ?? {}) as JsonObject;
+    // A run that a stop cut off could not report all.
+    if (cut_off !== true && (usage || (!again && died === undefined))) {
       if (usage?.input_tokens === undefined || usage.output_tokens === undefined) this.#untold.tokens = true;
       if (usage?.cost_usd === undefined) this.#untold.usd = true;
     }

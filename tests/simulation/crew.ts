@@ -5,6 +5,7 @@ import type { SessionValue } from "../../src/modes/schedule/state.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import { later } from "../../src/protocol/timestamp.ts";
 import type { Conduct } from "./agents.ts";
+import { reported } from "./quotas.ts";
 import { renamed } from "./renaming.ts";
 import { probe } from "./scenario.ts";
 import { type Random, randomOf } from "./random.ts";
@@ -72,6 +73,7 @@ export class Crew {
       result: { answer, refused: [] },
       lingers_ms: random.chance(0.2) ? random.between(1, 2000) : 0,
       stubborn: random.chance(0.3),
+      reported: this.#reported(request, asked, time),
       ...this.#wish(message, asked, time),
     };
     return isGood ? usual : this.#misconduct(request, random, usual);
@@ -89,6 +91,11 @@ export class Crew {
   #wish(message: string, asked: string, time: number): Pick<Conduct, "asks"> {
     const random = randomOf(this.#world.scenario.seed, "wish", asked, time);
     return message === "instruction" && random.chance(0.15) ? { asks: random.pick(["run: make", "run: test"]) } : {};
+  }
+
+  #reported({ role }: TurnRequest, asked: string, time: number): NonNullable<Conduct["reported"]> {
+    const { scenario, time: clock } = this.#world;
+    return reported(scenario, role.account, randomOf(scenario.seed, "reported", asked, time), clock.now());
   }
 
   #notice({ stamp }: TurnRequest, random: Random): TurnEvent {
@@ -316,8 +323,8 @@ function withUsage({ payload_type, payload }: Answer): Answer {
 }
 
 function questions(random: Random): Answer {
-  const list = ["one", "two"]
-    .slice(0, random.between(1, 2))
+  const list = ["one", "two", "three", "four"]
+    .slice(0, random.between(1, 4))
     .map((question_id) => ({ question_id, text: `${question_id}?` }));
   return { payload_type: "clarification", payload: { questions: list, status: "open" } };
 }

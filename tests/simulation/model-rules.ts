@@ -4,6 +4,7 @@ import type { Change, Mode } from "../../src/kernel/mode.ts";
 import { resolve } from "../../src/kernel/references.ts";
 import { newSubject, type SessionState, standingState, type SubjectState } from "../../src/kernel/state.ts";
 import { textWithin } from "../../src/lib/json.ts";
+import type { QuestionSet } from "../../src/modes/schedule/state.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { stateIn } from "../../src/runtime/stored-state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
@@ -64,6 +65,11 @@ export class ModelRules {
     for (const part of PARTS) same(`the ${part}`, plain(model[part]), plain(state[part]));
     const waiting = [...model.waiting].flatMap(([ask_id, { length }]) => (length > 0 ? [ask_id] : [])).sort();
     same("what waits for a person", waiting, [...state.asks.keys()].sort());
+    for (const { value } of rows.get("question")?.values() ?? []) {
+      const { id, questions, answers, closed } = value as unknown as QuestionSet;
+      const unanswered = closed ? undefined : questions.filter((_, index) => answers[index] === null);
+      same(`the open questions of ${id}`, state.asks.get(id)?.open, unanswered);
+    }
     const figures = rows.get("figures")?.get("figures")?.value as unknown as LedgerFigures | undefined;
     const { turns, input_tokens, output_tokens } = model.spend;
     same(

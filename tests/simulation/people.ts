@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { LedgerAsk, LedgerFigures, LedgerHold } from "../../src/kernel/ledger.ts";
-import type { Ticket } from "../../src/modes/schedule/state.ts";
+import type { LedgerAsk, LedgerFigures, LedgerHold, LedgerTurn } from "../../src/kernel/ledger.ts";
+import type { QuestionSet, Ticket } from "../../src/modes/schedule/state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import type { Crew } from "./crew.ts";
 import { type Random, randomOf } from "./random.ts";
@@ -16,13 +16,17 @@ export class People {
   readonly #store: ReturnType<World["database"]["connect"]>;
   readonly #asked = new Set<string>();
   readonly #times = new Map<string, number>();
+  /** The asks whose questions are answered one by one. */
+  readonly #slowly = new Set<string>();
   #said = 0;
+  #interruptions: number;
 
   constructor(world: World, crew: Crew) {
     this.#world = world;
     this.#crew = crew;
     this.#store = world.database.connect();
-    const { interjections } = world.scenario;
+    const { interjections, interruptions } = world.scenario;
+    this.#interruptions = interruptions;
     for (let index = 0; index < interjections; index++) {
       world.time.after(world.chance.between(500, 30_000), () => this.#interject());
     }
@@ -37,6 +41,8 @@ export class People {
       if (!("put" in change)) continue;
       const value = change.value as unknown;
       if (change.put === "ask") this.#notice(session_id, value as LedgerAsk);
+      else if (change.put === "turn" && (value as LedgerTurn).status === "open")
+        this.#mayInterrupt((value as LedgerTurn).subject);
       else if (change.put === "figures" && (value as LedgerFigures).paused) this.#unpauseLater(session_id);
       else if (change.put === "hold" && this.#wantsRelease(value as LedgerHold)) {
         this.#releaseLater(session_id, change.id, (value as LedgerHold).role_id);
@@ -44,9 +50,13 @@ export class People {
     }
   }
 
-  /** Whether a hold needs a person: it does not end by itself within an hour. Its end may come from a clock that was set back since. */
-  #wantsRelease({ until }: LedgerHold): boolean {
-    return until === undefined || Date.parse(until) - Date.parse(this.#world.time.now()) > 3_600_000;
+  /**
+   * Whether a hold needs a person: it does not end by itself within an hour. Its end may come from a clock that was set back since, or from one
+   * that was set forward, which the session's own time does not follow.
+   */
+  #wantsRelease({ until, since = this.#world.time.now() }: LedgerHold): boolean {
+    const now = Math.min(Date.parse(since), Date.parse(this.#world.time.now()));
+    return until === undefined || Date.parse(until) - now > 3_600_000;
   }
 
   /** Does something once for each key, after a while. */
@@ -56,6 +66,17 @@ export class People {
     this.#world.time.after(this.#world.chance.between(1000, 15_000), () => {
       this.#asked.delete(what);
       act();
+    });
+  }
+
+  /** May interrupt a turn about a ticket that has begun. */
+  #mayInterrupt(subject: string | undefined): void {
+    const { chance, time } = this.#world;
+    if (subject === undefined || this.#interruptions === 0 || !chance.chance(0.4)) return;
+    this.#interruptions -= 1;
+    time.after(chance.between(10, 1000), () => {
+      const tasks = this.#crew.plan.tasks.map((task) => (task["task_id"] === subject ? this.#otherwise(task) : task));
+      this.#put(SESSION_ID, ["plan", { summary: "My plan", tasks }]);
     });
   }
 
@@ -85,6 +106,7 @@ export class People {
     const time = (this.#times.get(kind) ?? 0) + 1;
     this.#times.set(kind, time);
     const random = randomOf(this.#world.scenario.seed, "person", kind, time);
+    if (randomOf(this.#world.scenario.seed, "one by one", kind, time).chance(0.4)) this.#slowly.add(key);
     const silent = random.chance(this.#world.scenario.silence);
     const slow = silent ? [60_000, 200_000] : random.chance(0.2) ? [10_000, 40_000] : [100, 4000];
     const delay = random.between(slow[0] as number, slow[1] as number);
@@ -127,6 +149,10 @@ export class People {
       return ["clarification_response", { answers: [{ question_id: `${ask_id}.again`, text }], status: "answered" }];
     }
     const answers = questions.map(({ question_id }) => ({ question_id: `${ask_id}.${question_id}`, text: "So." }));
+    if (this.#slowly.has(`${session_id} ${ask_id} ${record}`)) {
+      const next = this.#nextQuestion(session_id, ask_id);
+      return ["clarification_response", { answers: answers.slice(next, next + 1), status: "answered" }];
+    }
     const way = isPlain ? "all" : random.weighted({ all: 6, some: 1, bare: 1, complete: 1, wrong: 1 });
     const answered = (list: readonly JsonObject[], status = "answered"): Word => [
       "clarification_response",
@@ -144,6 +170,12 @@ export class People {
       case "wrong":
         return answered([{ question_id: "nobody.asked", text: "So." }]);
     }
+  }
+
+  /** The place of the first question that is not answered. */
+  #nextQuestion(session_id: string, ask_id: string): number {
+    const set = this.#store.value(session_id, "question", ask_id) as unknown as QuestionSet | undefined;
+    return Math.max(0, set?.answers.indexOf(null) ?? 0);
   }
 
   #approve({ ask_id }: LedgerAsk, random: Random, isPlain: boolean): Word {
@@ -178,12 +210,15 @@ export class People {
     const name = `P${random.between(1, 3)}`;
     const tasks = this.#crew.plan.tasks.filter((task) => task["task_id"] !== name);
     const changed = random.chance(0.6) ? this.#somethingBusy(SESSION_ID) : undefined;
-    const description = `Otherwise, says word ${this.#said}`;
     const planned = random.chance(0.6) ? renamed(tasks, random, this.#doneTickets()) : tasks;
     return [
-      ...planned.map((task) => (task["task_id"] === changed ? { ...task, description } : task)),
+      ...planned.map((task) => (task["task_id"] === changed ? this.#otherwise(task) : task)),
       { task_id: name, description: "A person's task" },
     ];
+  }
+
+  #otherwise(task: JsonObject): JsonObject {
+    return { ...task, description: `Otherwise, says word ${this.#said}` };
   }
 
   #doneTickets(): ReadonlySet<string> {

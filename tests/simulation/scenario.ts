@@ -2,6 +2,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { discussing } from "./discussions.ts";
+import { withQuotas } from "./quotas.ts";
 import { type Random, randomOf } from "./random.ts";
 import { crew, debaters, limitsOfRole } from "./roles.ts";
 
@@ -44,6 +45,8 @@ export interface Scenario {
   readonly silence: number;
   /** How many commands people send without being asked. */
   readonly interjections: number;
+  /** How many turns people interrupt by changing the task. */
+  readonly interruptions: number;
   /** The share of turns in which agents do well. */
   readonly skill: number;
 }
@@ -67,7 +70,7 @@ export function scenarioOf(seed: number): Scenario {
   // A stream of its own, so that limits change nothing else about a seed.
   const limits = randomOf(seed, "limits");
   const few = random.between(0, 3);
-  return discussing({
+  const scenario: Scenario = {
     seed,
     mode,
     comparable,
@@ -93,8 +96,10 @@ export function scenarioOf(seed: number): Scenario {
     slowCommits: random.pick([0, 0, 0.3]),
     silence: comparable ? 0 : random.pick([0, 0, 0.3]),
     interjections: comparable ? 0 : random.pick([0, 0, 2, 5, 10]),
+    interruptions: 0,
     skill: random.pick([0.5, 0.75, 0.95]),
-  });
+  };
+  return withQuotas(discussing(scenario));
 }
 
 /** Most outages are short; some last longer than any hold may. */

@@ -68,7 +68,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
     checkAsks(world, commit);
     shown.check(lease, commit);
     people.observe(lease, commit);
-    plays.observe(commit);
+    plays.observe(lease, commit);
     commits += 1;
     if (commits % 8 === 0) compareMemory(world, driver.current);
   };
