@@ -49,6 +49,7 @@ export interface Opening {
   readonly roles: readonly Role[];
   readonly config?: Partial<ResolvedConfiguration> | undefined;
   readonly input?: JsonObject | undefined;
+  readonly requirement?: string | undefined;
   /** The checks take time in proportion to the state; measurements of large sessions do without them. */
   readonly unchecked?: boolean | undefined;
 }
@@ -91,7 +92,7 @@ export class ModeSession<S> {
   #now = START;
   #finish: Extract<Command, { do: "finish" }> | undefined;
 
-  constructor(mode: Mode<S>, rules: ModeRules<S>, { roles, config, input, unchecked }: Opening) {
+  constructor(mode: Mode<S>, rules: ModeRules<S>, { roles, config, input, requirement, unchecked }: Opening) {
     const { state, reading } = guard(mode.empty() as S & object);
     const guarded: Mode<S> = {
       ...mode,
@@ -109,7 +110,7 @@ export class ModeSession<S> {
       roles,
       schemas: { digest: `sha256:${"0".repeat(64)}` },
       workspace: "/project",
-      ...(input ? { input } : {}),
+      ...optional({ input, requirement }),
     };
     this.submit("scheduler", "session_opened", this.opening);
   }
