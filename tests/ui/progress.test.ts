@@ -11,6 +11,8 @@ const AT = new Date(2026, 0, 2, 11, 59, 30).toISOString();
 const said = (turn: string, summary: string) =>
   record("report", { status: "progress", summary }, { turn_id: `t-${turn}`, ticket_id: turn, received_at: AT }, "hand");
 
+const ended = (turn: string) => ({ ended: { turns: [`t-${turn}`] } });
+
 describe("progress of an open turn", () => {
   let written: string[];
   let reporter: Reporter;
@@ -23,7 +25,15 @@ describe("progress of an open turn", () => {
     const out = outputOn(stream);
     reporter = plainReporter({ out, err: out, canRedraw: false });
     const now = () => ({ state: "running", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] });
-    reporter.begin({ session_id: "s", workspace: "/w", output: "/o", now, time: Date.now } as unknown as Opening);
+    const opening = {
+      session_id: "s",
+      workspace: "/w",
+      output: "/o",
+      now,
+      time: Date.now,
+      presentation: () => undefined,
+    };
+    reporter.begin(opening as unknown as Opening);
   });
   afterEach(() => void vi.useRealTimers());
 
@@ -45,15 +55,17 @@ describe("progress of an open turn", () => {
     expect(shown().at(-1)).toContain('"step 1001 of 2000"');
   });
 
-  it("is not shown once the turn is over or its ticket has moved", () => {
+  it("is not shown once the turn is over or its ticket is taken away", () => {
     happens(said("build", "nearly there"));
     happens(said("docs", "nearly there"));
     happens(said("page", "half"));
     happens(record("artifact_ref", { label: "a", uri: "a" }, { turn_id: "t-page", ticket_id: "page" }, "hand"));
     happens(record("error", { message: "No." }, { turn_id: "t-page", disposition: "refused" }, "scheduler"));
-    happens(record("report", { status: "completed" }, { turn_id: "t-build", ticket_id: "build" }, "hand"));
+    happens(
+      record("report", { status: "completed" }, { turn_id: "t-build", ticket_id: "build", ...ended("build") }, "hand"),
+    );
     const effects = [effect("docs", "in_progress", "error", "withdrawn")];
-    happens(record("user_command", { command: "cancel" }, { ticket_id: "docs", effects }, "user"));
+    happens(record("user_command", { command: "cancel" }, { ticket_id: "docs", effects, ...ended("docs") }, "user"));
     vi.advanceTimersByTime(10_000);
     expect(shown()).toEqual([expect.stringContaining("page")]);
   });
