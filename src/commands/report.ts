@@ -18,7 +18,7 @@ import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
-import { loadReading } from "./lookup/modes.ts";
+import { loadReading, retellingOfFolder } from "./lookup/modes.ts";
 import { mayWrite, writeWhole } from "./presenters/report-file.ts";
 import { proofObject, proofOf } from "./presenters/verify.ts";
 
@@ -112,8 +112,10 @@ async function gather(source: LogSource): Promise<Result<SessionReport, Failure>
   const proof = await proofOf(source);
   if (!proof.ok) return proof;
   const gatherer = new ReportGatherer(files.length);
+  const retell = await retellingOfFolder(source.folder, listing.value);
   for (const { sequence, bytes } of readFolder(source.folder, listing.value)) {
-    gatherer.add(sequence, recordIn(bytes));
+    const record = recordIn(bytes);
+    gatherer.add(sequence, record && retell(sequence, record));
   }
   return ok(gatherer.finish((await loadReading(gatherer.mode))?.presentation, proof.value));
 }

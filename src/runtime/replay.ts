@@ -177,7 +177,7 @@ class Replay {
 }
 
 /** The fact in a record; undefined for a decided record, and for a message that moves nothing. */
-export function factIn(sequence: number, record: LogRecord): Fact | undefined {
+export function factIn(sequence: number, record: UnsealedRecord): Fact | undefined {
   const { kind, disposition, received_at, turn_id, ticket_id, attempt, run, usage, conversation, quota } =
     record.record;
   // A late end of a turn changes nothing, but the usage that it reports counts.
@@ -194,7 +194,7 @@ export function factIn(sequence: number, record: LogRecord): Fact | undefined {
 }
 
 /** Whether a record is a refused, repeated or late message, which moves nothing. */
-function isNote({ record, source, payload_type }: LogRecord): boolean {
+function isNote({ record, source, payload_type }: UnsealedRecord): boolean {
   const { disposition } = record;
   return disposition === "late" || disposition === "duplicate" || (source === "scheduler" && payload_type === "error");
 }

@@ -1,6 +1,6 @@
 import { type Advance, advance, type Engine, stateOf } from "../kernel/engine.ts";
 import type { Ledger } from "../kernel/ledger.ts";
-import type { Change, Command, Fact, Results } from "../kernel/mode.ts";
+import type { Change, Command, Fact, Mode, Results } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
 import { resolve } from "../kernel/references.ts";
 import { type SessionState, standingState } from "../kernel/state.ts";
@@ -111,6 +111,10 @@ export class Session<S> {
   /** The number of running agents, including those of child sessions. */
   get running(): number {
     return this.#workload.running;
+  }
+
+  get mode(): Mode<S> {
+    return this.#setup.engine.mode;
   }
 
   /** What stands in the session. `read` resolves titles. */

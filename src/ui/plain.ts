@@ -74,12 +74,12 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
   };
 
   return {
-    earlier(record) {
-      formatter.format(record, BRIEF);
-      progress.note(record);
-    },
     begin(begun) {
       opening = begun;
+      for (const record of begun.earlier) {
+        formatter.format(record, BRIEF);
+        progress.note(record);
+      }
       const { session_id, requirement, resumed, closed } = begun;
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
       head("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`);

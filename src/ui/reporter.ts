@@ -9,8 +9,6 @@ import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
 /** Shows a session. It only watches: nothing that it does, or fails to do, affects the session. */
 export interface Reporter {
-  /** Takes a record that is not shown, but explains later ones. Called after `begin`, before the first event. */
-  earlier?(record: UnsealedRecord): void;
   /** Set if it shows the state after all records, and so needs every earlier one. Others only get those that later lines depend on. */
   readonly needsAll?: boolean;
   begin(opening: Opening): void;
@@ -43,6 +41,8 @@ export interface Opening {
   readonly kill_grace_s: number;
   /** Set if another process runs the session: what Ctrl-C does here, and the number of earlier records that are not shown. */
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
+  /** Records that are not shown, but explain later ones. */
+  readonly earlier: Iterable<UnsealedRecord>;
   readonly now: () => Standing;
   /** The session's time, in ms since 1970. The wall clock may differ from that of its records. */
   readonly time: () => number;

@@ -55,7 +55,7 @@ function playedFigures(folder: string): Played {
   const began = performance.now();
   const listing = listFolder(folder);
   if (!listing.ok) throw new Error(listing.error.message);
-  const recording = new Recording(folder, listing.value, false);
+  const recording = new Recording(folder, listing.value, false, (_, record) => record);
   const opened = performance.now() - began;
   recording.readMore(Number.POSITIVE_INFINITY);
   const working = performance.now() - began;

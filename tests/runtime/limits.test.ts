@@ -9,7 +9,7 @@ import { instant } from "../../src/protocol/timestamp.ts";
 import { BentClock } from "./bent-clock.ts";
 import { newRig } from "./rig.ts";
 import { cli, REPORT, shell, withRole, withWorker } from "./roles.ts";
-import { begin, DONE, logOf, recordOf, reportOf, resume, run, told } from "./sessions.ts";
+import { begin, DONE, isAsked, logOf, recordOf, reportOf, resume, run, told } from "./sessions.ts";
 import { until } from "../commands/rig.ts";
 import { living } from "../processes.ts";
 import { value } from "../results.ts";
@@ -91,7 +91,7 @@ describe("a session whose time is up", () => {
     const clock = new BentClock();
     const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { agentFor, clock, config: { ...config, plan_approval: "ask" } });
-    const asked = told(session, ({ kind }) => kind === "ask");
+    const asked = isAsked(session);
     const ended = session.run({ waitForPeople: true });
     await asked;
     await nextTurns();

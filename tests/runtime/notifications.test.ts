@@ -11,7 +11,7 @@ import type { Session } from "../../src/runtime/session.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, type Script, task } from "./crew.ts";
 import { newRig } from "./rig.ts";
-import { begin, type Choices, defaults, DONE, resume, type Rig, run, say } from "./sessions.ts";
+import { begin, type Choices, defaults, DONE, onAsk, resume, type Rig, run, say } from "./sessions.ts";
 import { living } from "../processes.ts";
 
 /** Keeps what it is told, one line each, and its marks: one that begins while another runs is seen. */
@@ -218,8 +218,7 @@ describe("a notification", () => {
       }),
     );
     let open = 0;
-    session.bus.subscribe((event) => {
-      if (event.kind !== "ask") return;
+    onAsk(session, () => {
       open += 1;
       if (open === 1) gate.resolve();
       if (open === 50) writeFileSync(join(rig.workspace, "go"), "");

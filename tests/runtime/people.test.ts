@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { newRig } from "./rig.ts";
-import { begin, DONE, logOf, recordOf, resume, type Rig, run, sessionId, told } from "./sessions.ts";
+import { begin, DONE, isAsked, logOf, recordOf, resume, type Rig, run, sessionId, told } from "./sessions.ts";
 import { value } from "../results.ts";
 
 /** A person at another terminal; the returned function puts a message into the session's inbox. */
@@ -51,7 +51,7 @@ describe("a person in another process", () => {
     const { agentFor, notes } = patient(gate.promise);
     const session = await begin(rig, { agentFor });
     const say = person(rig, session.session_id);
-    const asked = told(session, ({ kind }) => kind === "ask");
+    const asked = isAsked(session);
     const ended = session.run({ waitForPeople: true });
     await asked;
 

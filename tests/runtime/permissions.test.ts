@@ -9,7 +9,21 @@ import { asking } from "./asking.ts";
 import { crew, criterion, instructed, report } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { withRole } from "./roles.ts";
-import { begin, countsIn, DONE, logOf, recordOf, resume, type Rig, run, say, sessionId, told } from "./sessions.ts";
+import {
+  begin,
+  countsIn,
+  DONE,
+  isAsked,
+  logOf,
+  onAsk,
+  recordOf,
+  resume,
+  type Rig,
+  run,
+  say,
+  sessionId,
+  told,
+} from "./sessions.ts";
 import { value } from "../results.ts";
 
 /** Decides every permission that a session asks for. */
@@ -32,10 +46,6 @@ function approvals(rig: Rig, session_id: string) {
 /** The ids of the requests on record, and the runs of the turns that made them. */
 function requests(rig: Rig, session_id: string) {
   return logOf(rig, session_id, "approval_request").map(({ payload, record }) => [payload["ask_id"], record.run]);
-}
-
-function isAsked(session: Session<never>) {
-  return told(session, ({ kind }) => kind === "ask");
 }
 
 describe("a permission that a program asks for", () => {
@@ -165,14 +175,13 @@ describe("a permission that a program asks for", () => {
     const rig = newRig();
     const { agentFor, heard } = asking();
     const session = await begin(rig, { agentFor });
-    session.bus.subscribe((event) => {
-      if (event.kind !== "ask") return;
+    onAsk(session, (ask) => {
       const wrong = session.submitFromPerson({
         source: "user",
-        ...decision({ decision: "changes_requested" })(event.ask),
+        ...decision({ decision: "changes_requested" })(ask),
       });
       expect(wrong?.code).toBe("validation_failed");
-      session.submitFromPerson({ source: "user", ...ALLOW(event.ask) });
+      session.submitFromPerson({ source: "user", ...ALLOW(ask) });
     });
     expect(value(await session.run({ waitForPeople: true }))).toEqual(DONE);
     expect(heard).toMatchObject([{ granted: true }]);

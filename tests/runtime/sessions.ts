@@ -15,6 +15,8 @@ import type { Role } from "../../src/protocol/roles.ts";
 import type { Surroundings } from "../../src/runtime/assemble.ts";
 import type { SessionEnd, SessionEvent } from "../../src/runtime/bus.ts";
 import { childSessions } from "../../src/runtime/children/child-sessions.ts";
+import { liveFeed, type LiveSession } from "../../src/runtime/feed/live.ts";
+import type { ToldAsk } from "../../src/protocol/telling.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import type { FactInput } from "../../src/runtime/facts.ts";
 import type { NotificationHook } from "../../src/runtime/notifications.ts";
@@ -121,14 +123,22 @@ export async function resume(
 /** Runs a session as far as it goes without a person; `answer` answers for one. */
 export async function run(
   session: Session<ScheduleState>,
-  answer?: (ask: Extract<SessionEvent, { kind: "ask" }>["ask"]) => Pick<FactInput, "payload_type" | "payload">,
+  answer?: (ask: ToldAsk) => Pick<FactInput, "payload_type" | "payload">,
 ): Promise<SessionEnd> {
-  if (answer) {
-    session.bus.subscribe((event) => {
-      if (event.kind === "ask") session.submit({ source: "user", ...answer(event.ask) });
-    });
-  }
+  if (answer) onAsk(session, (ask) => void session.submit({ source: "user", ...answer(ask) }));
   return value(await session.run({ waitForPeople: answer !== undefined }));
+}
+
+/** Calls back with everything that waits for a person from now on. */
+export function onAsk(session: LiveSession, listener: (ask: ToldAsk) => void): void {
+  liveFeed(session).subscribe((event) => {
+    if (event.kind === "ask") listener(event.ask);
+  });
+}
+
+/** Settles when something waits for a person. */
+export function isAsked(session: LiveSession): Promise<ToldAsk> {
+  return new Promise((resolve) => onAsk(session, resolve));
 }
 
 /** Submits a command as a person. */

@@ -26,7 +26,7 @@ export interface Conduct {
 export type AgentOf = (role: Role, scheduler: Scheduler) => Agent;
 
 /** The agents of all roles. Each turn runs in a process that outlives its scheduler. */
-export function agentsOf(world: World, crew: Crew): AgentOf {
+export function agentsOf(world: World, crew: Pick<Crew, "conduct">): AgentOf {
   return (role, scheduler) => ({
     turn: (request, context) => takeTurn(world, crew, scheduler, role, request, context),
   });
@@ -34,7 +34,7 @@ export function agentsOf(world: World, crew: Crew): AgentOf {
 
 async function takeTurn(
   world: World,
-  crew: Crew,
+  crew: Pick<Crew, "conduct">,
   scheduler: Scheduler,
   role: Role,
   request: TurnRequest,

@@ -1,9 +1,11 @@
 import type { Answer, TurnEvent, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { LedgerTurn } from "../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
+import type { SessionValue } from "../../src/modes/schedule/state.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import { later } from "../../src/protocol/timestamp.ts";
 import type { Conduct } from "./agents.ts";
+import { renamed } from "./renaming.ts";
 import { probe } from "./scenario.ts";
 import { type Random, randomOf } from "./random.ts";
 import type { World } from "./world.ts";
@@ -215,9 +217,9 @@ export class Crew {
     switch (message) {
       case "requirement":
         if (request.payload.expects.includes("opinion")) return opinion(request, random, isGood);
-        return asks ? questions(random) : this.#planned(random, isGood);
+        return asks ? questions(random) : this.#planned(request, random, isGood);
       case "clarification_response":
-        return asks && random.chance(0.3) ? questions(random) : this.#planned(random, isGood);
+        return asks && random.chance(0.3) ? questions(random) : this.#planned(request, random, isGood);
       case "ticket":
         if (asks) return questions(random);
         if (random.chance(request.payload.discuss ? 0.6 : 0.1)) {
@@ -255,8 +257,10 @@ export class Crew {
     }
   }
 
-  #planned(random: Random, isGood: boolean): Answer {
-    const { tasks } = this.plan;
+  /** A first plan that was sent back comes again with other ids. */
+  #planned(request: TurnRequest, random: Random, isGood: boolean): Answer {
+    const isRewritten = this.#isSentBack(request) && random.chance(0.8);
+    const tasks = isRewritten ? renamed(this.plan.tasks, random) : this.plan.tasks;
     const usage = { input_tokens: 10, output_tokens: 5, cost_usd: 0.01 };
     if (isGood || random.chance(0.5)) return { payload_type: "plan", payload: { summary: "The plan", tasks, usage } };
     const wrong = random.pick([
@@ -266,6 +270,12 @@ export class Crew {
       [...tasks, { task_id: "X", description: "Whose?", assigned_to: { role_id: "stranger" } }],
     ]);
     return { payload_type: "plan", payload: { summary: "The plan", tasks: wrong } };
+  }
+
+  /** Whether a person has sent back the first plan: its gate stands until the next plan. */
+  #isSentBack({ session_id }: TurnRequest): boolean {
+    const text = this.#world.database.texts(session_id, "session").get("session");
+    return text !== undefined && (JSON.parse(text) as SessionValue).gate?.first === true;
   }
 
   /** The manager's answer about a blocked ticket. */

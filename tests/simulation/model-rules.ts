@@ -66,7 +66,11 @@ export class ModelRules {
     same("what waits for a person", waiting, [...state.asks.keys()].sort());
     const figures = rows.get("figures")?.get("figures")?.value as unknown as LedgerFigures | undefined;
     const { turns, input_tokens, output_tokens } = model.spend;
-    same("usage", [turns, input_tokens, output_tokens], [figures?.turns, figures?.input_tokens, figures?.output_tokens]);
+    same(
+      "usage",
+      [turns, input_tokens, output_tokens],
+      [figures?.turns, figures?.input_tokens, figures?.output_tokens],
+    );
   }
 }
 

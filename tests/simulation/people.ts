@@ -1,8 +1,10 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LedgerAsk, LedgerFigures, LedgerHold } from "../../src/kernel/ledger.ts";
+import type { Ticket } from "../../src/modes/schedule/state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import type { Crew } from "./crew.ts";
 import { type Random, randomOf } from "./random.ts";
+import { renamed } from "./renaming.ts";
 import { SESSION_ID, type World } from "./world.ts";
 
 type Word = readonly [payload_type: string, payload: JsonObject];
@@ -146,10 +148,10 @@ export class People {
 
   #approve({ ask_id }: LedgerAsk, random: Random, isPlain: boolean): Word {
     const { comparable } = this.#world.scenario;
-    const changing = this.#world.scenario.comparable && ask_id !== "a1" ? 0 : 1;
+    const changing = comparable && ask_id !== "a1" ? 0 : 3;
     const way = isPlain
       ? "approve"
-      : random.weighted({ approve: 6, sendBack: changing, reject: comparable ? 0 : 0.5, edit: comparable ? 0 : 1 });
+      : random.weighted({ approve: 6, sendBack: changing, reject: comparable ? 0 : 0.5, edit: comparable ? 0 : 3 });
     switch (way) {
       case "approve":
         return ["approval", { decision: "approved", ...(random.chance(0.5) ? { ask_id } : {}) }];
@@ -171,16 +173,22 @@ export class People {
     return ["approval", { decision: "approved", scope: way, ask_id }];
   }
 
-  /** The plan with a new task, and often with a changed task that is being worked on. */
+  /** The plan with a new task, often with a changed task that is being worked on, and sometimes with other ids. */
   #edited(random: Random): JsonObject[] {
     const name = `P${random.between(1, 3)}`;
     const tasks = this.#crew.plan.tasks.filter((task) => task["task_id"] !== name);
     const changed = random.chance(0.6) ? this.#somethingBusy(SESSION_ID) : undefined;
     const description = `Otherwise, says word ${this.#said}`;
+    const planned = random.chance(0.6) ? renamed(tasks, random, this.#doneTickets()) : tasks;
     return [
-      ...tasks.map((task) => (task["task_id"] === changed ? { ...task, description } : task)),
+      ...planned.map((task) => (task["task_id"] === changed ? { ...task, description } : task)),
       { task_id: name, description: "A person's task" },
     ];
+  }
+
+  #doneTickets(): ReadonlySet<string> {
+    const tickets = [...this.#world.database.texts(SESSION_ID, "ticket")];
+    return new Set(tickets.flatMap(([id, text]) => ((JSON.parse(text) as Ticket).status === "done" ? [id] : [])));
   }
 
   /** A subject that has a turn or a discussion. */

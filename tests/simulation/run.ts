@@ -24,6 +24,7 @@ async function many(from: number, count: number): Promise<Totals> {
   print(
     `${seeds} seeds (${compared} of them also without misfortunes) in ${seconds} s: ${events} events, ${records} records, ${children} child sessions, ${crashes} crashes`,
   );
+  for (const [play, seen] of Object.entries(totals.plays)) print(`${seen} seeds: ${play}`);
   return totals;
 }
 

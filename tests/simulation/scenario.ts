@@ -124,7 +124,7 @@ function configurationOf(random: Random, comparable: boolean): ResolvedConfigura
     max_hold_s: random.pick([20, 100]),
     // The manager's answer to a long wait depends on when it is asked, which a crash may change.
     dependency_notice_s: comparable ? random.pick([100_000, 200_000]) : random.pick([7, 3600]),
-    plan_approval: random.pick(["never", "never", "ask"]),
+    plan_approval: random.pick(["never", "ask"]),
     review: "manager",
     proposal: random.pick(["never", "risk", "risk", "always"]),
     checks: random.chance(0.15) ? { ticket: [probe("house", 1)] } : {},

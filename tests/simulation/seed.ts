@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../src/lib/json.ts";
+import type { PlayCounts } from "./plays.ts";
 import { scenarioOf } from "./scenario.ts";
 import { type Execution, simulate } from "./simulation.ts";
 import type { Violation } from "./world.ts";
@@ -12,6 +13,7 @@ export interface SeedResult {
   readonly crashes: number;
   readonly children: number;
   readonly compared: boolean;
+  readonly plays: PlayCounts;
 }
 
 /**
@@ -21,8 +23,8 @@ export interface SeedResult {
 export async function simulateSeed(seed: number, trace?: string[]): Promise<SeedResult> {
   const disturbed = await simulate(seed, false, trace);
   const { comparable, roles } = scenarioOf(seed);
-  const { violation, events, records, crashes, children } = disturbed;
-  if (violation || !comparable) return { violation, events, records, crashes, children, compared: false };
+  const { violation, events, records, crashes, children, plays } = disturbed;
+  if (violation || !comparable) return { violation, events, records, crashes, children, plays, compared: false };
   trace?.push("and once more without misfortunes");
   const undisturbed = await simulate(seed, true, trace);
   const compared = !disturbed.isCalmed && !undisturbed.isCalmed;
@@ -33,6 +35,7 @@ export async function simulateSeed(seed: number, trace?: string[]): Promise<Seed
     records: records + undisturbed.records,
     crashes,
     children,
+    plays,
     compared,
   };
 }

@@ -20,6 +20,7 @@ it("breaks no promise in ten thousand seeds", async () => {
   expect(totals.crashes).toBeGreaterThan(SEEDS / 4);
   expect(totals.compared).toBeGreaterThan(SEEDS / 5);
   expect(totals.children).toBeGreaterThan(SEEDS / 10);
+  expect(Object.entries(totals.plays).filter(([, seeds]) => seeds < SEEDS / 100)).toEqual([]);
   process.stdout.write(
     `${totals.seeds} seeds simulated (${totals.compared} compared): ${totals.events} events, ${totals.records} records, ${totals.children} child sessions, ${totals.crashes} crashes\n`,
   );

@@ -9,6 +9,7 @@ import { ModelRules } from "./model-rules.ts";
 import { MODES } from "./modes.ts";
 import { People } from "./people.ts";
 import { CALM, scenarioOf } from "./scenario.ts";
+import { type PlayCounts, Plays } from "./plays.ts";
 import { checkAttempts } from "./attempt-rules.ts";
 import { compareMemory, checkAsks, checkChanges, checkClosed, checkRow, checkWork } from "./state-rules.ts";
 import { type Violation, World } from "./world.ts";
@@ -28,6 +29,7 @@ export interface Execution {
   readonly crashes: number;
   /** How many child sessions have ended. */
   readonly children: number;
+  readonly plays: PlayCounts;
   /** The run took so long that misfortunes were ended. Agents then behave better than their seed says, so runs cannot be compared. */
   readonly isCalmed: boolean;
   /** The final reports, one for each time the session was closed. */
@@ -55,6 +57,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
   const rules = new FamilyRules(world);
   rules.onPlan = (tasks) => crew.plan.replace(tasks);
   const shown = new ModelRules(world);
+  const plays = new Plays();
   let commits = 0;
   world.processes.onWork = (process) => checkWork(world, process);
   world.database.onCommit = (lease, commit) => {
@@ -65,6 +68,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
     checkAsks(world, commit);
     shown.check(lease, commit);
     people.observe(lease, commit);
+    plays.observe(commit);
     commits += 1;
     if (commits % 8 === 0) compareMemory(world, driver.current);
   };
@@ -92,6 +96,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
     records: rules.records,
     crashes: driver.crashes,
     children: rules.children,
+    plays: plays.counts,
     isCalmed: world.isCalm,
     reports: driver.reports,
   };

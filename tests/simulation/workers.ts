@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { addPlays, NO_PLAYS, type PlayCounts } from "./plays.ts";
 
 /** The seeds that a worker process runs. */
 export interface Portion {
@@ -17,6 +18,8 @@ export interface Totals {
   readonly crashes: number;
   readonly children: number;
   readonly compared: number;
+  /** How many seeds play what few do. */
+  readonly plays: PlayCounts;
   readonly failed?: { readonly seed: number; readonly invariant: string; readonly seen: string };
   readonly trace?: readonly string[];
 }
@@ -33,6 +36,7 @@ const WORKER = join(import.meta.dirname, "children/worker.ts");
 export async function simulateMany(from: number, count: number, workers: number): Promise<Totals> {
   let next = from;
   const sum = { seeds: 0, events: 0, records: 0, crashes: 0, children: 0, compared: 0 };
+  let plays = NO_PLAYS;
   let failed: Totals["failed"];
   const work = async () => {
     const child = begin();
@@ -42,6 +46,7 @@ export async function simulateMany(from: number, count: number, workers: number)
         next += portion.count;
         const totals = await ask(child, portion);
         for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += totals[key];
+        plays = addPlays(plays, totals.plays);
         failed ??= totals.failed;
       }
     } finally {
@@ -49,7 +54,7 @@ export async function simulateMany(from: number, count: number, workers: number)
     }
   };
   await Promise.all(Array.from({ length: workers }, work));
-  return { ...sum, ...(failed ? { failed } : {}) };
+  return { ...sum, plays, ...(failed ? { failed } : {}) };
 }
 
 /** Runs one seed in a process of its own, with its trace. */

@@ -1,12 +1,15 @@
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { liveFeed } from "../../runtime/feed/live.ts";
+import { retelling } from "../../runtime/retelling.ts";
 import type { Session } from "../../runtime/session.ts";
 import type { CommandContext } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { liveControl } from "../interaction/control.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import { snapshotOf, storedSnapshot, withChildren } from "../presenters/ending.ts";
+import { keptRecord } from "../../store/kept-record.ts";
+import { recordAt } from "../lookup/state.ts";
 import { Driver, type SessionOpening } from "./driver.ts";
 import { type Patience, watchPatience } from "./patience.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
@@ -37,7 +40,18 @@ export async function driveSession<S>(
   const control = liveControl(session);
   const attended = () => ask || patience?.attended() === true;
   const feed = liveFeed(session);
-  const driver = new Driver({ context, home, store, feed, control, reporter, ask, given: runOptions, attended });
+  const driver = new Driver({
+    context,
+    home,
+    store,
+    feed,
+    retell: retelling(recordAt(store, session_id, 1), session.mode, (one) => keptRecord(store, session_id, one)),
+    control,
+    reporter,
+    ask,
+    given: runOptions,
+    attended,
+  });
   driver.begin(
     { ...known, requirement: requirement ?? undefined, workspace, closed },
     known.resumed && !closed ? last_sequence : 0,

@@ -1,8 +1,9 @@
 import { ok, type Result } from "../../lib/result.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Failure } from "../../protocol/failure.ts";
-import type { SessionEnd } from "../../runtime/bus.ts";
+import type { SessionEnd, SessionEvent } from "../../runtime/bus.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
+import type { Retell } from "../../runtime/retelling.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
 import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
@@ -34,6 +35,7 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
   readonly home: string;
   readonly store: StoreReader;
   readonly feed: SessionFeed;
+  readonly retell: Retell;
   readonly control: SessionControl;
   readonly reporter: ReporterName;
   /** Whether the person at this terminal is asked. */
@@ -45,7 +47,7 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
 /** What the driver does not know about a session that it shows. */
 export type SessionOpening = Omit<
   Opening,
-  "session_id" | "presentation" | "version" | "output" | "now" | "time" | "counts"
+  "session_id" | "presentation" | "earlier" | "version" | "output" | "now" | "time" | "counts"
 >;
 
 /**
@@ -91,25 +93,32 @@ export class Driver {
       ...opening,
       session_id,
       presentation: () => feed.presentation,
+      earlier: this.#earlierRecords(skipped),
       version: programVersion(),
       output: sessionPaths(home, session_id).output,
       now: () => feed.standing(),
       time: () => sessionTime(store, session_id, true),
       counts: () => feed.counts(),
     });
-    if (skipped > 0 && this.#reporter.earlier) {
-      for (const record of this.#earlierRecords(skipped)) this.#reporter.earlier(record);
-    }
-    feed.subscribe((event) => this.#reporter.event(event));
+    feed.subscribe((event) => this.#reporter.event(this.#retold(event)));
     feed.subscribe((event) => this.interaction.event(event));
     const look = () => void this.#children.look().catch((error: unknown) => control.broken(error));
     if (reporter !== "silent") this.#looking = setInterval(look, LOOK_EVERY_MS);
   }
 
+  #retold(event: SessionEvent): SessionEvent {
+    if (event.kind !== "record") return event;
+    return { ...event, record: this.#parts.retell(event.sequence, event.record) };
+  }
+
   *#earlierRecords(skipped: number): Generator<UnsealedRecord> {
-    const { store, feed } = this.#parts;
+    const { store, feed, retell } = this.#parts;
     const { session_id } = feed;
-    if (this.#reporter.needsAll === true) return yield* recordsOf(store, session_id, 1, skipped);
+    if (skipped === 0) return;
+    if (this.#reporter.needsAll === true) {
+      for (const record of recordsOf(store, session_id, 1, skipped)) yield retell(record.integrity.sequence, record);
+      return;
+    }
     yield keptRecord(store, session_id, 1);
     yield* latestOf(store, { session_id, last_sequence: skipped }, CONTEXT_TYPES);
   }

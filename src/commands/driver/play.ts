@@ -16,7 +16,7 @@ import { tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { type LogSource, typedName } from "../lookup/log-source.ts";
-import { loadReading } from "../lookup/modes.ts";
+import { loadReading, retellingOfFolder } from "../lookup/modes.ts";
 import { ownArguments } from "./own-program.ts";
 
 /** Plays a log at this terminal until the person leaves. */
@@ -32,7 +32,12 @@ export async function playLog(
   const enough = new AbortController();
   const left = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave);
-  const recording = new Recording(source.folder, listing, source.isHeld);
+  const recording = new Recording(
+    source.folder,
+    listing,
+    source.isHeld,
+    await retellingOfFolder(source.folder, listing),
+  );
   const name = source.row?.session_id ?? basename(source.folder);
   const { mode } = recording.read(0).record?.payload ?? {};
   const presentation = (await loadReading(textOf(mode)))?.presentation;

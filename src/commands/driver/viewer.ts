@@ -6,7 +6,7 @@ import { sessionPaths } from "../../runtime/paths.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
 import type { CommandContext } from "../context/command.ts";
 import { inboxControl } from "../interaction/control.ts";
-import { loadReading } from "../lookup/modes.ts";
+import { loadReading, retellingOf } from "../lookup/modes.ts";
 import type { ReporterName } from "../options/run-options.ts";
 import { storedSnapshot } from "../presenters/ending.ts";
 import { Driver } from "./driver.ts";
@@ -54,7 +54,18 @@ export async function openViewer(parts: ViewerParts): Promise<Viewer> {
     loadReading,
   });
   const ask = inbox !== undefined;
-  const driver = new Driver({ context, home, store, feed, control, reporter, ask, detach, attended: () => true });
+  const driver = new Driver({
+    context,
+    home,
+    store,
+    feed,
+    retell: await retellingOf(store, session_id),
+    control,
+    reporter,
+    ask,
+    detach,
+    attended: () => true,
+  });
   return {
     feed,
     driver,

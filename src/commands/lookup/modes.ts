@@ -1,3 +1,11 @@
+import { join } from "node:path";
+import { type Listing, readPlainFile, recordIn } from "../../log/reader.ts";
+import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
+import { textOf } from "../../lib/json.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import { type Retell, retelling } from "../../runtime/retelling.ts";
+import { keptRecord } from "../../store/kept-record.ts";
+import { recordAt } from "./state.ts";
 import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StateRow, StoredSession, StoreReader } from "../../store/store.ts";
@@ -74,6 +82,30 @@ export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
 export async function loadModes(): Promise<ReadonlyMap<string, Mode<unknown>>> {
   const modes = await Promise.all([...ENTRIES.values()].map(({ rules }) => rules()));
   return new Map(modes.map((mode) => [mode.name, mode as unknown as Mode<unknown>]));
+}
+
+/** How to read the records of a stored session, of this version or of an earlier one. Throws a `StorageError`. */
+export async function retellingOf(reader: StoreReader, session_id: string): Promise<Retell> {
+  const first = recordAt(reader, session_id, 1);
+  return retold(first, (sequence) => keptRecord(reader, session_id, sequence));
+}
+
+/** How to read the records of a log folder. */
+export async function retellingOfFolder(folder: string, { files }: Listing): Promise<Retell> {
+  const names = new Map(files.map(({ sequence, name }) => [sequence, name]));
+  const read = (sequence: number) => recordIn(readPlainFile(join(folder, names.get(sequence) ?? ""), MAX_RECORD_BYTES));
+  return retold(read(1) ?? undefined, (sequence) => {
+    const record = read(sequence);
+    if (record === null) throw new Error(`record ${sequence} cannot be read`);
+    return record;
+  });
+}
+
+/** How to read the records of any log; `first` is its first record. The rules are loaded only for a log of an earlier version. */
+async function retold(first: UnsealedRecord | undefined, read: (sequence: number) => UnsealedRecord): Promise<Retell> {
+  const mode =
+    first === undefined || first.record.state !== undefined ? undefined : await loadMode(textOf(first.payload.mode));
+  return retelling(first, mode, read);
 }
 
 /** The failure for a mode that this version does not have. */

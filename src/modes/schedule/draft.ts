@@ -161,10 +161,10 @@ export class Draft {
     this.patchTicket(id, { history: [...before, sequence] });
   }
 
-  /** Adds an envelope. Returns the sequence of its record, which is valid unless the step is refused. */
+  /** Adds an envelope. Returns the sequence of its record: a refusal, if there is one, is recorded before the envelopes. */
   envelope(draft: EnvelopeDraft): number {
     this.#envelopes.push(draft);
-    return this.fact.sequence + this.#envelopes.length;
+    return this.fact.sequence + (this.#refused ? 1 : 0) + this.#envelopes.length;
   }
 
   command(command: Command): void {

@@ -28,7 +28,6 @@ export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary:
     }
   };
   return {
-    earlier: (record) => plain.earlier?.(record),
     begin(begun) {
       opening = begun;
       plain.begin(begun);

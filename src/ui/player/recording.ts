@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type Listing, listFolder, recordIn, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import type { LogRecord } from "../../protocol/record.ts";
+import type { Retell } from "../../runtime/retelling.ts";
 import { resolverOf } from "../../runtime/resolved-records.ts";
 import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
@@ -32,6 +33,7 @@ const ENDS: ReadonlySet<string> = new Set(["session_closed", "session_stopped"])
 /** A log folder being played. It keeps an `Entry` for each record, and reads the record again to show it. */
 export class Recording {
   readonly #folder: string;
+  readonly #retell: Retell;
   #files: readonly RecordFile[];
   #known: readonly number[] | undefined;
   #grows: boolean;
@@ -42,7 +44,8 @@ export class Recording {
   #keptBytes = 0;
 
   /** `grows`: whether a session still writes to the folder. */
-  constructor(folder: string, listing: Listing, grows: boolean) {
+  constructor(folder: string, listing: Listing, grows: boolean, retell: Retell) {
+    this.#retell = retell;
     this.#folder = folder;
     this.#files = listing.files;
     this.#grows = grows;
@@ -105,7 +108,8 @@ export class Recording {
   #readFile(place: number): ReadFile {
     const file = this.#files[place];
     const bytes = file === undefined ? null : readPlainFile(join(this.#folder, file.name), MAX_RECORD_BYTES);
-    return { bytes, record: recordIn(bytes) ?? undefined };
+    const record = recordIn(bytes) ?? undefined;
+    return { bytes, record: file && record && this.#retell(file.sequence, record) };
   }
 
   /** Whether a record's file contains a text, ignoring case. */

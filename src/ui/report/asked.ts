@@ -28,12 +28,13 @@ export interface Answered {
 /** Pairs what was asked with the answers. Reviews by a person are not included: they are listed with the other reviews. */
 export class AskedAndAnswered {
   readonly all: Asked[] = [];
-  /** What has no answer yet, by ask id; questions by ask id and question id. */
+  /** What was open before the last record, by ask id; questions by ask id and question id. */
   readonly #open = new Map<string, Asked>();
 
   /** Call after the record is applied to the model. */
   add(session: SessionModel, sequence: number, whole: UnsealedRecord): void {
     const { payload_type, payload } = whole;
+    const settled = this.#settled(session);
     switch (payload_type) {
       case "clarification":
       case "approval_request":
@@ -41,17 +42,33 @@ export class AskedAndAnswered {
           if (ask.record === sequence) this.#asks(ask, askText(session, ask), sequence, whole);
         return;
       case "clarification_response":
-        for (const answer of listOf(payload.answers).map(objectOf))
-          this.#answer(sequence, whole, wordsOf(answer.question_id), wordsOf(answer.text));
+        for (const [id, asked] of settled) {
+          const answer = listOf(payload.answers)
+            .map(objectOf)
+            .find(({ question_id }) => isOf(id, wordsOf(question_id)));
+          if (answer) asked.answer = { ...answered(sequence, whole), text: wordsOf(answer.text) };
+        }
         return;
       case "approval": {
         const words = [payload.decision, payload.scope, payload.notes].map(wordsOf).filter((text) => text !== "");
-        this.#answer(sequence, whole, wordsOf(payload.ask_id), words.join(", "));
+        for (const [id, asked] of settled)
+          if (payload.ask_id === undefined ? asked.kind === "approval" : id === payload.ask_id)
+            asked.answer = { ...answered(sequence, whole), text: words.join(", ") };
         return;
       }
       case "user_command":
         this.all.push({ ...commandOf(sequence, whole), answer: { ...answered(sequence, whole), text: "" } });
     }
+  }
+
+  /** What the last record settled: it is no longer open. */
+  #settled({ asks }: SessionModel): [id: string, asked: Asked][] {
+    const open = new Set(
+      [...asks.values()].flatMap(({ ask_id, open: left }) => [ask_id, ...left.map((id) => `${ask_id}.${id}`)]),
+    );
+    const settled = [...this.#open].filter(([id]) => !open.has(id));
+    for (const [id] of settled) this.#open.delete(id);
+    return settled;
   }
 
   #asks({ ask_id, kind }: ToldAsk, text: string, sequence: number, whole: UnsealedRecord): void {
@@ -78,20 +95,11 @@ export class AskedAndAnswered {
     this.all.push(asked);
     this.#open.set(id, asked);
   }
+}
 
-  /** An answer may name a question without its ask, and an approval may name nothing: then the latest open one is meant. */
-  #answer(sequence: number, whole: UnsealedRecord, id: string, text: string): void {
-    const ids = [...this.#open.keys()];
-    const meant = this.#open.has(id)
-      ? id
-      : id === ""
-        ? ids.findLast((one) => this.#open.get(one)?.kind !== "questions")
-        : ids.findLast((one) => one.endsWith(`.${id}`));
-    const asked = meant === undefined ? undefined : this.#open.get(meant);
-    if (meant === undefined || asked === undefined) return;
-    asked.answer = { ...answered(sequence, whole), text };
-    this.#open.delete(meant);
-  }
+/** Whether a question with this scoped id is meant by an id, which may lack the ask's. */
+function isOf(scoped: string, id: string): boolean {
+  return scoped === id || scoped.endsWith(`.${id}`);
 }
 
 function commandOf(sequence: number, { payload, record }: UnsealedRecord): Omit<Asked, "answer"> {

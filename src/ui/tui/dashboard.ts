@@ -74,12 +74,9 @@ export class Dashboard implements Reporter {
     this.#parts = parts;
   }
 
-  earlier(record: UnsealedRecord): void {
-    this.#apply(this.#model.sequence + 1, record);
-  }
-
   begin(opening: Opening): void {
     this.#opening = opening;
+    for (const record of opening.earlier) this.#apply(this.#model.sequence + 1, record);
     collectEarly();
     for (const turn of this.#model.turns.values())
       for (const line of outputBefore(opening.output, turn)) this.#stories.addTo(line);

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addPlays, NO_PLAYS } from "../plays.ts";
 import { simulateSeed } from "../seed.ts";
 import type { Totals, Portion } from "../workers.ts";
 
@@ -16,7 +17,7 @@ process.on("message", ({ from, count, traced }: Portion) => {
 });
 
 async function run(from: number, count: number, traced: boolean): Promise<Totals> {
-  const totals = { seeds: 0, events: 0, records: 0, crashes: 0, children: 0, compared: 0 };
+  const totals = { seeds: 0, events: 0, records: 0, crashes: 0, children: 0, compared: 0, plays: NO_PLAYS };
   const trace: string[] | undefined = traced ? [] : undefined;
   for (let seed = from; seed < from + count; seed++) {
     const result = await simulateSeed(seed, trace);
@@ -25,6 +26,7 @@ async function run(from: number, count: number, traced: boolean): Promise<Totals
     totals.records += result.records;
     totals.crashes += result.crashes;
     totals.children += result.children;
+    totals.plays = addPlays(totals.plays, result.plays);
     if (result.compared) totals.compared += 1;
     if (result.violation) return { ...totals, failed: { seed, ...result.violation }, ...(trace ? { trace } : {}) };
   }

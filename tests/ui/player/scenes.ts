@@ -28,7 +28,7 @@ function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string;
 /** A recording of these records, read to its end. */
 export function recordingOf(records: readonly (UnsealedRecord | string)[]): Recording {
   const { folder, listing } = logOf(records);
-  const recording = new Recording(folder, listing, false);
+  const recording = new Recording(folder, listing, false, (_, record) => record);
   recording.readMore(Number.POSITIVE_INFINITY);
   return recording;
 }
