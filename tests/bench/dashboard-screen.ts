@@ -167,6 +167,7 @@ function opening() {
       held: [],
     }),
     counts: () => ({}),
+    earlier: [],
     presentation: () => schedulePresentation,
     time: Date.now,
   };

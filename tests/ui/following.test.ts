@@ -188,13 +188,13 @@ describe("a session without events for half a minute", () => {
     const reporter = plainReporter({ out, err: out, canRedraw: false } as unknown as Parameters<
       typeof plainReporter
     >[0]);
-    reporter.earlier?.(given("t1", "hand", "build"));
     reporter.begin({
       session_id: "s-1",
       workspace: "/w",
       output: "/o",
       now: () => NOW,
       time: Date.now,
+      earlier: [given("t1", "hand", "build")],
       presentation: () => undefined,
     } as unknown as Opening);
     reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs", "2026-01-02T03:08:00Z") });

@@ -138,7 +138,7 @@ describe("the live line", () => {
     it.each([true, false])("is there only where rows can be drawn again: %s", (canRedraw) => {
       const out = outputOn(stream);
       const reporter = plainReporter({ out, err: out, canRedraw });
-      const opening = { session_id: "s-1", workspace: "/w", now: () => STANDING, time: Date.now };
+      const opening = { session_id: "s-1", workspace: "/w", now: () => STANDING, time: Date.now, earlier: [] };
       reporter.begin({ ...opening, presentation: () => schedulePresentation } as unknown as Opening);
       vi.advanceTimersByTime(500);
       expect(lines().some((line) => line.includes("7/20 done"))).toBe(canRedraw);
