@@ -27,7 +27,7 @@ import { later, milliseconds } from "../../src/protocol/timestamp.ts";
 import { closingRecords } from "../../src/runtime/closing.ts";
 import type { FactInput } from "../../src/runtime/facts.ts";
 import { decidedRecord, factRecord } from "../../src/runtime/recordings.ts";
-import { guard } from "./guard.ts";
+import { freeze, guard } from "./guard.ts";
 import { Invariants, type ModeRules, valid } from "./invariants.ts";
 
 const START = "2026-01-01T00:00:00Z";
@@ -393,10 +393,4 @@ function arrow({ subject, from, event, to, reason }: Effect): string {
 /** The fields that have a value. */
 function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
-
-function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const inner of Object.values(value)) freeze(inner);
-  return Object.freeze(value);
 }
