@@ -111,6 +111,7 @@ describe("a record tells that a turn's run ended", () => {
   it.each<[how: string, one: Fact, ...commands: Command[]]>([
     ["is withdrawn", NOTE, { do: "withdraw_turn", turn_id: "t1", reason: "" }],
     ["is repeated with a higher run", NOTE, { do: "repeat_turn", turn_id: "t1" }],
+    ["is requested with a higher run", turnFact("turn_request", { role_id: "hand" }, undefined, 3)],
     [
       "is repeated by another scheduler",
       fact("session_recovered", { graceful: false, epoch: 2, turns: [{ turn_id: "t1", run: 3 }] }),
