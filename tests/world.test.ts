@@ -7,14 +7,14 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "bin.ts": ["mkdirSync"],
   "commands/init.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
-  "commands/presenters/report-file.ts": ["appendFileSync", "openSync"],
-  "ui/github/reporter.ts": ["appendFileSync"],
+  "commands/report.ts": ["appendFileSync", "openSync"],
+  "ui/github.ts": ["appendFileSync"],
   // Into an open file of Bosun's own.
   "log/report.ts": ["appendFileSync"],
   "log/writer.ts": ["appendFileSync"],
   // In a folder of `mkdtemp`, which nobody else may enter.
   "crew/demo/proof.ts": ["cpSync", "writeFileSync"],
-  "crew/shell/work.ts": ["writeFileSync"],
+  "crew/shell.ts": ["writeFileSync"],
   // The crew's programs work for the person or the agent who calls them.
   "crew/survey.ts": ["mkdir", "writeFile"],
   "crew/survey/digest.ts": ["mkdirSync", "writeFileSync"],

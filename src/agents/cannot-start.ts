@@ -1,15 +1,17 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { mayEnter } from "../lib/files.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
-import { directoryObstacle, notExecutable, type Obstacle, programObstacle } from "./program-file.ts";
 import { programFile } from "../lib/program-file.ts";
 
 /** Why this cannot be started on any machine, as a `configuration` failure; undefined if nothing is wrong with it. */
-export function unfit(spec: LaunchSpec): Failure | undefined {
+export function invalidSpecReason(spec: LaunchSpec): Failure | undefined {
   const [program = ""] = spec.command;
   const why = program === "" ? "the command is empty" : nulByte(spec);
   if (why === undefined) return undefined;
-  return failure("configuration", `Cannot start ${quoted(program)}: ${why}.`, {
+  return failure("configuration", `Cannot start ${JSON.stringify(program)}: ${why}.`, {
     hint: "Correct the role's cli_command.",
   });
 }
@@ -32,7 +34,7 @@ export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): F
   if (outside) {
     return failure(
       mayEnter(directory) === "gone" ? "unavailable" : "environment",
-      `Cannot start ${quoted(program)}: its directory ${quoted(directory)} ${outside.why}.`,
+      `Cannot start ${JSON.stringify(program)}: its directory ${JSON.stringify(directory)} ${outside.why}.`,
       {
         hint: `${outside.remedy}, or name another workspace.`,
         details,
@@ -41,14 +43,14 @@ export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): F
   }
   const { why, remedy } = explain(spec, code, error.message);
   const kind = PASSING.has(code) ? "unavailable" : "environment";
-  return failure(kind, `Cannot start ${quoted(program)}: ${why}.`, { hint: `${remedy}.`, details });
+  return failure(kind, `Cannot start ${JSON.stringify(program)}: ${why}.`, { hint: `${remedy}.`, details });
 }
 
 function nulByte({ command, directory, environment }: LaunchSpec): string | undefined {
   if (command.some((argument) => argument.includes("\0"))) return "an argument holds a NUL byte";
   if (directory.includes("\0")) return "its directory holds a NUL byte";
   const variable = Object.entries(environment).find(([name, value]) => `${name}${value}`.includes("\0"));
-  return variable && `the environment variable ${quoted(variable[0].replaceAll("\0", ""))} holds a NUL byte`;
+  return variable && `the environment variable ${JSON.stringify(variable[0].replaceAll("\0", ""))} holds a NUL byte`;
 }
 
 function explain({ command, directory, environment }: LaunchSpec, code: string, reason: string): Obstacle {
@@ -60,7 +62,7 @@ function explain({ command, directory, environment }: LaunchSpec, code: string, 
       if (file === undefined) return about(programObstacle(program, directory));
       // The system also reports ENOENT for a script whose interpreter is missing.
       return {
-        why: `the interpreter in the first line of ${quoted(file)}, or the loader of this build, is not installed`,
+        why: `the interpreter in the first line of ${JSON.stringify(file)}, or the loader of this build, is not installed`,
         remedy: "Install it, correct that line, or install another build",
       };
     }
@@ -93,6 +95,40 @@ function explain({ command, directory, environment }: LaunchSpec, code: string, 
   }
 }
 
-function quoted(text: string): string {
-  return JSON.stringify(text);
+/** What prevents a start, for people: `why` follows the name of the program or directory, `remedy` is a sentence without a full stop. */
+interface Obstacle {
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/** Why `programFile` finds no program. */
+export function programObstacle(program: string, directory: string): Obstacle {
+  const file = resolve(directory, program);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!program.includes("/")) {
+    const remedy = found?.isFile() === true ? `To run the file, type ./${shellWord(program)}` : "Install it";
+    return { why: "is not on the PATH", remedy };
+  }
+  if (found?.isDirectory() === true) return { why: "is a directory", remedy: "Name a program in it" };
+  if (found?.isFile() !== true) return { why: "does not exist", remedy: "Correct its path" };
+  return notExecutable(program, directory);
+}
+
+function notExecutable(program: string, directory: string): Obstacle {
+  return {
+    why: "is not executable",
+    remedy: `Make it executable (chmod +x ${shellWord(resolve(directory, program))})`,
+  };
+}
+
+/** Why no program can be started in a directory; undefined if one can. */
+export function directoryObstacle(directory: string): Obstacle | undefined {
+  switch (mayEnter(directory)) {
+    case "yes":
+      return undefined;
+    case "refused":
+      return { why: "may not be entered by you", remedy: "Give yourself the permission (chmod u+x)" };
+    case "gone":
+      return { why: "is not an existing directory", remedy: "Create it" };
+  }
 }

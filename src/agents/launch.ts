@@ -6,18 +6,18 @@ import type { execa as startProgram } from "execa";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
-import { couldNotStart, unfit } from "./cannot-start.ts";
+import { couldNotStart, invalidSpecReason } from "./cannot-start.ts";
 import { inheritedReplaced, type StdioEntry } from "./inherited-descriptors.ts";
-import { exitFromShell, signalInNamespace, missingInSandbox } from "./isolation/namespace.ts";
-import { type SandboxMechanism, sandboxCommand } from "./isolation/mechanism.ts";
+import { exitFromShell, missingInSandbox, signalInNamespace } from "./isolation/namespace.ts";
+import { sandboxCommand, type SandboxMechanism } from "./isolation/mechanism.ts";
 import type { Launched, LaunchSpec } from "./launcher.ts";
-import { markerOf, type ProcessMarker, withStartId } from "./process-marker.ts";
-import { groupLives, identify, signalGroup } from "./processes.ts";
-import { EscapedProcesses } from "./escaped-processes.ts";
+import { hasMarker, markerOf, type ProcessMarker, withStartId } from "./process-marker.ts";
+import { descendantsOf, entryOf, pidsGivenSince, processTable } from "./process-table.ts";
+import { findProcess, groupLives, identify, signalGroup, signalProcess } from "./processes.ts";
 
 /** Starts a process; with a `mechanism`, in the sandbox that `spec` names. */
 export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Result<Launched, Failure>> {
-  const refused = unfit(spec) ?? (mechanism && missingInSandbox(spec));
+  const refused = invalidSpecReason(spec) ?? (mechanism && missingInSandbox(spec));
   if (refused) return err(refused);
   const environment = withStartId(spec.environment);
   const started = await spawned(mechanism === undefined ? spec.command : sandboxCommand(mechanism, spec), {
@@ -125,6 +125,58 @@ class StartedProcess implements Launched {
 
   destroyPipes(): void {
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
+  }
+}
+
+/** Maximum number of candidates read without a reason to expect escaped processes: about half a millisecond. */
+const FEW = 50;
+
+const NONE: readonly ProcessIdentity[] = [];
+
+/**
+ * The descendants of a launched process that have left its group, by `setsid` or a group of their own. They are found by descent while
+ * their ancestors live, and afterwards by the marker (Linux only). A process that lost its ancestors and cleared its environment is not
+ * found.
+ */
+export class EscapedProcesses {
+  readonly #leader: ProcessIdentity;
+  readonly #marker: ProcessMarker;
+  readonly #since: number;
+  #known: readonly ProcessIdentity[] = NONE;
+
+  /** `since` is when the leader was started (`performance.now()`). */
+  constructor(leader: ProcessIdentity, marker: ProcessMarker, since: number) {
+    this.#leader = leader;
+    this.#marker = marker;
+    this.#since = since;
+  }
+
+  /** Searches for escaped processes. If none are `expected`, only if the search costs less than starting a process. */
+  find(expected: boolean): void {
+    const { pid } = this.#leader;
+    const found = new Map(this.#known.map((identity) => [identity.pid, identity]));
+    const add = ({ pid: other, started }: ProcessIdentity) => void found.set(other, { pid: other, started });
+    if (expected && findProcess(this.#leader) === "alive") {
+      for (const entry of descendantsOf([pid], processTable(this.#since))) if (entry.group !== pid) add(entry);
+    }
+    const candidates = this.#marker.size === 0 ? [] : pidsGivenSince(pid);
+    if (expected || candidates.length <= FEW) {
+      for (const candidate of candidates) {
+        if (!hasMarker(candidate, this.#marker)) continue;
+        const entry = entryOf(candidate);
+        if (entry !== undefined && entry.group !== pid) add(entry);
+      }
+    }
+    this.#known = [...found.values()];
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    for (const identity of this.#known) signalProcess(identity, signal);
+  }
+
+  get areLeft(): boolean {
+    if (this.#known.length > 0) this.#known = this.#known.filter((identity) => findProcess(identity) === "alive");
+    return this.#known.length > 0;
   }
 }
 

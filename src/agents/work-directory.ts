@@ -1,7 +1,7 @@
 import { lstatSync, rmSync } from "node:fs";
 import { makeDirectory } from "../lib/files.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 
 /** Error codes that concern the disk. */
 const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
@@ -27,16 +27,12 @@ export function makeWorkDirectory(path: string): Result<void, Failure> {
     const reason = error instanceof Error ? error.message : String(error);
     const code = DISK[(error as NodeJS.ErrnoException).code ?? ""];
     if (code !== undefined) {
-      return err(
-        failure(code, `The directory ${path} cannot be made: ${reason}`, {
-          hint: "Make space on this disk, or see that it can be written to, then resume the session.",
-        }),
-      );
+      return fails(code, `The directory ${path} cannot be made: ${reason}`, {
+        hint: "Make space on this disk, or see that it can be written to, then resume the session.",
+      });
     }
-    return err(
-      failure("environment", `The directory for artifacts cannot be made: ${reason}`, {
-        hint: `Check what is at ${path}, and move it away.`,
-      }),
-    );
+    return fails("environment", `The directory for artifacts cannot be made: ${reason}`, {
+      hint: `Check what is at ${path}, and move it away.`,
+    });
   }
 }

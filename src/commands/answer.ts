@@ -1,29 +1,41 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
-import { isBesides } from "../config/picked-option.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { isFreeText } from "../config/picked-option.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { BESIDES } from "../ui/prompt.ts";
 import type { OpenPermission } from "../ui/permission-lines.ts";
+import type { Terminal } from "../ui/terminal.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
-import { type Answer, answerIn, type Asked, askedAmong, showUnused, unansweredOf } from "./interaction/answers.ts";
-import { promptPermission } from "./interaction/decisions.ts";
+import {
+  type Answer,
+  answerIn,
+  type Asked,
+  askedAmong,
+  permissionDecision,
+  showUnfit,
+  unansweredOf,
+} from "./interaction/answers.ts";
+import type { OpenAsk } from "./interaction/interaction.ts";
 import { Drafts } from "./interaction/drafts.ts";
 import { keptFor, unsettled } from "./interaction/kept.ts";
-import { permissionDecision } from "./interaction/permission-answers.ts";
 import { answersMessage, type PersonMessage } from "./interaction/person-message.ts";
-import { askQuestions } from "./interaction/questions.ts";
-import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
+import { PromptAsker } from "./interaction/prompt-asker.ts";
+import { type Put, putMessage } from "./interaction/put.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION, resumeFor } from "./driver/put-and-resume.ts";
+import { waitingFor } from "./lookup/asks.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { isGeneratedId } from "./lookup/id.ts";
 import { CHANGED_SESSION } from "./lookup/resolve.ts";
+import { valueOf } from "./lookup/state.ts";
+import { readRunOptions } from "./options/run-options.ts";
 
 interface AnswerOptions extends AfterwardsOptions {
   readonly file?: string;
@@ -48,12 +60,8 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function answer(
-  context: CommandContext,
-  words: readonly string[],
-  options: AnswerOptions,
-): Promise<Result<number, Failure>> {
-  const { out } = context.terminal;
+async function answer(context: CommandContext, words: readonly string[], options: AnswerOptions): Promise<Exit> {
+  const { terminal } = context;
   return withHome(await openHomeOf(context, sessionWord(words)), async (home) => {
     const { store } = home;
     const asked = await askedAmong(store, words);
@@ -63,65 +71,93 @@ async function answer(
     const decision = permissionDecision(store, session_id, permissions, typed, questions.length === 0);
     if (!decision.ok) return decision;
     if (decision.value) return putAndResume(context, home, row, [decision.value], options);
-    if (questions.length === 0 && permissions.length > 0)
-      return decidePermissions(context, home, row, permissions, options);
-    if (typed.length > 0 && (options.file !== undefined || options.defaults === true))
-      return err(failure("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." }));
+    const { file, defaults, more, input } = options;
+    const isGiven = typed.length > 0 || file !== undefined || defaults === true || more === false;
+    if (!isGiven && input !== false && terminal.hasPerson) {
+      const asks = new Set([...questions, ...permissions].map(({ ask_id }) => ask_id));
+      const said = await askHere(context, home, row, asks, options);
+      if (said !== undefined) return said;
+    }
+    if (questions.length === 0 && permissions.length > 0) return showOpen(context, store, session_id, permissions);
+    if (typed.length > 0 && (file !== undefined || defaults === true))
+      return fails("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." });
     if (questions.length === 0) {
       const all = `All questions of ${session_id} are answered.`;
-      if (typed.length > 0 || options.file !== undefined)
-        return err(failure("usage", all, { hint: `The answers take effect with bosun resume ${session_id}.` }));
-      out.line(all);
-      tellNext(out, `bosun resume ${session_id}`);
+      if (typed.length > 0 || file !== undefined)
+        return fails("usage", all, { hint: `The answers take effect with bosun resume ${session_id}.` });
+      terminal.out.line(all);
+      tellNext(terminal.out, `bosun resume ${session_id}`);
       return ok(EXIT_DONE);
     }
-    const answers = await answersFrom(context, home, asked.value, options);
+    const answers = await answersFrom(context, asked.value, options);
     if (!answers.ok) return answers;
-    if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
-    const noMore = options.more === false;
-    if (answers.value.length === 0 && !noMore) {
-      const open = await unansweredOf(store, session_id);
-      if (!open.ok) return open;
-      for (const one of [...open.value, ...permissions]) showWaiting(out, session_id, one);
-      return ok(open.value.length + permissions.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
-    }
+    const noMore = more === false;
+    if (answers.value.length === 0 && !noMore) return showOpen(context, store, session_id, permissions);
     const status = noMore ? "complete" : "answered";
     const messages = byAsk(questions, answers.value, noMore).map((group) => answersMessage(group, status));
     const answered = new Set(answers.value.map(({ question_id }) => question_id));
     const left = questions.map(({ question_id }) => question_id).filter((id) => !answered.has(id));
-    if (left.length > 0 && !noMore) out.line(`Still open: ${safeLine(left.join(", "))}.`);
+    if (left.length > 0 && !noMore) terminal.out.line(`Still open: ${safeLine(left.join(", "))}.`);
     const put = await putAndResume(context, home, row, messages, options);
     if (put.ok) new Drafts(home.home, session_id).forget(answered);
     return put;
   });
 }
 
-/** Asks the person at this terminal to decide on each permission, until they leave. Without a person, shows what is asked. */
-async function decidePermissions(
+/** Asks the person at this terminal, and sends each answer. Undefined if they left without an answer. */
+async function askHere(
   context: CommandContext,
   home: OpenHome<Store>,
   row: SessionRow,
-  permissions: readonly OpenPermission[],
+  ask_ids: ReadonlySet<string>,
   options: AnswerOptions,
-): Promise<Result<number, Failure>> {
-  const { terminal, leave } = context;
+): Promise<Exit | undefined> {
   const { store } = home;
-  const open = unsettled(store, row.session_id, permissions);
-  const messages: PersonMessage[] = [];
-  if (options.input !== false && terminal.hasPerson) {
-    const enough = new AbortController();
-    const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
-    for (const one of open) {
-      const message = await promptPermission(terminal, one, enough.signal);
-      if (message === undefined) break;
-      messages.push(message);
-    }
-    signals.restore();
-    if (enough.signal.aborted) return ok(EXIT_INTERRUPTED);
-  }
-  if (messages.length > 0) return putAndResume(context, home, row, messages, options);
-  for (const one of permissions) showWaiting(terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
-  return ok(open.length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
+  const { session_id } = row;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
+  const broken = (error: unknown) => {
+    throw error;
+  };
+  const prompts = new PromptAsker({ context, home: home.home, store, session_id, left() {}, broken });
+  let put: Result<Put, Failure> | undefined;
+  const asks = [...ask_ids].flatMap((ask_id): OpenAsk[] => {
+    const stored = () => valueOf(store, session_id, "ask", ask_id);
+    let isSaid = false;
+    const waiting = () => {
+      const open = isSaid ? undefined : stored();
+      return open === undefined ? [] : unsettled(store, session_id, waitingFor(store, session_id, open));
+    };
+    const say = async (message: PersonMessage) => {
+      isSaid = true;
+      put = await putMessage(store, row, message);
+      if (put.ok) return undefined;
+      void prompts.end();
+      return put.error;
+    };
+    const ask = stored();
+    return ask === undefined ? [] : [{ ...ask, waiting, say }];
+  });
+  const signals = watchSignals({ stop: () => void prompts.end(), kill: () => {} }, context.leave, ["SIGINT"]);
+  await prompts.askAll(asks);
+  signals.restore();
+  if (signals.exitCode() !== undefined) return ok(EXIT_INTERRUPTED);
+  if (put?.ok !== true) return put;
+  return resumeFor(context, home, row, put.value, runOptions.value, options.resume);
+}
+
+/** Shows what is still open, and the answers that are kept. */
+async function showOpen(
+  { terminal: { out } }: CommandContext,
+  store: Store,
+  session_id: string,
+  permissions: readonly OpenPermission[],
+): Promise<Exit> {
+  const open = await unansweredOf(store, session_id);
+  if (!open.ok) return open;
+  for (const one of [...open.value, ...permissions]) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+  const left = open.value.length + unsettled(store, session_id, permissions).length;
+  return ok(left === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
 }
 
 /** The word that may name a session. A single word is more likely the answer to the only question. */
@@ -140,35 +176,31 @@ function byAsk(
   return noMore && groups.length < new Set(askOf.values()).size ? [...groups, []] : groups;
 }
 
-/** The answers as typed, or from the file and the defaults, or asked for at the terminal. */
+/** The answers as typed, or from the file and the defaults. */
 async function answersFrom(
-  context: CommandContext,
-  home: OpenHome<Store>,
-  { row, questions, typed }: Asked,
-  { file, defaults, more, input }: AnswerOptions,
-): Promise<Result<Answer[] | "interrupted", Failure>> {
-  const { terminal } = context;
-  const isAsked = file === undefined && defaults !== true && more !== false && input !== false && terminal.hasPerson;
-  if (typed.length === 0 && isAsked) return askedHere(context, home, row.session_id, questions);
+  { terminal }: CommandContext,
+  { questions, typed }: Asked,
+  { file, defaults }: AnswerOptions,
+): Promise<Result<Answer[], Failure>> {
   const answers =
-    typed.length > 0 ? answerIn(questions, typed) : await filedAnswers(context, questions, file, defaults);
+    typed.length > 0 ? answerIn(questions, typed) : await filedAnswers(terminal, questions, file, defaults);
   for (const { question_id, text } of answers.ok ? answers.value : []) {
     terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
     const question = questions.find((one) => one.question_id === question_id);
-    if (question && isBesides(question, text)) terminal.err.line(terminal.err.style("yellow", BESIDES));
+    if (question && isFreeText(question, text)) terminal.err.line(terminal.err.style("yellow", BESIDES));
   }
   return answers;
 }
 
 async function filedAnswers(
-  { terminal }: CommandContext,
+  terminal: Terminal,
   questions: readonly OpenQuestion[],
   file: string | undefined,
   defaults = false,
 ): Promise<Result<Answer[], Failure>> {
   const given = file === undefined ? ok([]) : await loadAnswers(file);
   if (!given.ok) return given;
-  showUnused(terminal.err, given.value, questions);
+  showUnfit(terminal.err, given.value, questions);
   return ok(
     questions.flatMap((question) => {
       const said = givenAnswer(given.value, question);
@@ -177,41 +209,4 @@ async function filedAnswers(
       return text === undefined ? [] : [{ question_id: question.question_id, text }];
     }),
   );
-}
-
-/**
- * Asks the person at this terminal; no answers if they leave. Skips questions that are answered elsewhere meanwhile, because the first answer stands.
- */
-async function askedHere(
-  { terminal, leave }: CommandContext,
-  { home, store }: OpenHome<Store>,
-  session_id: string,
-  questions: readonly OpenQuestion[],
-): Promise<Result<Answer[] | "interrupted", Failure>> {
-  const told = new Set<OpenQuestion>();
-  const anySettled = async (about: readonly OpenQuestion[]) => {
-    const now = await unansweredOf(store, session_id);
-    const open = new Set((now.ok ? now.value : about).map(({ question_id }) => question_id));
-    const settled = about.filter(({ question_id }) => !open.has(question_id));
-    for (const question of settled.filter((one) => !told.has(one))) {
-      terminal.err.line(terminal.err.style("yellow", `  ${safeLine(question.question_id)} was answered elsewhere.`));
-      told.add(question);
-    }
-    return settled.length > 0;
-  };
-  const enough = new AbortController();
-  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
-  const answers = await askQuestions({
-    terminal,
-    drafts: new Drafts(home, session_id),
-    questions,
-    isOpen: async (question) => !(await anySettled([question])),
-    async put(about, prompt) {
-      if (await anySettled(about)) return { kind: "settled" };
-      const typed = await prompt(enough.signal);
-      return typed.kind === "text" && (await anySettled(about)) ? { kind: "settled" } : typed;
-    },
-  });
-  signals.restore();
-  return ok(enough.signal.aborted ? "interrupted" : (answers ?? []));
 }

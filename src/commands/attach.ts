@@ -1,10 +1,9 @@
 import type { Command } from "commander";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { localize } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import {
@@ -31,11 +30,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function attach(
-  context: CommandContext,
-  named: string | undefined,
-  options: ReporterOptions,
-): Promise<Result<number, Failure>> {
+async function attach(context: CommandContext, named: string | undefined, options: ReporterOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const { reporter, ask } = runOptions.value;
@@ -52,7 +47,7 @@ async function show(
   inbox: Store | undefined,
   named: string | undefined,
   reporter: RunOptions["reporter"],
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const chosen = resolveSession(store, named, SHOW);
   if (!chosen.ok) return chosen;
   const row = chosen.value;
@@ -63,34 +58,16 @@ async function show(
   const leave = inbox && live ? attend(home, session_id) : ok(() => {});
   if (!leave.ok) return leave;
   const enough = new AbortController();
-  let isLeft = false;
-  const left = () => {
-    isLeft = true;
-    enough.abort();
-  };
-  let isDetached = false;
-  const detach = () => {
-    isDetached = true;
-    enough.abort();
-  };
-  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, context.leave, ["SIGINT"]);
+  const stop = () => enough.abort(EXIT_INTERRUPTED);
+  const signals = watchSignals({ stop, kill: () => {} }, context.leave, ["SIGINT"]);
   let viewer: Viewer | undefined;
   try {
     // The dashboard shows the state that all earlier records led to.
     const first = reporter === "json" ? 1 : firstShown(row, live && reporter !== "tui");
-    const asking = live ? inbox : undefined;
-    viewer = await openViewer({
-      context,
-      home,
-      store,
-      inbox: asking,
-      session_id,
-      reporter,
-      first,
-      joins: true,
-      left,
-      detach,
-    });
+    const left = () => enough.abort(EXIT_PERSON_NEEDED);
+    const detach = () => enough.abort(EXIT_DONE);
+    const shown = { context, home, store, session_id, reporter, first, joins: true };
+    viewer = await openViewer({ ...shown, inbox: live ? inbox : undefined, left, detach });
     const { requirement, workspace } = row;
     const skipped = first - 1;
     const elsewhere = live ? { elsewhere: { ctrl_c: "detaches", skipped } as const } : {};
@@ -98,17 +75,14 @@ async function show(
       { requirement: requirement ?? undefined, workspace, resumed: false, kill_grace_s: 0, ...elsewhere },
       skipped,
     );
-    const detached = AbortSignal.any([enough.signal, terminal.out.ended]);
-    const end = await viewer.follow(isGone, detached);
-    if (detached.aborted && !isGone()) {
-      await viewer.driver.interaction.end();
-      viewer.close();
-      tellDetached(context, session_id, isLeft);
-      if (isDetached) return ok(EXIT_DONE);
-      return ok(isLeft ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
+    const end = await viewer.follow(isGone, AbortSignal.any([enough.signal, terminal.out.ended]));
+    if (end === undefined) {
+      const code = enough.signal.aborted ? (enough.signal.reason as number) : EXIT_INTERRUPTED;
+      tellDetached(context, session_id, code === EXIT_PERSON_NEEDED);
+      return ok(code);
     }
     if (!live && row.state !== "closed") terminal.err.line(`${session_id} is not running. This is how it was left:`);
-    return await viewer.end(end, { isTimed: false });
+    return await viewer.driver.end(end, { isTimed: false });
   } finally {
     viewer?.close();
     leave.value();

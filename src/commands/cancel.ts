@@ -1,16 +1,15 @@
 import type { Command } from "commander";
 import { openTurns } from "./lookup/tickets.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { defined } from "../lib/json.ts";
+import { ok } from "../lib/result.ts";
 import type { StoreReader } from "../store/store.ts";
 import { counted } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 import { ownerOf, putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION, resolveTarget } from "./lookup/resolve.ts";
@@ -51,7 +50,7 @@ async function cancel(
   context: CommandContext,
   words: readonly string[],
   { session, reason, yes }: CancelOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   return withHome(await openHomeOf(context, session ?? words[0]), async (home) => {
     const { store } = home;
     const target = resolveTarget(store, { words, session, command: "cancel" }, CHANGE_OPEN);
@@ -66,13 +65,9 @@ async function cancel(
         return ok(declined);
       }
     }
-    const message = commandMessage({
-      command: "cancel",
-      ...(ticket_id === undefined ? {} : { ticket_id }),
-      ...(reason === undefined ? {} : { reason }),
-    });
+    const message = commandMessage({ command: "cancel", ...defined({ ticket_id, reason }) });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
-      return takeUp(context, runtimeEnvironment(home, context), row, AT_ONCE, { ends: true, facts: [message] });
+      return takeUp(context, home, row, AT_ONCE, { ends: true, facts: [message] });
     }
     return putToOwner(context, store, row, message);
   });

@@ -2,13 +2,12 @@ import { relative } from "node:path";
 import type { Command } from "commander";
 import { leaves, type Origin, type Settings } from "../config/settings.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withCrew } from "./options/crew-choice.ts";
 import { addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
 import {
@@ -41,7 +40,7 @@ export function register(command: Command, run: Run): void {
     .action((options: ConfigOptions) => run((context) => config(context, options)));
 }
 
-async function config(context: CommandContext, given: ConfigOptions): Promise<Result<number, Failure>> {
+async function config(context: CommandContext, given: ConfigOptions): Promise<Exit> {
   const { out, hasPerson } = context.terminal;
   const found = findConfiguration(context, given, given.cwd ?? context.directory);
   if (!found.ok) return found;

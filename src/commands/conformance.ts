@@ -1,21 +1,20 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import type { Seat } from "../agents/conformance/case.ts";
+import { type Seat, test, type Tested } from "../agents/conformance/trial.ts";
 import { casesFor } from "../agents/conformance/cases.ts";
-import { test, type Tested } from "../agents/conformance/trial.ts";
 import { embeddedLauncher } from "../agents/embedded-launcher.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { nearest } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { requestLine } from "../agents/cli/dialects/envelope.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
-import { durationOf } from "./options/duration.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
+import { durationOf } from "./options/limits.ts";
 
 interface ConformanceOptions {
   readonly role: Seat;
@@ -45,7 +44,7 @@ async function conform(
   context: CommandContext,
   command: readonly string[],
   options: ConformanceOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const all = casesFor(options.role);
   const { out } = context.terminal;
   if (options.list === true) {

@@ -1,23 +1,22 @@
 import type { Command } from "commander";
-import type { AskedOf } from "../config/requirement.ts";
+import { type AskedOf, typedRequirement } from "./options/requirement.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
 import { debateMode } from "../modes/debate/mode.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { SessionRow } from "../store/store.ts";
-import { collect, type CommandContext, type Run } from "./context/command.ts";
+import { collect, type CommandContext, type Exit, type Run } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
 import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 import { readyToBegin, type SettingOptions } from "./options/ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./options/registry.ts";
-import { typedRequirement } from "./options/requirement.ts";
 import { driveSession } from "./driver/drive.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
@@ -60,11 +59,7 @@ export function register(command: Command, run: Run): void {
     .action((words: string | undefined, options: DebateOptions) => run((context) => debate(context, words, options)));
 }
 
-async function debate(
-  context: CommandContext,
-  words: string | undefined,
-  options: DebateOptions,
-): Promise<Result<number, Failure>> {
+async function debate(context: CommandContext, words: string | undefined, options: DebateOptions): Promise<Exit> {
   if (options.session !== undefined) {
     const named = checkSessionId(options.session);
     if (!named.ok) return named;
@@ -115,27 +110,22 @@ async function prepare(
   if (!found.ok) return found;
   const registry = await loadRegistry(options, found.value);
   if (!registry.ok) return registry;
-  const seated = seat(registry.value, idsOf(options.agents), options.judge ?? "");
+  const [debaters, judge] = [idsOf(options.agents), options.judge ?? ""];
+  const seated = seat(registry.value, debaters, judge);
   if (!seated.ok) return seated;
   const input = readInput(
-    { topic: question.value, ...seated.value.named, rounds: numberOf(options.rounds), until: options.until },
-    seated.value.roles,
+    { topic: question.value, debaters, judge, rounds: numberOf(options.rounds), until: options.until },
+    seated.value,
   );
-  if (!input.ok) return err(failure("usage", input.error.message, input.error));
-  const ready = await readyToBegin(context, options, found.value, seated.value.roles);
+  if (!input.ok) return fails("usage", input.error.message, input.error);
+  const ready = await readyToBegin(context, options, found.value, seated.value);
   if (!ready.ok) return ready;
   const { roles, settings } = ready.value;
   return ok({ input: input.value, roles, config: settings.values });
 }
 
-interface Seated {
-  readonly named: Pick<DebateInput, "debaters" | "judge">;
-  /** Only the roles that take part. */
-  readonly roles: readonly Role[];
-}
-
-/** Makes the named roles participants; a manager who judges stays a manager. */
-function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Seated, Failure> {
+/** The roles that take part, as participants; a manager who judges stays a manager. */
+function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Role[], Failure> {
   const roles: Role[] = [];
   for (const id of new Set([...debaters, judge])) {
     const role = registry.find((candidate) => candidate.role_id === id);
@@ -143,7 +133,7 @@ function seat(registry: readonly Role[], debaters: readonly string[], judge: str
     const stays = id === judge && role.type === "manager";
     roles.push(stays ? role : { ...role, type: "participant" });
   }
-  return ok({ named: { debaters, judge }, roles });
+  return ok(roles);
 }
 
 function noSuchRole(id: string, registry: readonly Role[]): Failure {

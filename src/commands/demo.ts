@@ -3,10 +3,10 @@ import type { Command } from "commander";
 import { execa } from "execa";
 import { isDirectory } from "../lib/files.ts";
 import { bosunProgram, crewProgram, shipped } from "../config/installation.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_INTERNAL } from "../runtime/exit.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { watchSignals } from "./context/signals.ts";
@@ -29,22 +29,18 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function demo(
-  context: CommandContext,
-  directory: string | undefined,
-  options: DemoOptions,
-): Promise<Result<number, Failure>> {
+async function demo(context: CommandContext, directory: string | undefined, options: DemoOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const home = homeOf(context);
   if (!home.ok) return home;
   if (directory !== undefined && !isDirectory(resolve(context.directory, directory))) {
     const hint = "Name one of your repositories: bosun demo DIR";
-    return err(failure("usage", `${directory} is not a directory.`, { hint }));
+    return fails("usage", `${directory} is not a directory.`, { hint });
   }
   const { reporter, ask } = runOptions.value;
   if (options.interactive === true && (!ask || !isForPeople(reporter))) {
-    return err(failure("usage", "--interactive needs a terminal.", { hint: "Leave it out: the demo runs by itself." }));
+    return fails("usage", "--interactive needs a terminal.", { hint: "Leave it out: the demo runs by itself." });
   }
   const given = {
     program: bosunProgram(),

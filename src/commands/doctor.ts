@@ -2,13 +2,13 @@ import type { Command } from "commander";
 import { type CompleteRole, costsMoney, isEmbedded } from "../config/role-defaults.ts";
 import type { Settings } from "../config/settings.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { because, type Finding, isMissing } from "./examination/finding.ts";
 import { machineFindings, notifyFinding } from "./examination/machine.ts";
 import { examineSession } from "./examination/session.ts";
@@ -40,12 +40,12 @@ export function register(command: Command, run: Run): void {
     .action((options: DoctorOptions) => run((context) => doctor(context, options)));
 }
 
-async function doctor(context: CommandContext, given: DoctorOptions): Promise<Result<number, Failure>> {
+async function doctor(context: CommandContext, given: DoctorOptions): Promise<Exit> {
   const { out, hasPerson } = context.terminal;
   const isTrial = given.try === true;
   if (isTrial && given.yes !== true && !hasPerson) {
     const what = "Nobody is here to say whether these turns may cost something.";
-    return err(failure("person_needed", what, { hint: "bosun doctor --try --yes" }));
+    return fails("person_needed", what, { hint: "bosun doctor --try --yes" });
   }
   const found = findConfiguration(context, given, context.directory);
   const options = found.ok && (isTrial || hasPerson) ? await withCrew(context, given, found.value) : ok(given);
@@ -107,7 +107,7 @@ async function tryCrew(
 ): Promise<Result<readonly Trial[] | Declined, Failure>> {
   const roles = crew.filter((role) => !isEmbedded(role));
   if (roles.length === 0) {
-    return err(failure("usage", "There is no agent program to try.", { hint: "bosun doctor --try --crew NAME" }));
+    return fails("usage", "There is no agent program to try.", { hint: "bosun doctor --try --crew NAME" });
   }
   const { out, err: messages } = context.terminal;
   const names = roles.map(({ role_id }) => safeLine(role_id)).join(", ");

@@ -6,14 +6,14 @@ import { crewRegistry } from "../config/crews.ts";
 import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 import { crewHere } from "./options/crew-choice.ts";
 import { crewFolders } from "./options/registry.ts";
@@ -39,7 +39,7 @@ export function register(command: Command, run: Run): void {
     .action((options: InitOptions) => run((context) => init(context, options)));
 }
 
-async function init(context: CommandContext, options: InitOptions): Promise<Result<number, Failure>> {
+async function init(context: CommandContext, options: InitOptions): Promise<Exit> {
   const { directory, environment, terminal } = context;
   const { out } = terminal;
   const user = readUser(environment);
@@ -95,7 +95,7 @@ function write(folder: string, files: readonly NewFile[]): Result<string[], Fail
       // Half of them would count as all. A file that exists is another's.
       for (const made of code === "EEXIST" ? written : [...written, file]) rmSync(made, { force: true });
       const hint = `Make ${shellWord(folder)} a folder that you may write to, and try again: existing files are left.`;
-      return err(failure("environment", `${file} cannot be written (${code}).`, { hint }));
+      return fails("environment", `${file} cannot be written (${code}).`, { hint });
     }
     written.push(file);
   }

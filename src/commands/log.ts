@@ -2,8 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { turnAsked } from "../kernel/doubts.ts";
 import { listOf, objectOf } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { instant } from "../protocol/timestamp.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
@@ -20,7 +19,7 @@ import { timelineLines } from "../ui/timeline.ts";
 import { RecordFormatter } from "../ui/record-formatter.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext, wordsOf } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { readHomeOf } from "./lookup/homes.ts";
@@ -50,11 +49,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function log(
-  context: CommandContext,
-  words: readonly string[],
-  { follow = false }: LogOptions,
-): Promise<Result<number, Failure>> {
+async function log(context: CommandContext, words: readonly string[], { follow = false }: LogOptions): Promise<Exit> {
   return withHome(await readHomeOf(context, words[0]), async ({ home, store }) => {
     const target = resolveTarget(store, { words, command: "log" }, SHOW);
     if (!target.ok) return target;

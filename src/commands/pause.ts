@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { localize } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { putMessage, tellPut } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
@@ -16,7 +16,7 @@ export function register(command: Command, run: Run): void {
   command.argument(...CHANGED_SESSION).action((named: string | undefined) => run((context) => pause(context, named)));
 }
 
-async function pause(context: CommandContext, named: string | undefined): Promise<Result<number, Failure>> {
+async function pause(context: CommandContext, named: string | undefined): Promise<Exit> {
   return withHome(await openHomeOf(context, named), async ({ store }) => {
     const row = resolveSession(store, named, CHANGE_OPEN);
     if (!row.ok) return row;

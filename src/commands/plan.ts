@@ -3,14 +3,14 @@ import type { Command } from "commander";
 import { shellWord } from "../lib/shell-word.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
@@ -53,11 +53,7 @@ export function register(command: Command, run: Run): void {
   });
 }
 
-async function plan(
-  context: CommandContext,
-  named: string | undefined,
-  options: PlanOptions,
-): Promise<Result<number, Failure>> {
+async function plan(context: CommandContext, named: string | undefined, options: PlanOptions): Promise<Exit> {
   const wrong = wrongIn(options);
   if (wrong) return err(wrong);
   return withHome(await openHomeOf(context, named), async ({ home, store }) => {
@@ -109,7 +105,7 @@ interface Gate extends DecidedGate {
   readonly shown: ShownPlan;
 }
 
-async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
+async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Exit> {
   const { row, session_id, ask_id } = gate;
   const approval = await approvalFrom(context, gate, options);
   if (!approval.ok) return approval;
@@ -170,7 +166,7 @@ async function exportPlan(
   row: SessionRow,
   recorded: RecordedPlan,
   file: string,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const exported = await exportablePlan(store, home, row, recorded);
   if (!exported.ok) return exported;
   const text = await planFileText(file, exported.value);
@@ -183,7 +179,7 @@ async function exportPlan(
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     const why = code === "EEXIST" ? "exists already" : `cannot be written (${code})`;
-    return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
+    return fails("usage", `${file} ${why}.`, { hint: "Name another file." });
   }
   out.line(`Wrote ${safeLine(file)}. Run it again: ${localize(out, `bosun run --plan ${shellWord(safeLine(file))}`)}`);
   return ok(EXIT_DONE);

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { ok } from "../lib/result.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
-import { type Rebuilt, rebuild } from "../runtime/rebuild.ts";
+import { rebuild, type Rebuilt } from "../runtime/rebuild.ts";
 import { systemClock } from "../runtime/time/clock.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { loadModes } from "./lookup/modes.ts";
 import { logFolders } from "./lookup/unknown-logs.ts";
@@ -19,14 +19,14 @@ export function register(command: Command, run: Run): void {
     .action((named: string | undefined) => run((context) => rebuildHere(context, named)));
 }
 
-async function rebuildHere(context: CommandContext, named: string | undefined): Promise<Result<number, Failure>> {
+async function rebuildHere(context: CommandContext, named: string | undefined): Promise<Exit> {
   const home = homeOf(context);
   if (!home.ok) return home;
   const all = [...logFolders(home.value).keys()].sort();
   if (all.length === 0 || (named !== undefined && !all.includes(named))) {
     const what = `${home.value}/logs has no session${named === undefined ? "" : ` ${JSON.stringify(named)}`}.`;
     const hint = "A session is rebuilt from its log folder. Put that back, or name another home with --home.";
-    return err(failure("not_found", what + (named === undefined ? "" : didYouMean(named, all)), { hint }));
+    return fails("not_found", what + (named === undefined ? "" : didYouMean(named, all)), { hint });
   }
   const wanted = named === undefined ? all : [named];
   const label = systemClock.now().replaceAll(/\W/g, "");

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Listing } from "../log/reader.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import { parseMoment } from "../ui/player/moment.ts";
 import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
 import { spanOf } from "../ui/player/recording.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { playLog } from "./driver/play.ts";
 import { listingOf, type LogSource, sourceOf } from "./lookup/log-source.ts";
@@ -47,11 +47,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function replay(
-  context: CommandContext,
-  named: string | undefined,
-  options: ReplayOptions,
-): Promise<Result<number, Failure>> {
+async function replay(context: CommandContext, named: string | undefined, options: ReplayOptions): Promise<Exit> {
   const combined = contradiction(options);
   if (combined) return err(combined);
   const filter = readFilter(options);
@@ -63,11 +59,9 @@ async function replay(
   const { verify: proves = false, json = false, follow = false } = options;
   if (proves) return verify(context, source.value, json);
   if (follow && source.value.row === undefined) {
-    return err(
-      failure("usage", "--follow needs a session: a log folder by itself gets no new records.", {
-        hint: "Name the session, or leave out --follow.",
-      }),
-    );
+    return fails("usage", "--follow needs a session: a log folder by itself gets no new records.", {
+      hint: "Name the session, or leave out --follow.",
+    });
   }
   const listing = listingOf(source.value);
   if (!listing.ok) return listing;
@@ -135,11 +129,9 @@ function readBegin({ at, speed, step }: ReplayOptions): Result<Begin, Failure> {
   if (!bound.ok) return bound;
   const times = speed === undefined ? 1 : Number(speed);
   if (!(times >= MIN_SPEED && times <= MAX_SPEED)) {
-    return err(
-      failure("usage", `--speed ${JSON.stringify(speed)} is not a number from ${MIN_SPEED} to ${MAX_SPEED}.`, {
-        hint: "Write 8 to play eight times as fast.",
-      }),
-    );
+    return fails("usage", `--speed ${JSON.stringify(speed)} is not a number from ${MIN_SPEED} to ${MAX_SPEED}.`, {
+      hint: "Write 8 to play eight times as fast.",
+    });
   }
   return ok({ at: bound.value, speed: times, playing: at === undefined && step !== true });
 }

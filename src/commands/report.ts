@@ -1,10 +1,22 @@
-import { readFileSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { reportPage } from "../config/installation.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { readFolder, recordIn } from "../log/reader.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { attempt } from "../log/attempt.ts";
+import { fails, type Failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { isDamaged } from "../ui/proof-words.ts";
@@ -15,11 +27,10 @@ import { reportObject } from "../ui/report/report-object.ts";
 import { ReportGatherer, type SessionReport } from "../ui/report/report-model.ts";
 import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
 import { loadReading, retellingOfFolder } from "./lookup/modes.ts";
-import { mayWrite, writeWhole } from "./presenters/report-file.ts";
 import { proofObject, proofOf } from "./presenters/verify.ts";
 
 interface ReportOptions extends PagerOption {
@@ -44,11 +55,7 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function report(
-  context: CommandContext,
-  named: string | undefined,
-  options: ReportOptions,
-): Promise<Result<number, Failure>> {
+async function report(context: CommandContext, named: string | undefined, options: ReportOptions): Promise<Exit> {
   const files = filesOf(context, options);
   if (!files.ok) return files;
   const source = await sourceOf(context, named);
@@ -76,7 +83,7 @@ function filesOf(
 ): Result<ReportFile[], Failure> {
   if (md === true && json) {
     const hint = "Leave out one of them, or name a file for the Markdown: --md FILE.";
-    return err(failure("usage", "--md without a file and --json both write to stdout.", { hint }));
+    return fails("usage", "--md without a file and --json both write to stdout.", { hint });
   }
   const files: ReportFile[] = [];
   for (const { flag, file, ending, parts } of [
@@ -88,7 +95,7 @@ function filesOf(
     if (!ending.test(file)) {
       const [name, example] = flag === "--html" ? [".html or .htm", "report.html"] : [".md or .markdown", "report.md"];
       const hint = `Name a file such as ${example} after ${flag}, and the session before it.`;
-      return err(failure("usage", `${flag} ${JSON.stringify(file)}: the name must end in ${name}.`, { hint }));
+      return fails("usage", `${flag} ${JSON.stringify(file)}: the name must end in ${name}.`, { hint });
     }
     const path = resolve(directory, file);
     const allowed = mayWrite(path, [PAGE_MARK, MARKDOWN_MARK], force);
@@ -96,6 +103,65 @@ function filesOf(
     files.push({ path, parts });
   }
   return ok(files);
+}
+
+/** Length of the beginning of a file in which a report has its mark, in bytes. */
+const BEGINNING = 1_024;
+
+/** Whether a report may be written to a path: nothing or an earlier report is there, or the user forces it. */
+function mayWrite(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
+  return onFile(path, () => checked(path, marks, force));
+}
+
+function checked(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return ok(undefined);
+  if (!stat.isFile()) {
+    return fails("usage", `${path} is not a file.`, { hint: "Name a file for the report." });
+  }
+  if (force || marks.some((mark) => beginningOf(path).includes(mark))) return ok(undefined);
+  return fails("usage", `${path} exists and is not a Bosun report.`, {
+    hint: "Name another file, or add --force to replace it.",
+  });
+}
+
+/** Writes a file completely or not at all. Fails with `storage`, `storage_full`. */
+function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure> {
+  return onFile(path, () => {
+    // A symbolic link stays, and its target is replaced.
+    const target = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
+    const partial = `${target}.${process.pid}.tmp`;
+    const file = openSync(partial, "wx");
+    try {
+      for (const part of parts) appendFileSync(file, part);
+      fsyncSync(file);
+      renameSync(partial, target);
+    } finally {
+      closeSync(file);
+      rmSync(partial, { force: true });
+    }
+    return ok(undefined);
+  });
+}
+
+/** Runs work on a report's file. A system error becomes a failure. */
+function onFile(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
+  const done = attempt(path, work, "The report");
+  if (done.ok || !isOfStorage(done.error)) return done;
+  return err({
+    ...done.error,
+    hint: "Name a file in a folder that exists, that you may write to, and that has space.",
+  });
+}
+
+function beginningOf(path: string): string {
+  const file = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(BEGINNING);
+    return bytes.toString("utf8", 0, readSync(file, bytes, 0, BEGINNING, 0));
+  } finally {
+    closeSync(file);
+  }
 }
 
 function htmlParts(report: SessionReport): Iterable<string> {

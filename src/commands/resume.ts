@@ -1,21 +1,17 @@
 import type { Command } from "commander";
 import { DURATION_FORM } from "../lib/durations.ts";
-import type { JsonObject } from "../lib/json.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { type Failure, failure, fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
-import { collect, type CommandContext, type Run } from "./context/command.ts";
+import { collect, type CommandContext, type Exit, type Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
-import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
+import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { lostWorkspace } from "./examination/workspace.ts";
-import { onlyOnResume } from "./options/ignored-options.ts";
-import { putMessage, putToOwner } from "./interaction/put.ts";
-import { withUnusedAnswers } from "./interaction/answers.ts";
+import { ownerOf, putMessage, putToOwner } from "./interaction/put.ts";
 import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { endHolder } from "./driver/take-over.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
@@ -44,14 +40,10 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function resume(
-  context: CommandContext,
-  named: string | undefined,
-  options: ResumeOptions,
-): Promise<Result<number, Failure>> {
+async function resume(context: CommandContext, named: string | undefined, options: ResumeOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
-  const read = readLimits(options);
+  const read = await readLimits(options);
   if (!read.ok) return read;
   const limits = read.value;
   return withHome(await openHomeOf(context, named), async (home) => {
@@ -77,21 +69,31 @@ async function resume(
     }
     const current = store.session(chosen.value.session_id);
     if (!current.ok) return current;
-    const hasNoLimits = !limits && options.deadline === undefined && options.takeOver !== true;
-    const output = beside(context, runOptions.value);
+    const row = current.value;
+    const { session_id, parent, state } = row;
+    const ofParent = state === "closed" ? null : parent;
+    if (limits && ofParent !== null) return err(limitsOfParent(session_id, ofParent));
     const releases = release.map((role_id) => commandMessage({ command: "release", role_id }));
-    if (hasNoLimits && isWaitingChild(store, current.value)) {
-      return putAll(output, store, current.value, releases.length > 0 ? releases : [GO_ON], options);
+    const owner = state === "closed" ? undefined : ownerOf(store, row);
+    if (owner !== undefined) {
+      const messages = [...(limits ? [commandMessage({ command: "limits", limits })] : []), ...releases];
+      // A stopped child of a running parent continues with the next message.
+      const isStopped = store.holder(session_id) === undefined;
+      if (state === "paused" || (isStopped && messages.length === 0)) messages.push(GO_ON);
+      if (messages.length === 0) return err(running(session_id, owner));
+      return putAll(beside(context, runOptions.value), store, row, messages, options);
     }
-    const owner = await ofParent(store, current.value, releases, limits);
-    if (!owner.ok) return owner;
-    const row = owner.value;
-    const holder = row.state === "closed" ? undefined : store.holder(row.session_id);
-    if (holder !== undefined) return tellOwner(output, store, { row, holder }, releases, options, limits);
-    const facts = row.session_id === chosen.value.session_id ? releases : [];
-    const change = { ...(limits ? { limits } : {}), facts };
-    const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
-    return withUnusedAnswers(context, store, row.session_id, runOptions.value, left);
+    if (ofParent === null) {
+      const change = { ...(limits ? { limits } : {}), facts: releases };
+      return takeUp(context, home, row, runOptions.value, change);
+    }
+    // A stopped child is resumed with its parent, and then takes what waits in its inbox.
+    for (const message of releases) {
+      const put = await putMessage(store, row, message);
+      if (!put.ok) return put;
+    }
+    const above = store.session(ofParent);
+    return above.ok ? takeUp(context, home, above.value, runOptions.value, {}) : above;
   });
 }
 
@@ -113,7 +115,7 @@ async function checkRelease(
     ? `The role ${quoted} of ${session_id} is not held.`
     : `The session ${session_id} has no role ${quoted}.${didYouMean(role_id, held.size > 0 ? held : roles)}`;
   const hint = held.size === 0 ? "No role is held." : `Held: ${[...held].join(", ")}.`;
-  return err(failure("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` }));
+  return fails("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` });
 }
 
 /** Sends the messages to the session's owner. Refuses options that only apply on resume. */
@@ -123,7 +125,7 @@ async function putAll(
   row: SessionRow,
   messages: readonly PersonMessage[],
   options: ResumeOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const refused = onlyOnResume(store, row, options);
   if (refused) return err(refused);
   for (const message of messages) {
@@ -138,53 +140,14 @@ function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }
   return state !== "closed" && (takeOver === true || store.holder(session_id) === undefined);
 }
 
-/** The session itself or, for a stopped child, its parent, with which it is resumed. Messages to the child wait in its inbox. */
-async function ofParent(
-  store: Store,
-  row: SessionRow,
-  releases: readonly PersonMessage[],
-  limits: JsonObject | undefined,
-): Promise<Result<SessionRow, Failure>> {
-  const { session_id, parent, state } = row;
-  if (parent === null || state === "closed") return ok(row);
-  if (limits) {
-    return err(
-      failure("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
-        hint: `Raise those: bosun resume ${parent} with the same options.`,
-      }),
-    );
-  }
-  if (store.holder(session_id)) return ok(row);
-  for (const message of releases) {
-    const put = await putMessage(store, row, message);
-    if (!put.ok) return put;
-  }
-  return store.session(parent);
+function limitsOfParent(session_id: string, parent: string): Failure {
+  return failure("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
+    hint: `Raise those: bosun resume ${parent} with the same options.`,
+  });
 }
 
-/** Whether it is a stopped child of a running parent, which resumes it at the next message. */
-function isWaitingChild(store: Store, { session_id, parent, state }: SessionRow): boolean {
-  if (parent === null || state === "closed") return false;
-  return store.holder(session_id) === undefined && store.holder(parent) !== undefined;
-}
-
-/** Sends everything to the process that runs the session. Fails with `busy` if there is nothing to send. */
-async function tellOwner(
-  context: CommandContext,
-  store: Store,
-  { row, holder }: { readonly row: SessionRow; readonly holder: Holder },
-  releases: readonly PersonMessage[],
-  options: ResumeOptions,
-  limits: JsonObject | undefined,
-): Promise<Result<number, Failure>> {
-  const { session_id } = row;
-  const messages: PersonMessage[] = [...releases];
-  if (limits) messages.unshift(commandMessage({ command: "limits", limits }));
-  if (row.state === "paused") messages.push(GO_ON);
-  if (messages.length > 0) return putAll(context, store, row, messages, options);
-  return err(
-    failure("busy", `${session_id} is running in process ${holder.pid} on ${holder.host}.`, {
-      hint: `To watch it: bosun attach ${session_id}. Its state: bosun status ${session_id}.`,
-    }),
-  );
+function running(session_id: string, { pid, host }: Holder): Failure {
+  return failure("busy", `${session_id} is running in process ${pid} on ${host}.`, {
+    hint: `To watch it: bosun attach ${session_id}. Its state: bosun status ${session_id}.`,
+  });
 }

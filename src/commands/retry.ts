@@ -1,18 +1,15 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { canBeRetried } from "../modes/schedule/waiting.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
-import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
-import { onlyOnResume } from "./options/ignored-options.ts";
+import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { ownerOf } from "./interaction/put.ts";
-import { withUnusedAnswers } from "./interaction/answers.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { errorBefore, hasTickets, retriableTickets, ticketValue } from "./lookup/schedule-state.ts";
@@ -33,14 +30,10 @@ export function register(command: Command, run: Run): void {
   command.action((words: string[], options: RetryOptions) => run((context) => retry(context, words, options)));
 }
 
-async function retry(
-  context: CommandContext,
-  words: readonly string[],
-  options: RetryOptions,
-): Promise<Result<number, Failure>> {
+async function retry(context: CommandContext, words: readonly string[], options: RetryOptions): Promise<Exit> {
   if (words.length > (options.all === true ? 1 : 2)) {
     const hint = "Name one ticket: bosun retry SESSION TICKET. All tickets: bosun retry --all SESSION.";
-    return err(failure("usage", "Too many arguments.", { hint }));
+    return fails("usage", "Too many arguments.", { hint });
   }
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
@@ -60,8 +53,7 @@ async function retry(
       return refused ? err(refused) : putAndResume(context, home, row, messages, options);
     }
     const change = { reopen: `retry of ${what}`, facts: messages };
-    const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
-    return withUnusedAnswers(context, store, row.session_id, runOptions.value, left);
+    return takeUp(context, home, row, runOptions.value, change);
   });
 }
 
@@ -91,7 +83,7 @@ async function allRetriable(store: StoreReader, named: string | undefined): Prom
   const tickets = retriableTickets(stored.value);
   if (tickets.length > 0) return ok({ row: row.value, tickets });
   const hint = `See bosun status ${session_id}.`;
-  return err(failure("usage", `${session_id} has no ticket that can be tried again.`, { hint }));
+  return fails("usage", `${session_id} has no ticket that can be tried again.`, { hint });
 }
 
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { keptFor, saidAlready, uncancelled } from "./interaction/kept.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
@@ -36,16 +36,11 @@ export function register(command: Command, run: Run): void {
   );
 }
 
-async function review(
-  context: CommandContext,
-  words: readonly string[],
-  options: ReviewOptions,
-): Promise<Result<number, Failure>> {
+async function review(context: CommandContext, words: readonly string[], options: ReviewOptions): Promise<Exit> {
   const said = [options.approve === true, options.reject === true, options.changes !== undefined].filter(Boolean);
   if (said.length > 1)
-    return err(failure("usage", "--approve, --changes and --reject cannot be combined.", { hint: "Give one." }));
-  if (options.changes?.trim() === "")
-    return err(failure("usage", "--changes needs a text.", { hint: "Say what to change." }));
+    return fails("usage", "--approve, --changes and --reject cannot be combined.", { hint: "Give one." });
+  if (options.changes?.trim() === "") return fails("usage", "--changes needs a text.", { hint: "Say what to change." });
   const isShown = said.length === 0;
   const { out } = context.terminal;
   return withHome(await openHomeOf(context, options.session ?? words[0]), async (home) => {
@@ -68,10 +63,10 @@ async function review(
       for (const one of reviews) showWaiting(out, session_id, one, keptFor(store, session_id, one));
       return ok(EXIT_DONE);
     }
-    if (review === undefined) return err(failure("usage", none, { hint: `See bosun status ${session_id}.` }));
+    if (review === undefined) return fails("usage", none, { hint: `See bosun status ${session_id}.` });
     if (another !== undefined) {
       const names = reviews.map((one) => (one.kind === "review" ? one.ticket_id : "its result")).join(", ");
-      return err(failure("usage", `${session_id} has several open reviews: ${names}.`, { hint: "Name a ticket." }));
+      return fails("usage", `${session_id} has several open reviews: ${names}.`, { hint: "Name a ticket." });
     }
     const kept = keptFor(store, session_id, review);
     const what = review.kind === "review" ? `The work on ${review.ticket_id}` : "The result";
@@ -110,11 +105,9 @@ function decisionOn(
         : undefined;
   if (why !== undefined) {
     const back = `bosun review ${session_id} ${ticket_id} --changes "…"`;
-    return err(
-      failure("usage", why, {
-        hint: `To send it back: ${back}. To see its log: bosun log ${session_id} ${ticket_id}.`,
-      }),
-    );
+    return fails("usage", why, {
+      hint: `To send it back: ${back}. To see its log: bosun log ${session_id} ${ticket_id}.`,
+    });
   }
   return ok(decisionMessage(review, decision, changes));
 }

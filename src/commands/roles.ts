@@ -4,18 +4,18 @@ import type { Environment } from "../config/found.ts";
 import { dialectOf } from "../config/role-defaults.ts";
 import { STANDARD_ROLES, standardRoles } from "../config/roles.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import {
   addRegistryOptions,
-  type Found,
   findConfiguration,
+  type Found,
   loadRegistry,
   promptFiles,
   type RegistryOptions,
@@ -37,7 +37,7 @@ export function register(command: Command, run: Run): void {
     .action((options: RolesOptions) => run((context) => showRoles(context, options)));
 }
 
-async function showRoles(context: CommandContext, options: RolesOptions): Promise<Result<number, Failure>> {
+async function showRoles(context: CommandContext, options: RolesOptions): Promise<Exit> {
   const found = findConfiguration(context, options, context.directory);
   if (!found.ok) return found;
   if (options.prompts !== undefined) return showPrompts(context, options, found.value);
@@ -89,11 +89,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
 }
 
 /** `--prompts`: shows all templates, or the text of one. */
-function showPrompts(
-  { terminal: { out } }: CommandContext,
-  options: RolesOptions,
-  found: Found,
-): Result<number, Failure> {
+function showPrompts({ terminal: { out } }: CommandContext, options: RolesOptions, found: Found): Exit {
   const replaced = promptFiles(options, found);
   if (!replaced.ok) return replaced;
   const own = new Map(replaced.value.map((prompt) => [prompt.name, prompt]));
@@ -103,7 +99,7 @@ function showPrompts(
   if (shown.length === 0) {
     const name = String(options.prompts);
     const message = `There is no prompt named ${JSON.stringify(name)}.${didYouMean(name, names)}`;
-    return err(failure("usage", message, { hint: `The prompts are ${names.join(", ")}.` }));
+    return fails("usage", message, { hint: `The prompts are ${names.join(", ")}.` });
   }
   if (options.json === true) {
     const prompts = shown.map(({ name, file, text }) => ({ name, file, replaced: own.has(name), text }));

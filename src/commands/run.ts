@@ -1,17 +1,14 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
 import { addRunOptions, conflict, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { addRegistryOptions } from "./options/registry.ts";
 import { addSettingOptions } from "./options/ready.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
-import { withUnusedAnswers } from "./interaction/answers.ts";
-import { begin } from "./driver/begin.ts";
-import { runtimeEnvironment } from "./driver/runtime-environment.ts";
-import { resumeSame } from "./driver/same-inputs.ts";
+import { begin, resumeSame } from "./driver/begin.ts";
 import { warnOfOthers, warnOfWorkspace } from "./driver/workspace-warnings.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
@@ -45,7 +42,7 @@ async function runSession(
   context: CommandContext,
   words: string | undefined,
   options: RunCommandOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const refused = notYet(options);
   if (refused) return err(refused);
   if (options.session !== undefined) {
@@ -58,7 +55,6 @@ async function runSession(
   if (!input.ok) return input;
   return withHome(openHome(context), async (home) => {
     const { store } = home;
-    const runtime = runtimeEnvironment(home, context);
     const existing = sessionCalled(store, options.session);
     if (!existing.ok) return existing;
     if (existing.value === undefined) {
@@ -69,10 +65,9 @@ async function runSession(
       await warnOfWorkspace(context, workspace, roles);
     }
     const session_id = options.session ?? newSessionId("schedule");
-    const left = existing.value
-      ? resumeSame(context, runtime, existing.value, input.value, runOptions.value)
-      : begin(context, runtime, session_id, input.value, runOptions.value);
-    return withUnusedAnswers(context, store, session_id, runOptions.value, left);
+    return existing.value
+      ? resumeSame(context, home, existing.value, input.value, runOptions.value)
+      : begin(context, home, session_id, input.value, runOptions.value);
   });
 }
 

@@ -1,62 +1,54 @@
 import type { Command } from "commander";
 import { closeInherited } from "../agents/inherited-descriptors.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import { ok } from "../lib/result.ts";
+import { fails } from "../protocol/failure.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
+import { systemClock } from "../runtime/time/clock.ts";
+import type { Store } from "../store/store.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
-import { openHome, withHome } from "./context/home.ts";
+import { type OpenHome, openHome, withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { isAttended } from "./driver/attendance.ts";
 import { begin } from "./driver/begin.ts";
-import type { LauncherMessage, Order, SchedulerMessage } from "./driver/order.ts";
-import { type RuntimeEnvironment, runtimeEnvironment } from "./driver/runtime-environment.ts";
+import type { LauncherMessage, SchedulerMessage } from "./driver/scheduler-process.ts";
 import { firstLine } from "./driver/scheduler-log.ts";
 import { takeUp } from "./driver/take-up.ts";
-import type { Patience } from "./driver/patience.ts";
+import type { Patience } from "./driver/drive.ts";
 
 /** `bosun scheduler`: started by `run` and `resume` for a session that outlives their terminal. Not for people. */
 export function register(command: Command, run: Run): void {
   command.argument("<session>", "for lists of processes").action(() => run((context) => carryOutOrder(context)));
 }
 
-async function carryOutOrder(context: CommandContext): Promise<Result<number, Failure>> {
+async function carryOutOrder(context: CommandContext): Promise<Exit> {
   closeInherited();
   const given = await order();
   if (given === undefined) {
-    return err(
-      failure("usage", "This command got no order: other commands start it.", {
-        hint: "Use bosun run --detach, or bosun resume --detach.",
-      }),
-    );
+    return fails("usage", "This command got no order: other commands start it.", {
+      hint: "Use bosun run --detach, or bosun resume --detach.",
+    });
   }
-  const done = await withHome(openHome(context), (home) => carryOut(context, runtimeEnvironment(home, context), given));
+  const done = await withHome(openHome(context), (home) => carryOut(context, home, given));
   if (done.ok || !say({ kind: "failed", failure: done.error })) return done;
   return ok(EXIT_CODE_OF[done.error.code]);
 }
 
-interface Given {
-  readonly order: Order;
-  readonly patience_ms: number;
-}
+type Given = Omit<Extract<LauncherMessage, { kind: "order" }>, "kind">;
 
-async function carryOut(
-  context: CommandContext,
-  runtime: RuntimeEnvironment,
-  { order, patience_ms }: Given,
-): Promise<Result<number, Failure>> {
+async function carryOut(context: CommandContext, home: OpenHome<Store>, { order, patience_ms }: Given): Promise<Exit> {
   const { session_id } = order;
-  context.terminal.out.line(firstLine(runtime.clock.now(), session_id));
+  context.terminal.out.line(firstLine(systemClock.now(), session_id));
   const runOptions: RunOptions = { ...order.runOptions, reporter: "silent", ask: false, scheduler: "here" };
   const patience: Patience = {
     begun: () => void say({ kind: "begun" }),
-    attended: () => isAttended(runtime.home, session_id),
+    attended: () => isAttended(home.home, session_id),
     onLeft: (left) => process.on("message", ({ kind }: LauncherMessage) => kind === "left" && left()),
     patience_ms,
   };
-  if (order.do === "begin") return begin(context, runtime, session_id, order.input, runOptions, patience);
-  const row = runtime.store.session(session_id);
+  if (order.do === "begin") return begin(context, home, session_id, order.input, runOptions, patience);
+  const row = home.store.session(session_id);
   if (!row.ok) return row;
-  return takeUp(context, runtime, row.value, runOptions, order.change, patience);
+  return takeUp(context, home, row.value, runOptions, order.change, patience);
 }
 
 /** The order from the launching process; undefined if there is none, or if that process exited before it gave one. */

@@ -3,7 +3,7 @@ import type { Ledger } from "../kernel/ledger.ts";
 import { spendOf, withCutRuns } from "../kernel/spends.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { Spent } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { spentOf, usageOf } from "../runtime/usage.ts";
@@ -121,7 +121,7 @@ function rowToShow(
 ): Result<SessionRow | undefined, Failure> {
   if (named !== undefined && all === true) {
     const hint = "Leave out --all to see the session, or its name to see the list.";
-    return err(failure("usage", `--all cannot be combined with the session ${JSON.stringify(named)}.`, { hint }));
+    return fails("usage", `--all cannot be combined with the session ${JSON.stringify(named)}.`, { hint });
   }
   if (named !== undefined) return resolveSession(store, named, SHOW);
   if (all === true) return ok(undefined);

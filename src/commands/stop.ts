@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { putMessage } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
@@ -27,11 +27,7 @@ export function register(command: Command, run: Run): void {
     .action((named: string | undefined, options: StopOptions) => run((context) => stop(context, named, options)));
 }
 
-async function stop(
-  context: CommandContext,
-  named: string | undefined,
-  options: StopOptions,
-): Promise<Result<number, Failure>> {
+async function stop(context: CommandContext, named: string | undefined, options: StopOptions): Promise<Exit> {
   return withHome(await openHomeOf(context, named), async ({ store }) => {
     const row = resolveSession(store, named, CHANGE_OPEN);
     if (!row.ok) return row;
@@ -44,7 +40,7 @@ async function stopHolder(
   store: Store,
   row: SessionRow,
   { reason }: StopOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const { session_id } = row;
   const isHeld = () => store.holder(session_id) !== undefined;
   if (!isHeld()) {

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
-import { err, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
@@ -28,30 +27,24 @@ export function register(command: Command, run: Run): void {
     .action((words: string[], options: TellOptions) => run((context) => tell(context, words, options)));
 }
 
-async function tell(
-  context: CommandContext,
-  words: readonly string[],
-  { session }: TellOptions,
-): Promise<Result<number, Failure>> {
+async function tell(context: CommandContext, words: readonly string[], { session }: TellOptions): Promise<Exit> {
   const text = words.at(-1)?.trim() ?? "";
   if (text === "" || words.length > 3) {
-    return err(failure("usage", text === "" ? "The text is empty." : "Too many arguments.", { hint: QUOTED }));
+    return fails("usage", text === "" ? "The text is empty." : "Too many arguments.", { hint: QUOTED });
   }
   return withHome(await openHomeOf(context, session ?? words.slice(0, -1)[0]), async ({ store }) => {
     if (isOnlyNamed(store, session === undefined ? words : [session, ...words], text)) {
-      return err(
-        failure("usage", `The text is missing: ${JSON.stringify(text)} names a session or a ticket.`, { hint: QUOTED }),
-      );
+      return fails("usage", `The text is missing: ${JSON.stringify(text)} names a session or a ticket.`, {
+        hint: QUOTED,
+      });
     }
     const target = resolveTarget(store, { words: words.slice(0, -1), session, command: "tell" }, CHANGE_OPEN);
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
     if (ticket_id !== undefined && ticketValue(store, row.session_id, ticket_id)?.status === "done") {
-      return err(
-        failure("usage", `Ticket ${ticket_id} of ${row.session_id} is done: no agent would read the note.`, {
-          hint: `To tell all agents: bosun tell ${row.session_id} "…".`,
-        }),
-      );
+      return fails("usage", `Ticket ${ticket_id} of ${row.session_id} is done: no agent would read the note.`, {
+        hint: `To tell all agents: bosun tell ${row.session_id} "…".`,
+      });
     }
     const message = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
     const who = ticket_id === undefined ? "All agents" : `Agents working on ${ticket_id}`;

@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
-import { trustNeeded } from "../config/trust.ts";
-import { rememberTrust } from "../config/trusted.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { rememberTrust, trustNeeded } from "../config/trust.ts";
+import { ok } from "../lib/result.ts";
+import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 
 /** `bosun trust`: lets a project's configuration run its commands, until one of its files changes. */
@@ -18,13 +17,13 @@ export function register(command: Command, run: Run): void {
     .action((options: { readonly yes?: boolean }) => run((context) => trust(context, options.yes === true)));
 }
 
-async function trust(context: CommandContext, agreed: boolean): Promise<Result<number, Failure>> {
+async function trust(context: CommandContext, agreed: boolean): Promise<Exit> {
   const { directory, environment, terminal } = context;
   const found = findProjectConfiguration(directory);
   if (!found.ok) return found;
   if (found.value === undefined) {
     const hint = "`bosun init` writes one.";
-    return err(failure("not_found", "There is no .bosun folder here or above in this repository.", { hint }));
+    return fails("not_found", "There is no .bosun folder here or above in this repository.", { hint });
   }
   const user = readUser(environment);
   if (!user.ok) return user;
@@ -42,7 +41,7 @@ async function trust(context: CommandContext, agreed: boolean): Promise<Result<n
   if (!isFree && !agreed) {
     if (!terminal.hasPerson) {
       const hint = "Read it, then bosun trust --yes.";
-      return err(failure("person_needed", "Nobody is here to say whether to trust this.", { hint }));
+      return fails("person_needed", "Nobody is here to say whether to trust this.", { hint });
     }
     const declined = await confirmHere(context, "Trust it, until one of its files changes?", "yes");
     if (declined !== undefined) return ok(declined);

@@ -15,7 +15,7 @@ import { unsettled } from "./interaction/kept.ts";
 import { neededOf } from "./lookup/asks.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
-import { durationOf } from "./options/duration.ts";
+import { durationOf } from "./options/limits.ts";
 import { oneOf } from "./options/run-options.ts";
 import { buildEnding, storedSnapshot } from "./presenters/ending.ts";
 import { waitingChildren } from "./presenters/waiting-children.ts";

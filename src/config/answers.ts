@@ -1,9 +1,11 @@
+import { type Answerable, answerTo, bareId } from "./picked-option.ts";
+import { nearest } from "../lib/nearest.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { Problem } from "../protocol/document/problem.ts";
+import type { Question } from "../protocol/payload.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
-import { type Answerable, answerTo, bareId } from "./picked-option.ts";
 import { checkSchema } from "./schema-check.ts";
 
 /** An answer given before its question is asked: to the question with this id, or to every question whose text contains `match`. */
@@ -46,7 +48,7 @@ export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
   const what =
     at === -1 ? "there is no = in it" : question_id === "" ? "the question's id is missing" : "the answer is empty";
   const hint = "Write --answer id=text, such as --answer q1=yes.";
-  return err(failure("usage", `--answer ${JSON.stringify(text)}: ${what}.`, { hint }));
+  return fails("usage", `--answer ${JSON.stringify(text)}: ${what}.`, { hint });
 }
 
 /**
@@ -64,4 +66,47 @@ export function givenAnswer(
     answers.findLast((answer) => "question_id" in answer && answer.question_id === bare) ??
     answers.findLast((answer) => "match" in answer && asked.includes(answer.match.toLowerCase()));
   return found && answerTo(question, found.text);
+}
+
+/** The playbook manager asks all its questions at once. */
+const ONLY_ASK = "c1";
+
+const FLAG = "--answer";
+
+/**
+ * Why answers given beforehand fit none of the questions of a plan, which are all that will be asked: `usage` for `--answer`, `configuration`
+ * with the location for `--answers`. Undefined if each fits one.
+ */
+export function unfitAnswers(answers: readonly GivenAnswer[], questions: readonly Question[]): Failure | undefined {
+  const asked = questions.map((one) => ({ ...one, ask_id: ONLY_ASK, question_id: `${ONLY_ASK}.${one.question_id}` }));
+  const problems = answers.flatMap((answer): Problem[] => {
+    const why = whyUnfit(answer, asked);
+    const flag = { file: `${FLAG} ${JSON.stringify(`${nameOf(answer)}=${answer.text}`)}`, pointer: "" };
+    return why === undefined ? [] : [{ ...(answer.place ?? flag), ...why }];
+  });
+  if (problems.length === 0) return undefined;
+  const refused = problemsFailure(problems);
+  return problems.some(({ file }) => file.startsWith(FLAG)) ? { ...refused, code: "usage" } : refused;
+}
+
+/** Why no question matches an answer, or one that does refuses it; undefined if it fits. */
+export function whyUnfit(answer: GivenAnswer, questions: readonly Answerable[]) {
+  const fits = questions.flatMap((question) => givenAnswer([answer], question) ?? []);
+  const refused = fits.find((fit) => !fit.ok);
+  if (refused?.ok === false) {
+    const { message, hint = "" } = refused.error;
+    return { what: message.replace(/\.$/, ""), expected: hint.replace(/^Give (.*)\.$/, "$1") };
+  }
+  if (fits.length > 0) return undefined;
+  const name = nameOf(answer);
+  const ids = [...new Set(questions.map(bareId))];
+  return {
+    what: `no question matches ${JSON.stringify(name)}`,
+    expected: ids.length === 0 ? "no answers" : `an answer to ${ids.join(", ")}`,
+    nearest: "match" in answer ? undefined : nearest(name, ids),
+  };
+}
+
+function nameOf(answer: GivenAnswer): string {
+  return "question_id" in answer ? answer.question_id : answer.match;
 }

@@ -1,7 +1,7 @@
 import { pointerTo } from "../lib/json-pointer.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import type { Finding } from "../protocol/document/problem.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { AuthProfiles } from "../protocol/payload.ts";
 import { isSecretName, type Role } from "../protocol/roles.ts";
 import { processFindings } from "./roles.ts";
@@ -30,11 +30,9 @@ function isDefault(name: string): boolean {
 function unknownProfile({ role_id }: Role, name: string, profiles: AuthProfiles): Result<never, Failure> {
   const known = Object.keys(profiles);
   const there = known.length === 0 ? "the settings have none" : `the settings have ${known.join(", ")}`;
-  return err(
-    failure("configuration", `The role ${role_id} has the auth profile ${JSON.stringify(name)}: ${there}.`, {
-      hint: `Add it to the settings, auth_profiles: {${name}: {pass_env: [NAME]}}, or correct metadata.auth_profile of the role.`,
-    }),
-  );
+  return fails("configuration", `The role ${role_id} has the auth profile ${JSON.stringify(name)}: ${there}.`, {
+    hint: `Add it to the settings, auth_profiles: {${name}: {pass_env: [NAME]}}, or correct metadata.auth_profile of the role.`,
+  });
 }
 
 /** Finds profiles that no role could name, variables that no system accepts, and values that belong in the environment. */

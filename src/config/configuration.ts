@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { changedByOthers } from "../lib/files.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { type Environment, findUserConfiguration, type FoundConfiguration, pathsIn, unreadable } from "./found.ts";
 import type { ReadFile } from "./read-text.ts";
 
@@ -74,9 +74,8 @@ function read(
 }
 
 function digestOf(folder: string, files: readonly ReadFile[]): string {
-  const hash = (data: string | Uint8Array) => createHash("sha256").update(data).digest("hex");
-  const lines = files.map(({ path, bytes }) => `${JSON.stringify(relative(folder, path))} ${hash(bytes)}\n`);
-  return `sha256:${hash(lines.join(""))}`;
+  const lines = files.map(({ path, bytes }) => `${JSON.stringify(relative(folder, path))} ${hash("sha256", bytes)}\n`);
+  return `sha256:${hash("sha256", lines.join(""))}`;
 }
 
 /** The bytes of a file that only this user can change; undefined for such a folder, and for what is gone. */
@@ -103,5 +102,5 @@ function bytesOf(path: string, flags: number): Result<Uint8Array | undefined, Fa
 
 function refused(path: string, why: string, remedy = "Put a plain file of yours in its place"): Result<never, Failure> {
   const hint = `${remedy}, or name other files: with --config and --roles, in place of your own folder with XDG_CONFIG_HOME.`;
-  return err(failure("trust", `${path} ${why}, so its content could change after you trust it.`, { hint }));
+  return fails("trust", `${path} ${why}, so its content could change after you trust it.`, { hint });
 }

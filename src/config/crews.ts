@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { Role, RoleRegistry } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { EXTENSIONS, type Folder, sourcesIn } from "./found.ts";
@@ -62,5 +62,5 @@ function crewCalled(name: string, folders: readonly Folder[]): Result<CrewFile, 
   if (crew) return ok(crew);
   const names = crews.value.map((candidate) => candidate.name);
   const what = `There is no crew named ${JSON.stringify(name)}.${didYouMean(name, names)}`;
-  return err(failure("usage", what, { hint: `The crews are ${names.join(", ")}.` }));
+  return fails("usage", what, { hint: `The crews are ${names.join(", ")}.` });
 }

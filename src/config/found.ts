@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isDirectory } from "../lib/files.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { ReadFile, TextSource } from "./read-text.ts";
 
 /** The formats of configuration files. */
@@ -89,5 +89,5 @@ function onlyFile(folder: string, name: string): Result<string | undefined, Fail
   const files = EXTENSIONS.map((extension) => join(folder, name + extension)).filter(existsSync);
   if (files.length < 2) return ok(files[0]);
   const what = `${files.join(" and ")} both exist, and only one may.`;
-  return err(failure("configuration", what, { hint: "Keep one of them." }));
+  return fails("configuration", what, { hint: "Keep one of them." });
 }

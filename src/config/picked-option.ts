@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 
 /** The parts of a question that are needed to interpret an answer. */
 export interface Answerable {
@@ -33,26 +33,22 @@ export function isCounted(options: readonly string[]): boolean {
 export function answerTo(question: Answerable, words: string): Result<string, Failure> {
   const { question_id, options = [], free_text = true } = question;
   // An option that is a number is chosen by its text: printed commands contain the text.
-  if (!isBesides(question, words)) return ok(words);
+  if (!isFreeText(question, words)) return ok(words);
   const isNumber = isCounted(options) && NUMBER.test(words);
   const counted = isNumber && /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
   if (counted !== undefined) return ok(counted);
   if (!free_text) {
-    return err(
-      failure("usage", `${JSON.stringify(words)} is none of the options of ${question_id}.`, {
-        hint: `Give one of them${isCounted(options) ? ", or its number" : ""}: ${options.join(", ")}.`,
-      }),
-    );
+    return fails("usage", `${JSON.stringify(words)} is none of the options of ${question_id}.`, {
+      hint: `Give one of them${isCounted(options) ? ", or its number" : ""}: ${options.join(", ")}.`,
+    });
   }
   if (!isNumber) return ok(words);
-  return err(
-    failure("usage", `${question_id} has no option ${words}.`, {
-      hint: `Give a number from 1 to ${options.length}, or an answer in words.`,
-    }),
-  );
+  return fails("usage", `${question_id} has no option ${words}.`, {
+    hint: `Give a number from 1 to ${options.length}, or an answer in words.`,
+  });
 }
 
 /** Whether there are options and the answer is neither one of them nor the default. */
-export function isBesides({ options = [], default: usual }: Answerable, answer: string): boolean {
+export function isFreeText({ options = [], default: usual }: Answerable, answer: string): boolean {
   return options.length > 0 && !options.includes(answer) && answer !== usual;
 }

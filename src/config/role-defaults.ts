@@ -88,7 +88,7 @@ export function defaultSandbox(role: Role): Sandbox {
  * Describes what a role can do against its permissions, because its program does not know them and its sandbox does not enforce them; undefined if
  * nothing. Dialects other than `envelope` pass them to their programs. Only workers are checked for writing: managers write nothing only by default.
  */
-export function unheldPermission(role: Role, sandbox: Sandbox): string | undefined {
+export function unenforcedPermission(role: Role, sandbox: Sandbox): string | undefined {
   if (dialectOf(role) !== "envelope") return undefined;
   const { write, network } = permissionsOf(role);
   const unheld = [

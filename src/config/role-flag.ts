@@ -1,6 +1,6 @@
 import { nearest } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { splitCommand } from "./command-line.ts";
 import { DIALECT_PROGRAMS, isDialectProgram } from "./agent-programs.ts";
@@ -12,18 +12,18 @@ import { DIALECT_PROGRAMS, isDialectProgram } from "./agent-programs.ts";
 export function roleFromFlag(type: "manager" | "worker", text: string): Result<Role, Failure> {
   const flag = `--${type}`;
   const split = splitCommand(text);
-  if (!split.ok) return err(failure("usage", `${flag} ${JSON.stringify(text)}: ${split.error}.`));
+  if (!split.ok) return fails("usage", `${flag} ${JSON.stringify(text)}: ${split.error}.`);
   const [program, ...rest] = split.value;
   if (program === undefined || program === "") {
     const hint = `Give a command that speaks the envelope dialect, such as ${flag} "python3 ${type}.py".`;
-    return err(failure("usage", `${flag} names no program.`, { hint }));
+    return fails("usage", `${flag} names no program.`, { hint });
   }
   const [name = "", ...model] = program.split(":");
   if (rest.length > 0 || program === name) return ok(seat(type, { cli_command: split.value }));
   if (isDialectProgram(name)) {
     if (model.join(":") !== "") return ok(seat(type, { cli_command: [name], model: model.join(":") }));
     const hint = `Write ${flag} ${name} for its usual model.`;
-    return err(failure("usage", `${flag} ${program}: the model after the colon is empty.`, { hint }));
+    return fails("usage", `${flag} ${program}: the model after the colon is empty.`, { hint });
   }
   return program.includes("/") ? ok(seat(type, { cli_command: [program] })) : unknownProgram(flag, program, name);
 }
@@ -41,9 +41,7 @@ function unknownProgram(flag: string, program: string, name: string): Result<nev
   const meant = nearest(name, DIALECT_PROGRAMS);
   const question = meant === undefined ? "" : ` Did you mean ${program.replace(name, meant)}?`;
   const hint = `A model can be named for ${DIALECT_PROGRAMS.join(", ")}; a path with a colon in it must have a / too: ${flag} ./${program}`;
-  return err(
-    failure("usage", `${flag} ${program}: no known agent program is called ${JSON.stringify(name)}.${question}`, {
-      hint,
-    }),
-  );
+  return fails("usage", `${flag} ${program}: no known agent program is called ${JSON.stringify(name)}.${question}`, {
+    hint,
+  });
 }

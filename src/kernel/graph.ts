@@ -1,6 +1,6 @@
 import { cycleIn, type GraphNode } from "../lib/cycle.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 
 /** Maximum number of ids of a cycle that the failure names. */
 const IDS_SHOWN = 10;
@@ -35,5 +35,5 @@ export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
 }
 
 function invalid(message: string, pointer: string, hint: string): Result<never, Failure> {
-  return err(failure("invalid_plan", message, { hint, details: { pointer } }));
+  return fails("invalid_plan", message, { hint, details: { pointer } });
 }

@@ -17,9 +17,25 @@ export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
+/** The members that are not undefined, for an object whose optional members may be absent, but not undefined. */
+export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const known = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
 /** The value if it is a number, else 0. */
 export function numberOf(value: Json | undefined): number {
   return typeof value === "number" ? value : 0;
+}
+
+/** Whether the value is a whole number from 0 up. */
+export function isCount(value: Json | undefined): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** The value if it is a count, else 0. */
+export function countOf(value: Json | undefined): number {
+  return isCount(value) ? value : 0;
 }
 
 /** The value if it is a text, else an empty text. */

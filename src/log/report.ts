@@ -4,7 +4,7 @@ import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { makeDirectory, OWN } from "../lib/files.ts";
-import { isJsonObject, type JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, textWithin } from "../lib/json.ts";
 import { escapedMarkdown } from "../lib/markdown.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -154,8 +154,8 @@ function ticketSection(ticket: ReportedTicket, home: string): string[] {
     .filter((output) => !kept.has(typeof output === "string" ? output : output.label))
     .map(outputText);
   const artifacts = (ticket.artifacts ?? []).map(({ label, uri }) => `${label}: ${openable(uri, home)}`);
-  const issues = (ticket.issues ?? []).map((issue) => `issue: ${textIn(issue)}`);
-  const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${textIn(action)}`);
+  const issues = (ticket.issues ?? []).map((issue) => `issue: ${textWithin(issue as Json)}`);
+  const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${textWithin(action as Json)}`);
   const used = ticket.usage && ticket.usage.input_tokens !== null ? [`used: ${spentWords(ticket.usage)}`] : [];
   const entries = [...outputs, ...artifacts, ...issues, ...suggestions, ...used].map((entry) => `- ${phrase(entry)}`);
   const summary = quoted(ticket.summary ?? "");
@@ -182,10 +182,9 @@ function outputText(output: NonNullable<ReportedTicket["outputs"]>[number]): str
 
 /** An agent's or a person's text on one line, without markup of its own. */
 function phrase(value: unknown): string {
-  return escapedMarkdown(oneLine(textIn(value)).replaceAll(/\s+/g, " ").trim());
-}
-
-function textIn(value: unknown): string {
-  if (typeof value === "string") return value;
-  return typeof value === "object" && value !== null && "text" in value ? String(value.text) : "";
+  return escapedMarkdown(
+    oneLine(textWithin(value as Json))
+      .replaceAll(/\s+/g, " ")
+      .trim(),
+  );
 }

@@ -4,10 +4,17 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { tooLongToStart } from "./command-size.ts";
 import type { DocumentByName } from "./generated/types.ts";
 import { type Validator, validators } from "./generated/validators.js";
-import { isAgentPayloadType, isPayloadType, PAYLOAD_TYPES } from "./payload.ts";
-import type { AgentPayloadType, Payload, PayloadType, TypedPayload } from "./payload.ts";
+import {
+  type AgentPayloadType,
+  isAgentPayloadType,
+  isPayloadType,
+  type Payload,
+  PAYLOAD_TYPES,
+  type PayloadType,
+  type TypedPayload,
+} from "./payload.ts";
 import { understood } from "./leniency.ts";
-import { refusalOfUnfit, unfitIn } from "./limits.ts";
+import { firstViolation, refusalOfUnfit } from "./limits.ts";
 import { quote, type Refusal, refusal } from "./refusal.ts";
 import { refusalOf } from "./schema-errors.ts";
 import { instant, parseInstant } from "./timestamp.ts";
@@ -46,8 +53,8 @@ export function validatePayload<K extends PayloadType>(type: K, payload: unknown
 }
 
 /** Like `validatePayload`, for a payload that did not arrive as a line, such as a person's message: also applies the rules of `parseLine`. */
-export function validateWord<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
-  const unfit = unfitIn(payload);
+export function validateMessage<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
+  const unfit = firstViolation(payload);
   return unfit === undefined ? validatePayload(type, payload) : err(refusalOfUnfit(type, "validation_failed", unfit));
 }
 

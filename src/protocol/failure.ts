@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
+import { err, type Result } from "../lib/result.ts";
 
 /** The codes of an `error` payload (SPEC.md), between agents and the scheduler. */
 export const WIRE_CODES = [
@@ -58,16 +59,20 @@ export function isOfStorage({ code }: Pick<Failure, "code">): boolean {
   return code === "storage" || code === "storage_full";
 }
 
+/** What may be known of a failure beside its message: what to do next, and its facts. */
+type More = { readonly hint?: string | undefined; readonly details?: JsonObject | undefined };
+
 /** Makes a failure without undefined fields, so that failures compare and serialise alike. */
-export function failure(
-  code: FailureCode,
-  message: string,
-  more: { readonly hint?: string | undefined; readonly details?: JsonObject | undefined } = {},
-): Failure {
+export function failure(code: FailureCode, message: string, more: More = {}): Failure {
   return {
     code,
     message,
     ...(more.hint === undefined ? {} : { hint: more.hint }),
     ...(more.details === undefined ? {} : { details: more.details }),
   };
+}
+
+/** A result that is this failure. */
+export function fails(code: FailureCode, message: string, more?: More): Result<never, Failure> {
+  return err(failure(code, message, more));
 }

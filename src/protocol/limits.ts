@@ -80,7 +80,7 @@ function parseValue(bytes: Uint8Array, depth: number, members: number, holder: s
   const value = parse(text);
   if (!value.ok) return refuse(`The ${holder} is not JSON: ${value.error} [json]`);
   const isScalar = typeof value.value !== "object" || value.value === null;
-  const found = isScalar ? { keys: 0, wrong: unfitIn(value.value) } : inspect(value.value, depth);
+  const found = isScalar ? { keys: 0, wrong: firstViolation(value.value) } : inspect(value.value, depth);
   if (found.wrong !== undefined) return err(refusalOfUnfit("", "malformed_output", found.wrong));
   // JSON.parse keeps only the last of equal keys, so fewer keys than colons means a duplicate.
   if (found.keys !== shape.colons) {
@@ -149,7 +149,7 @@ export interface Unfit {
  * Returns the first part of a value that no record may contain, by the rules of `parseLine` except for duplicate keys, which only a text can have.
  * For values that did not arrive as a line. Takes linear time.
  */
-export function unfitIn(value: unknown): Unfit | undefined {
+export function firstViolation(value: unknown): Unfit | undefined {
   if (typeof value === "object" && value !== null) return inspect(value, MAX_DEPTH).wrong;
   const wrong = wrongValue(value);
   return wrong && { pointer: "", at: "value", ...wrong };

@@ -88,7 +88,7 @@ export function subjectIn(payload: JsonObject): string | undefined {
 }
 
 /** A short name for a person's message: `retry crash`, `answer c1.name`. The payload may have any shape. */
-export function wordName(payload_type: unknown, payload: JsonObject): string {
+export function messageName(payload_type: unknown, payload: JsonObject): string {
   const { command, ticket_id, role_id, decision, answers } = payload;
   const parts =
     payload_type === "user_command"

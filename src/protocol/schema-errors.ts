@@ -12,10 +12,10 @@ interface SchemaFinding extends Finding {
 }
 
 /** Maps a pointer to the place where the sender wrote the value. */
-type Place = (pointer: string) => string;
+type PointerMap = (pointer: string) => string;
 
 /** The refusal of a message that failed validation: one sentence about the first error, with its rule. */
-export function refusalOf(type: string, errors: readonly ErrorObject[], place: Place = asRead): Refusal {
+export function refusalOf(type: string, errors: readonly ErrorObject[], place: PointerMap = asRead): Refusal {
   const [finding] = schemaFindings(errors);
   if (finding === undefined) throw new Error("A validator failed without saying why.");
   const { what, nearest: meant, expected, rule } = finding;
@@ -26,7 +26,7 @@ export function refusalOf(type: string, errors: readonly ErrorObject[], place: P
 }
 
 /** Converts a validator's errors to findings in a file, where the position shows which value each is about. */
-export function fileFindings(errors: readonly ErrorObject[], place: Place = asRead): Finding[] {
+export function fileFindings(errors: readonly ErrorObject[], place: PointerMap = asRead): Finding[] {
   return schemaFindings(errors).map(({ rule: _rule, what, ...finding }) => {
     const pointer = place(finding.pointer);
     return { ...finding, pointer, what: `${subject(pointer)} ${what}` };

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "./failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "./failure.ts";
 
 /** A time in UTC as RFC 3339 text that ends in `Z`, to the millisecond, as in every record and payload. */
 export type Instant = string;
@@ -70,9 +70,7 @@ function isLeap(year: number): boolean {
 }
 
 function refuse(text: string, why: string): Result<never, Failure> {
-  return err(
-    failure("validation_failed", `The time ${JSON.stringify(text.slice(0, 40))} ${why}.`, {
-      hint: "Write UTC as 2025-12-06T12:34:56Z, or an explicit offset as 2025-12-06T20:34:56+08:00.",
-    }),
-  );
+  return fails("validation_failed", `The time ${JSON.stringify(text.slice(0, 40))} ${why}.`, {
+    hint: "Write UTC as 2025-12-06T12:34:56Z, or an explicit offset as 2025-12-06T20:34:56+08:00.",
+  });
 }

@@ -1,10 +1,10 @@
 import { emptyLedger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import { validateWord } from "../protocol/envelope.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
+import { validateMessage } from "../protocol/envelope.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { type Actor, GENESIS } from "../protocol/record.ts";
@@ -48,20 +48,19 @@ export async function createSession<S>(
   const { session_id, requirement, workspace } = input;
   for (const fact of input.facts) {
     const allowed = fromPerson(fact, mode.rights);
-    if (!allowed.ok) return err(failure("usage", allowed.error.message, { details: allowed.error.details ?? {} }));
+    if (!allowed.ok) return fails("usage", allowed.error.message, { details: allowed.error.details ?? {} });
   }
-  const opening = validateWord("session_opened", openingOf(around, mode, input));
+  const opening = validateMessage("session_opened", openingOf(around, mode, input));
   if (!opening.ok) {
     const { message, pointer } = opening.error;
-    return err(failure("usage", `The session cannot begin: ${message}`, { details: { pointer } }));
+    return fails("usage", `The session cannot begin: ${message}`, { details: { pointer } });
   }
   const created = await store.create({
     session_id,
     mode: mode.name,
     workspace,
     created_at: clock.now(),
-    ...(requirement === undefined ? {} : { requirement }),
-    ...(input.parent ? { parent: input.parent.session_id } : {}),
+    ...defined({ requirement, parent: input.parent?.session_id }),
   });
   const free = created.ok || created.error.code !== "busy" ? created : checkNeverBegun(store, mode.name, input);
   if (!free.ok) return free;
@@ -120,8 +119,7 @@ function openingOf<S>({ version }: Surroundings, mode: Mode<S>, input: NewSessio
     schemas: { digest: SCHEMAS_DIGEST },
     workspace: input.workspace,
     started_by: { ...input.started_by },
-    ...(requirement === undefined ? {} : { requirement }),
-    ...(input.input ? { input: input.input } : {}),
+    ...defined({ requirement, input: input.input }),
     ...(parent ? { parent: { session_id: parent.session_id, ...about(parent.subject) } } : {}),
   };
 }

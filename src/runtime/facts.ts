@@ -1,32 +1,26 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { validateWord } from "../protocol/envelope.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import { isPayloadType, type PayloadType, type Usage } from "../protocol/payload.ts";
-import type { Actor, Conversation, Exit, QuotaWindow } from "../protocol/record.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { validateMessage } from "../protocol/envelope.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
+import { isPayloadType } from "../protocol/payload.ts";
+import type { Actor } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { subjectIn, wordName } from "../protocol/recording.ts";
+import { messageName, type Recording, subjectIn } from "../protocol/recording.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact before it is recorded, with what its channel knows about it. */
-export interface FactInput {
+export interface FactInput
+  extends Pick<
+    Recording,
+    "source" | "payload_type" | "payload" | "subject" | "exit" | "usage" | "conversation" | "quota" | "actor"
+  > {
   /** Default: now. */
   readonly at?: Instant;
-  readonly source: string;
   /** Default: `scheduler`; `session` for facts of the scheduler. */
   readonly target?: string;
-  readonly payload_type: PayloadType;
-  readonly payload: JsonObject;
-  readonly subject?: string | undefined;
   readonly turn?: TurnStamp | undefined;
-  readonly exit?: Exit | undefined;
-  readonly usage?: Usage | undefined;
-  readonly conversation?: Conversation | undefined;
-  readonly quota?: readonly QuotaWindow[] | undefined;
-  readonly actor?: Actor | undefined;
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
   /** The inbox row that it came from. */
   readonly taken?: number | undefined;
@@ -45,21 +39,21 @@ export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" 
   const { payload_type, payload, overtaken } = input;
   // Another process's row may hold anything, even a type that is not a string.
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
-    return err(failure("not_permitted", `a person may not send ${quote(payload_type)}`));
+    return fails("not_permitted", `a person may not send ${quote(payload_type)}`);
   }
-  const checked = validateWord(payload_type, payload);
+  const checked = validateMessage(payload_type, payload);
   if (!checked.ok) {
     const { message, pointer } = checked.error;
-    return err(failure("validation_failed", message, { details: { pointer } }));
+    return fails("validation_failed", message, { details: { pointer } });
   }
   if (overtaken === "closed") {
-    const word = quote(wordName(payload_type, payload));
-    return err(failure("not_permitted", `the session closed before it took ${word}`));
+    const word = quote(messageName(payload_type, payload));
+    return fails("not_permitted", `the session closed before it took ${word}`);
   }
   const { command } = payload;
   if (overtaken !== undefined && payload_type === "user_command" && (command === "stop" || command === "pause")) {
     const message = `this ${command} was for an earlier scheduler: the session was resumed since`;
-    return err(failure("not_permitted", message));
+    return fails("not_permitted", message);
   }
   return ok({ ...input, payload: checked.value, subject: subjectIn(checked.value) });
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Mode } from "../kernel/mode.ts";
+import { defined } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { sealedIn } from "../log/chain.ts";
 import { listFolder } from "../log/reader.ts";
@@ -107,11 +108,7 @@ function readLog(home: string, session_id: string, modes: Modes): ReadLog | stri
   const session = { session_id, mode: name, workspace, created_at: opened.timestamp };
   return {
     mode,
-    session: {
-      ...session,
-      ...(requirement === undefined ? {} : { requirement }),
-      ...(parent ? { parent: parent.session_id } : {}),
-    },
+    session: { ...session, ...defined({ requirement, parent: parent?.session_id }) },
     commit: {
       expected: 0,
       records,

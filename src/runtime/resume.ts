@@ -5,7 +5,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { writeReport } from "../log/report.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { neverBegun } from "../store/failures.ts";
 import { keptRecord, lastReport } from "../store/kept-record.ts";
@@ -167,11 +167,9 @@ async function endPrograms<S>(
   crashPoint("leftovers_ended");
   if (survivors.length === 0) return ok(undefined);
   const pids = survivors.map(({ pid }) => pid).join(", ");
-  return err(
-    failure("environment", `Processes of the dead scheduler could not be ended: pid ${pids}.`, {
-      hint: "End them, then resume again.",
-    }),
-  );
+  return fails("environment", `Processes of the dead scheduler could not be ended: pid ${pids}.`, {
+    hint: "End them, then resume again.",
+  });
 }
 
 /** Removes partial copies. Writes the report of a closed session, whose scheduler may have died before writing it. */

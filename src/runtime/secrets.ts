@@ -1,6 +1,6 @@
 import { WITHHELD, Withholder } from "../lib/withholder.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { isSecretName, type Role } from "../protocol/roles.ts";
 import type { FactInput } from "./facts.ts";
 
@@ -69,11 +69,9 @@ export function withSecrets(
   if (missing.length > 0) {
     const each = missing.map(({ role_id, name }) => `${name} of the role ${role_id}`).join(", ");
     const settings = [...new Set(missing.map(({ name }) => `${name}=…`))].join(" ");
-    return err(
-      failure("environment", `These secrets of ${session_id} are not set here (a log never holds them): ${each}.`, {
-        hint: `Set them for this command: ${settings} bosun resume ${session_id}`,
-      }),
-    );
+    return fails("environment", `These secrets of ${session_id} are not set here (a log never holds them): ${each}.`, {
+      hint: `Set them for this command: ${settings} bosun resume ${session_id}`,
+    });
   }
   return ok(
     roles.map((role) => {

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import SqliteDatabase from "better-sqlite3";
 import { createOwn } from "../lib/files.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { fails, type Failure } from "../protocol/failure.ts";
 import { guarded } from "./storage-failure.ts";
 
 /**
@@ -28,11 +28,9 @@ export function backUp(path: string, label: number | string): Result<string, Fai
   if (copied.ok) return copied;
   rmSync(unfinished, { force: true, recursive: true });
   const megabytes = Math.ceil(statSync(path).size / 1e6);
-  return err(
-    failure(copied.error.code, `The database cannot be backed up before it is changed. ${copied.error.message}`, {
-      hint: `Nothing was changed. Make sure that ${megabytes} MB can be written beside the database, then try again.`,
-    }),
-  );
+  return fails(copied.error.code, `The database cannot be backed up before it is changed. ${copied.error.message}`, {
+    hint: `Nothing was changed. Make sure that ${megabytes} MB can be written beside the database, then try again.`,
+  });
 }
 
 /** SQLite leaves it to the system when the copy reaches the disk. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import { backUp } from "./backup.ts";
 import { type Database, write } from "./database.ts";
 
@@ -81,14 +81,12 @@ export function appliedCount(
     const migration = migrations[index];
     if (migration === undefined) return err(newer(path, row.number, migrations.length));
     if (row.sha256 !== migration.sha256) {
-      return err(
-        failure(
-          "storage",
-          `The database ${path} was made by another migration ${row.number} (${row.name}) than this program's.`,
-          {
-            hint: "It belongs to a development version of Bosun. Use that version, or choose another home with --home.",
-          },
-        ),
+      return fails(
+        "storage",
+        `The database ${path} was made by another migration ${row.number} (${row.name}) than this program's.`,
+        {
+          hint: "It belongs to a development version of Bosun. Use that version, or choose another home with --home.",
+        },
       );
     }
   }

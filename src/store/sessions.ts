@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
 import { GENESIS } from "../protocol/record.ts";
 import type { Database } from "./database.ts";
 import type { NewSession, Owner, SessionChanges, SessionFilter, SessionRow } from "./store.ts";
@@ -96,11 +96,9 @@ export function sessionQueries(database: Database) {
 /** Fails with `usage` for an id that cannot name a folder. */
 export function checkSessionId(session_id: string): Result<void, Failure> {
   if (SESSION_ID.test(session_id) && !session_id.endsWith(".")) return ok(undefined);
-  return err(
-    failure("usage", `${JSON.stringify(session_id.slice(0, 200))} is not a valid session id.`, {
-      hint: "Use up to 120 letters, digits, dots, dashes and underscores; begin with a letter or digit and do not end with a dot.",
-    }),
-  );
+  return fails("usage", `${JSON.stringify(session_id.slice(0, 200))} is not a valid session id.`, {
+    hint: "Use up to 120 letters, digits, dots, dashes and underscores; begin with a letter or digit and do not end with a dot.",
+  });
 }
 
 /** The failure for an unknown session: `not_found`. */

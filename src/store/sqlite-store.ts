@@ -52,12 +52,9 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
  * database, else like `openStore`.
  */
 export function openReader(home: string, shared: SharedHome = {}): Result<StoreReader, Failure> {
-  const database = openForReading(home);
-  if (!database.ok) return database;
-  const opened = readingOn(home, database.value);
-  if (opened.ok && opened.value !== undefined) return ok(opened.value);
-  database.value.close();
+  const opened = readingOn(home);
   if (!opened.ok) return opened;
+  if (opened.value !== undefined) return ok(opened.value);
   const made = openStore(home, shared);
   if (!made.ok) return made;
   made.value.close();
@@ -66,22 +63,23 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
 
 /** Like `openReader`, but creates no tables, and no files beside a database that nobody has open: for shell completion. */
 export function openUntouched(home: string): Result<StoreReader, Failure> {
-  const database = openForReading(home, true);
-  if (!database.ok) return database;
-  const opened = readingOn(home, database.value);
-  if (opened.ok && opened.value !== undefined) return ok(opened.value);
-  database.value.close();
-  return opened.ok ? err(noDatabase(home)) : opened;
+  const opened = readingOn(home, true);
+  if (!opened.ok) return opened;
+  return opened.value === undefined ? err(noDatabase(home)) : ok(opened.value);
 }
 
-/** A reader on a connection; undefined if the database has no tables yet. */
-function readingOn(home: string, database: Database): Result<StoreReader | undefined, Failure> {
+/** A reader on a connection of its own; undefined if the database has no tables yet. */
+function readingOn(home: string, untouched = false): Result<StoreReader | undefined, Failure> {
+  const database = openForReading(home, untouched);
+  if (!database.ok) return database;
   const path = databasePath(home);
-  return guardedOpening(path, () => {
-    const applied = appliedCount(database, bundledMigrations(), path);
+  const opened = guardedOpening(path, () => {
+    const applied = appliedCount(database.value, bundledMigrations(), path);
     if (!applied.ok) return applied;
-    return ok(applied.value === 0 ? undefined : readerOn(home, database, queriesOn(database)));
+    return ok(applied.value === 0 ? undefined : readerOn(home, database.value, queriesOn(database.value)));
   });
+  if (!opened.ok || opened.value === undefined) database.value.close();
+  return opened;
 }
 
 /**

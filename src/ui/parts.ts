@@ -1,5 +1,5 @@
 import { folded } from "../lib/text-layout.ts";
-import { type Output, paperLike } from "./terminal.ts";
+import { bufferedOutput, type Output } from "./terminal.ts";
 
 /** A part of a screen. A blank line separates parts, except before a `joined` one. */
 export interface Part extends PartShown {
@@ -16,7 +16,7 @@ export interface PartShown {
 
 /** Makes a part of the lines that `write` writes. A part without lines is not shown. */
 export function partOf(output: Output, rank: number, write: (paper: Output) => void, how: PartShown = {}): Part {
-  const paper = paperLike(output);
+  const paper = bufferedOutput(output);
   write(paper);
   return { ...how, rank, lines: paper.lines };
 }

@@ -1,7 +1,7 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { answerTo, isBesides, isCounted } from "../config/picked-option.ts";
-import { hanging, wrapped, wrappedLines } from "./display.ts";
+import { answerTo, isCounted, isFreeText } from "../config/picked-option.ts";
+import { clipped, hanging, wrapped, wrappedLines } from "./display.ts";
 import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
@@ -9,7 +9,7 @@ import type { OpenQuestion } from "./waiting.ts";
 export type Typed = { readonly kind: "text"; readonly text: string } | { readonly kind: "left" };
 
 /** The position among the questions that are asked together. */
-export interface Place {
+export interface Position {
   readonly number: number;
   readonly of: number;
 }
@@ -154,7 +154,7 @@ function shortened(label: string, output: Output): string {
 export async function promptQuestion(
   terminal: Terminal,
   question: OpenQuestion,
-  place: Place,
+  place: Position,
   signal: AbortSignal,
 ): Promise<Typed> {
   const { err } = terminal;
@@ -172,7 +172,7 @@ export async function promptQuestion(
     if (answer.ok) {
       for (const line of wrapped(`${question.question_id}: ${answer.value}`, err.width, 2))
         err.line(err.style("dim", line));
-      if (isBesides(question, answer.value))
+      if (isFreeText(question, answer.value))
         for (const line of wrapped(BESIDES, err.width, 2)) err.line(err.style("yellow", line));
       return { kind: "text", text: answer.value };
     }
@@ -184,7 +184,7 @@ export async function promptQuestion(
 /** Shown for an answer that is accepted although it is none of the options. */
 export const BESIDES = "This is none of the options; it is taken as your own answer.";
 
-function questionLines(output: Output, question: OpenQuestion, place: Place): string[] {
+function questionLines(output: Output, question: OpenQuestion, place: Position): string[] {
   const about = question.ticket_id === undefined ? "" : `  (about ${question.ticket_id})`;
   const { width } = output;
   const usual = question.default;
@@ -212,4 +212,22 @@ function optionLines(question: OpenQuestion, output: Output): string[] {
     if (mark !== "") lines.push(`${lines.pop()}${output.style("dim", mark)}`);
     return lines;
   });
+}
+
+/** Maximum width, in columns. A question and its answer take one row each; a longer answer is shown whole when it is given. */
+const WIDEST = 100;
+
+/** The prompt with the answers to several questions, to send or change them. */
+export function answersLabel(
+  output: Output,
+  answers: readonly { readonly text: string; readonly answer: string }[],
+): string {
+  const width = Math.min(output.width, WIDEST);
+  const rows = answers.flatMap(({ text, answer }, index) => {
+    const before = `  ${index + 1}  `;
+    const room = width - before.length;
+    return [before + output.style("dim", clipped(text, room)), `${" ".repeat(before.length)}${clipped(answer, room)}`];
+  });
+  const how = "Enter sends them, a number changes one, Ctrl-D keeps them for later.";
+  return ["", output.style("bold", "Your answers"), ...rows, ...wrapped(how, width, 0), "> "].join("\n");
 }

@@ -78,7 +78,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
 }
 
 /** An output that keeps its lines, for a screen, and is otherwise like `output`. */
-export function paperLike(output: Output): Output & { readonly lines: readonly string[] } {
+export function bufferedOutput(output: Output): Output & { readonly lines: readonly string[] } {
   const lines: string[] = [];
   return { ...output, lines, line: (text = "") => void lines.push(...text.split("\n")) };
 }

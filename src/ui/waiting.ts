@@ -1,4 +1,5 @@
 import { type JsonObject, listOf, objectOf, textOf } from "../lib/json.ts";
+import type { Answerable } from "../config/picked-option.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
@@ -14,17 +15,10 @@ import { allWords, localize, quoted, wordsOf } from "./words.ts";
 const REPORT_WIDTH = 400;
 
 /** An unanswered question. */
-export interface OpenQuestion {
+export interface OpenQuestion extends Answerable {
   readonly kind: "question";
-  readonly ask_id: string;
-  /** Scoped, as used for the answer: `c2.q1`. */
-  readonly question_id: string;
-  readonly text: string;
   readonly why?: string | undefined;
   readonly options: readonly string[];
-  readonly default?: string | undefined;
-  /** False if the answer must be one of the options. */
-  readonly free_text?: boolean | undefined;
   readonly ticket_id?: string | undefined;
 }
 

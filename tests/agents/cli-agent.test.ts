@@ -2,7 +2,9 @@ import { NO_SECRETS } from "../../src/lib/withholder.ts";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { cliAgent } from "../../src/agents/cli/agent.ts";
+import { cliAgent, guarded } from "../../src/agents/cli/agent.ts";
+import type { Reader } from "../../src/agents/cli/dialects/dialect.ts";
+import type { RunEnd } from "../../src/agents/cli/process.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Launcher } from "../../src/agents/launcher.ts";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
@@ -307,4 +309,22 @@ describe("a turn of a command-line agent", () => {
       "two",
     ]);
   });
+});
+
+const END: RunEnd = { cause: "exited", exit: { code: 0, signal: null }, spoke: true };
+
+function breaking(at: "read" | "end"): Reader {
+  const fail = () => {
+    throw new RangeError("Invalid time value");
+  };
+  return {
+    read: at === "read" ? fail : () => "message",
+    end: at === "end" ? fail : () => ({ refused: [] }),
+  };
+}
+
+test.each(["read", "end"] as const)("output on which a dialect breaks in %s fails the turn and nothing else", (at) => {
+  const reader = guarded(breaking(at));
+  expect(reader.read(Buffer.from("{}"), false)).toBe("message");
+  expect(reader.end(END, "")).toMatchObject({ failure: { code: "malformed_output" } });
 });

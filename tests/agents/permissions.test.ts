@@ -1,6 +1,8 @@
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { plainCommand } from "../../src/agents/cli/dialects/codex-items.ts";
+import { isAllowedCommand } from "../../src/agents/permissions/decision.ts";
 import { areWithin, mayBeWritten } from "../../src/agents/permissions/places.ts";
 import { TABLE } from "../../src/agents/permissions/table.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -285,4 +287,19 @@ test("docs/agents/permissions.md has the whole table", () => {
     ),
   );
   expect(page.split("\n").filter((line) => rows.includes(line))).toEqual(rows);
+});
+
+test.each([
+  ["touch a", true],
+  ["touchy", false],
+  ["touch a; rm -r b", false],
+  ["touch $(rm -r b)", false],
+  // Codex wraps commands in a shell of the system. Another shell can be any program.
+  ["/bin/bash -lc 'touch a'", true],
+  ["/usr/bin/zsh -c 'touch a'", true],
+  ["/workspace/.x/bash -lc 'touch a'", false],
+  ["./bin/sh -c 'touch a'", false],
+  ["bash -lc 'touch a'", false],
+])("with `touch *`, the command %s is allowed: %s", (command, isAllowed) => {
+  expect(isAllowedCommand(plainCommand(command), ["touch *"])).toBe(isAllowed);
 });

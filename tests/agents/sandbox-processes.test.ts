@@ -113,7 +113,7 @@ describe.each(SANDBOXES)("an agent in the sandbox processes by $name", ({ mechan
     ]);
   });
 
-  test("is killed when it has stopped its whole group", async () => {
+  test("kills a script that has SIGSTOPped its process group", async () => {
     // Several times, since the wrapper learns of the stop at different moments.
     const stopped = await Promise.all(
       Array.from({ length: 6 }, async () => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { MAX_REQUIREMENT_CHARACTERS } from "../../src/config/requirement.ts";
+import { MAX_REQUIREMENT_CHARACTERS } from "../../src/commands/options/requirement.ts";
 import { built } from "../built.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { frozen } from "../crash/freeze.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AGENT_PROGRAMS } from "../../src/config/agent-programs.ts";
-import { loginByFiles } from "../../src/config/login.ts";
+import { loginByFiles } from "../../src/config/program-files.ts";
 import { completeRole } from "../../src/config/role-defaults.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";

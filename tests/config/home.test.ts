@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { repositoryId, resolveHome } from "../../src/config/home.ts";
-import { closeHome, rememberHome } from "../../src/config/known-homes.ts";
+import { closeHome, rememberHome, repositoryId, resolveHome } from "../../src/config/home.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
 describe("the home", () => {

@@ -12,7 +12,7 @@ import {
   MAX_REQUIREMENT_BYTES,
   MAX_REQUIREMENT_CHARACTERS,
   checkedRequirement,
-} from "../../src/config/requirement.ts";
+} from "../../src/commands/options/requirement.ts";
 import { ok, type Result } from "../../src/lib/result.ts";
 import type { Problem } from "../../src/protocol/document/problem.ts";
 import type { Failure } from "../../src/protocol/failure.ts";

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { commandEnvironment } from "../../src/crew/demo/bosun.ts";
-import { topFindings } from "../../src/crew/demo/findings.ts";
+import { topFindings, workLines } from "../../src/crew/demo/shown.ts";
 import { lostOrDoubled, ticketsDone, timesSentBack } from "../../src/crew/demo/proof.ts";
 import { Screen } from "../../src/crew/demo/screen.ts";
-import { workLines } from "../../src/crew/demo/work-lines.ts";
 import type { Item } from "../../src/crew/survey/finding.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LogRecord, RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";

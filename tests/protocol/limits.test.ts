@@ -9,7 +9,7 @@ import {
   membersFor,
   parseFile,
   parseLine,
-  unfitIn,
+  firstViolation,
 } from "../../src/protocol/limits.ts";
 import { computing } from "../computing.ts";
 
@@ -300,14 +300,14 @@ describe("any bytes", () => {
 });
 
 test("a value that did not come as a line is checked by the same rules", () => {
-  expect(unfitIn(JSON.parse('{"a":[1,{"__proto__":2}]}'))).toMatchObject({
+  expect(firstViolation(JSON.parse('{"a":[1,{"__proto__":2}]}'))).toMatchObject({
     pointer: "/a/1/__proto__",
     at: "key",
     rule: "prototype",
   });
-  expect(unfitIn({ a: ["b", lone] })).toMatchObject({ pointer: "/a/1", at: "value", rule: "well_formed" });
-  expect(unfitIn(JSON.parse(nested(MAX_DEPTH)))).toBeUndefined();
-  const unfit = unfitIn(JSON.parse(nested(MAX_DEPTH + 1)));
+  expect(firstViolation({ a: ["b", lone] })).toMatchObject({ pointer: "/a/1", at: "value", rule: "well_formed" });
+  expect(firstViolation(JSON.parse(nested(MAX_DEPTH)))).toBeUndefined();
+  const unfit = firstViolation(JSON.parse(nested(MAX_DEPTH + 1)));
   expect(unfit).toMatchObject({ rule: "depth", at: "value" });
   expect(unfit?.pointer.split("/")).toHaveLength(MAX_DEPTH + 1);
 });

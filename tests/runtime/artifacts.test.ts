@@ -18,7 +18,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
 import { keepArtifact, removePartialCopies } from "../../src/runtime/turns/artifacts.ts";
-import { inlineField } from "../../src/runtime/turns/attached.ts";
+import { inlineField } from "../../src/runtime/turns/turn-result.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import { crew, task } from "./crew.ts";
 import { newRig, temporaryDirectory } from "./rig.ts";

@@ -1,12 +1,12 @@
 import { expect, it, test } from "vitest";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
-import { priced } from "../../src/runtime/turns/priced.ts";
+import { priced } from "../../src/runtime/turns/reported.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { newRig } from "./rig.ts";
 import { withRole } from "./roles.ts";
 import { begin, DONE, logOf, reportOf, run } from "./sessions.ts";
 
-it("an account whose reserve is reached gets no turn before the reset, and then goes on by itself", async () => {
+it("holds an account at its reserve until the reset", async () => {
   const rig = newRig();
   const resets_at = instant(Date.now() + 1_500);
   const quota = [{ name: "5h", used_percent: 85, resets_at }];

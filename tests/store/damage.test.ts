@@ -154,7 +154,7 @@ describe("a database with other tables than the migrations make is reported as d
     expect(failureOf(openStore(home))).toMatchObject(damagedAt(home));
   });
 
-  test("of another program", () => {
+  test("reports another program's database as damaged", () => {
     const home = temporaryDirectory();
     edit(home, "CREATE TABLE sessions (id)");
     expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));

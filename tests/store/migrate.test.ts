@@ -251,7 +251,7 @@ test.runIf(process.platform === "linux")("opening waits for another process that
   await opener.gone;
 });
 
-test("a home that another process never comes to an end of making is told as locked, and not waited for without end", () => {
+test("reports a half-created home as locked instead of waiting for ever", () => {
   const home = temporaryDirectory();
   const other = new SqliteDatabase(databasePath(home));
   onTestFinished(() => void other.close());

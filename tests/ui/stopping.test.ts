@@ -11,7 +11,7 @@ describe("the message of a stop", () => {
     expect(stoppingWords(stopping(1), { ...here, elsewhere: { ctrl_c: "stops", skipped: 0 } })).toContain("Ctrl-C");
   });
 
-  it("asks no agents where none run", () => {
+  it("does not mention agents when none are running", () => {
     expect(stoppingWords(stopping(0), here)).toMatch(/^Stopping: no agent .*Ctrl-C/);
     expect(stoppingWords(stopping(0), here)).not.toMatch(/asked|kill/);
   });

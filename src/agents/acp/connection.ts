@@ -7,7 +7,7 @@ import type {
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 
 /** What the agent sends unasked. */
-export interface Heard {
+export interface Handlers {
   readonly update: (update: JsonObject) => void;
   readonly permission: (request: RequestPermissionRequest) => Promise<RequestPermissionResponse>;
 }
@@ -17,16 +17,16 @@ export interface Heard {
  * it would print others on the terminal. Updates bypass it, so that those before a response are handled before it.
  */
 export class Connection {
-  readonly #heard: Heard;
+  readonly #handlers: Handlers;
   readonly #say: (line: string) => void;
   /** The ids of requests without a response so far. */
   readonly #open = new Set<Json>();
   readonly #readable: ReadableStream<AnyMessage>;
   #incoming: ReadableStreamDefaultController<AnyMessage> | undefined;
 
-  constructor(say: (line: string) => void, heard: Heard) {
+  constructor(say: (line: string) => void, handlers: Handlers) {
     this.#say = say;
-    this.#heard = heard;
+    this.#handlers = handlers;
     this.#readable = new ReadableStream({ start: (controller) => void (this.#incoming = controller) });
   }
 
@@ -36,7 +36,7 @@ export class Connection {
     const { client } = await import("@agentclientprotocol/sdk");
     const writable = new WritableStream<AnyMessage>({ write: (message) => this.#send(message) });
     const connected = client({ name: "bosun" })
-      .onRequest("session/request_permission", ({ params }) => this.#heard.permission(params))
+      .onRequest("session/request_permission", ({ params }) => this.#handlers.permission(params))
       .connectWith({ readable: this.#readable, writable }, conversation);
     return connected.finally(() => {
       this.#incoming = undefined;
@@ -48,7 +48,7 @@ export class Connection {
     if (!isJsonObject(message) || message.jsonrpc !== "2.0") return false;
     const { id, method } = message;
     if (method === "session/update") {
-      this.#heard.update(objectOf(objectOf(message.params).update));
+      this.#handlers.update(objectOf(objectOf(message.params).update));
       return true;
     }
     if (id === undefined || (typeof method === "string" ? !isId(id) : !this.#open.delete(id))) return true;

@@ -1,6 +1,6 @@
 import type { PermissionOption } from "@agentclientprotocol/sdk";
 import { type Json, objectOf, textOf } from "../../lib/json.ts";
-import { type Asked, extrasIn } from "../permissions/decision.ts";
+import { type AskedPermission, extrasIn } from "../permissions/decision.ts";
 import { areWithin, isWorkspace } from "../permissions/places.ts";
 import { commandOf, type ToolCall } from "./updates.ts";
 
@@ -26,7 +26,7 @@ const LINES =
   /^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |(?:---|\+\+\+|rename to|copy to) (?!\/dev\/null(?:\t|$))|[ \t]*(?=(?:~|\.\.)?\/[\w.]\S*$))([^\t\n]+)/gm;
 
 /** Translates a tool call for which an agent asks permission. */
-export function askedIn(call: ToolCall, workspace: string): Asked {
+export function askedIn(call: ToolCall, workspace: string): AskedPermission {
   const { title, kind, input } = call;
   const why = textOf(input.description);
   const command = commandOf(call);

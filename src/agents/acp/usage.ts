@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { countOf, isCount, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Usage } from "../../protocol/payload.ts";
 
 type Counts = Omit<Usage, "cost_usd">;
@@ -21,7 +21,7 @@ function countsIn(told: JsonObject): Counts | undefined {
   const output = told.outputTokens ?? told.output_tokens;
   const read = told.cachedReadTokens ?? told.cachedInputTokens;
   if (!isCount(input) || !isCount(output)) return undefined;
-  const cached = orZero(read) + orZero(told.cachedWriteTokens);
+  const cached = countOf(read) + countOf(told.cachedWriteTokens);
   const isLeftOut = isCount(told.totalTokens) && told.totalTokens >= input + output + cached;
   return {
     input_tokens: input + (isLeftOut ? cached : 0),
@@ -37,16 +37,8 @@ export function addedCounts(one: Counts, other: Counts): Counts {
       ? undefined
       : one.cached_tokens + other.cached_tokens;
   return {
-    input_tokens: orZero(one.input_tokens) + orZero(other.input_tokens),
-    output_tokens: orZero(one.output_tokens) + orZero(other.output_tokens),
+    input_tokens: countOf(one.input_tokens) + countOf(other.input_tokens),
+    output_tokens: countOf(one.output_tokens) + countOf(other.output_tokens),
     ...(cached_tokens === undefined ? {} : { cached_tokens }),
   };
-}
-
-function orZero(value: Json | undefined): number {
-  return isCount(value) ? value : 0;
-}
-
-function isCount(value: Json | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

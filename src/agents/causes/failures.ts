@@ -1,3 +1,4 @@
+import { defined } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { cut } from "../../protocol/refusal.ts";
 import { instant } from "../../protocol/timestamp.ts";
@@ -37,11 +38,7 @@ export function failureFor(name: CauseName, complaint: Complaint, { who, now, hi
   const end = isHeld ? (complaint.retry_at ?? untold) : undefined;
   const retry_at = end === undefined ? undefined : instant(end);
   const status = complaint.numbers.find((number) => number > 0);
-  const details = {
-    ...(cause.reason === undefined ? {} : { reason: cause.reason }),
-    ...(retry_at === undefined ? {} : { retry_at }),
-    ...(status === undefined ? {} : { status }),
-  };
+  const details = defined({ reason: cause.reason, retry_at, status });
   const waits = retry_at === undefined ? undefined : `The role goes on by itself at ${retry_at}.`;
   return failure(cause.code, said === "" ? `${who} ${cause.says}.` : `${who} ${cause.says}: ${said}.`, {
     hint: waits ?? hints[name] ?? cause.hint,

@@ -3,17 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
+import { failure } from "../../protocol/failure.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import { type Closed, strictestSandbox } from "../isolation/role-sandbox.ts";
 import type { Launcher } from "../launcher.ts";
 import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
-import type { Repair } from "./dialects/dialect.ts";
+import type { Port, Reader, ReadOutput, Repair } from "./dialects/dialect.ts";
 import { dialectFor } from "./dialects/index.ts";
 import { agentEnvironment, missedVariable } from "./environment.ts";
-import { guarded } from "./guarded-reader.ts";
 import { cancelledTurn, turnResult, withUsageOf } from "./outcome.ts";
-import { type RunLimits, SupervisedRun } from "./process.ts";
+import { type RunEnd, type RunLimits, SupervisedRun } from "./process.ts";
 import { TurnOutput } from "./turn-output.ts";
 
 /** Settings of all command-line agents, whatever their role. */
@@ -159,4 +159,34 @@ async function runProcess(
 
 function inNewConversation({ conversation: _gone, ...request }: TurnRequest): TurnRequest {
   return request;
+}
+
+/**
+ * Wraps a reader so that no output can make it throw: an exception would end the scheduler, and every resume would meet it again. The turn fails with
+ * `malformed_output` unless it has an answer.
+ */
+export function guarded(reader: Reader): Reader {
+  let broken: string | undefined;
+  const attempt = <T>(read: () => T, otherwise: T): T => {
+    try {
+      return read();
+    } catch (error) {
+      broken ??= error instanceof Error ? error.message : String(error);
+      return otherwise;
+    }
+  };
+  return {
+    connect: (port: Port) => attempt(() => reader.connect?.(port), undefined),
+    read: (line, cut) => attempt(() => reader.read(line, cut), "message"),
+    end: (end: RunEnd, stderr_tail: string): ReadOutput => {
+      const heard = attempt<ReadOutput>(() => reader.end(end, stderr_tail), { refused: [] });
+      if (broken === undefined || heard.answer !== undefined) return heard;
+      return {
+        ...heard,
+        failure: failure("malformed_output", `Its output cannot be read: ${broken}`, {
+          hint: "Its lines are kept beside the log. If this is a newer version of the program, report it.",
+        }),
+      };
+    },
+  };
 }

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Answer, TurnEvent, TurnRequest } from "../../kernel/agent.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
 import { acceptAnswer, type Channel } from "../../protocol/envelope.ts";
-import { isNotice, type PayloadType, type TypedPayload } from "../../protocol/payload.ts";
+import { isNotice, type TypedPayload } from "../../protocol/payload.ts";
 import { WIRE_VERSION } from "../../protocol/record.ts";
 import { cut, type Refusal } from "../../protocol/refusal.ts";
+import { answerIn, readAnswer } from "../prompts/answers.ts";
 
 /** The first byte of a message. Only such a line of stdout may be as long as a message. */
 export const OPENING_BRACE = 0x7b;
@@ -59,8 +60,17 @@ export class Messages {
     return this.#refused;
   }
 
+  /** Takes the answer in a text of a program without envelopes, or in the `structured` form that it gave instead. */
+  read(text: string, structured?: Json): "message" | "answer" {
+    const expects = [...this.#expects];
+    const read = structured === undefined ? answerIn(text, expects) : readAnswer(structured, expects);
+    if (read.ok) return this.take(read.value);
+    this.refuse(Buffer.from(structured === undefined ? text : JSON.stringify(structured)), read.error);
+    return "message";
+  }
+
   /** Takes the answer of a program without envelopes, as if it had sent this payload. */
-  take(payload_type: PayloadType, payload: JsonObject): "message" | "answer" {
+  take({ payload_type, payload }: Answer): "message" | "answer" {
     const { session_id, role_id } = this.#channel;
     const value = { session_id, source: role_id, target: "scheduler", payload_type, version: WIRE_VERSION, payload };
     return this.accept(Buffer.from(JSON.stringify(payload)), value);

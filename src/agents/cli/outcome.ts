@@ -1,16 +1,16 @@
 import type { TurnRequest, TurnResult } from "../../kernel/agent.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { type Failure, type FailureCode, failure } from "../../protocol/failure.ts";
 import type { Usage } from "../../protocol/payload.ts";
 import { cut, type Refusal } from "../../protocol/refusal.ts";
 import type { Exit } from "../../protocol/record.ts";
-import type { Heard } from "./dialects/dialect.ts";
+import type { ReadOutput } from "./dialects/dialect.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
 const LAST_ERROR_CHARACTERS = 500;
 
 /** What was heard in a run, and the end of its stderr. */
-export interface RunOutput extends Heard {
+export interface RunOutput extends ReadOutput {
   readonly stderr_tail: string;
   /** A variable named on stderr that the scheduler has and the program was not given. */
   readonly missed_variable?: string | undefined;
@@ -20,15 +20,7 @@ export interface RunOutput extends Heard {
 export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): TurnResult {
   const { answer, refused, usage, conversation, quota } = output;
   const failed = failureOf(request, limits, end, output);
-  return {
-    ...(answer === undefined ? {} : { answer }),
-    ...(failed === undefined ? {} : { failure: failed }),
-    ...(end.exit === undefined ? {} : { exit: end.exit }),
-    refused,
-    ...(usage === undefined ? {} : { usage }),
-    ...(conversation === undefined ? {} : { conversation }),
-    ...(quota === undefined ? {} : { quota }),
-  };
+  return { refused, ...defined({ answer, failure: failed, exit: end.exit, usage, conversation, quota }) };
 }
 
 /** The result of a turn's second process, with the usage of the first added. */
@@ -36,12 +28,7 @@ export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
   const usage = sumOf(first.usage, second.usage);
   const conversation = second.conversation ?? first.conversation;
   const quota = second.quota ?? first.quota;
-  return {
-    ...second,
-    ...(usage === undefined ? {} : { usage }),
-    ...(conversation === undefined ? {} : { conversation }),
-    ...(quota === undefined ? {} : { quota }),
-  };
+  return { ...second, ...defined({ usage, conversation, quota }) };
 }
 
 /** Adds two usages. A number that one did not report is unknown, not zero. If one reported nothing, the other's tokens count, without cost. */

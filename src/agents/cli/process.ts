@@ -56,7 +56,7 @@ export interface RunEnd {
  * bounded chunks. `ended` never rejects, and settles within two seconds of the exit (seven where everything floods), or within `kill_grace_ms` and two
  * seconds of `stop`.
  *
- * Escaped processes (setsid) are also ended if they are found: see escaped-processes.ts. Others live on without the pipes.
+ * Escaped processes (setsid) are also ended if they are found: see launch.ts. Others live on without the pipes.
  */
 export class SupervisedRun {
   readonly ended: Promise<RunEnd>;

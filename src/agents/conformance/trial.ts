@@ -4,15 +4,59 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
 import { makeDirectory } from "../../lib/files.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import type { ReadOutput } from "../cli/dialects/dialect.ts";
 import { EnvelopeReader, requestLine } from "../cli/dialects/envelope.ts";
 import { agentEnvironment } from "../cli/environment.ts";
-import { type RunListener, type Stream, SupervisedRun } from "../cli/process.ts";
+import { type RunEnd, type RunListener, type Stream, SupervisedRun } from "../cli/process.ts";
 import { StderrTail } from "../cli/stderr-tail.ts";
 import type { Launcher } from "../launcher.ts";
-import type { Case, Delivery, Seat, Trial } from "./case.ts";
+
+export type Seat = "manager" | "worker";
+
+/** The outcome of one start of the program under test. */
+export interface Trial {
+  readonly request: TurnRequest;
+  readonly end: RunEnd;
+  readonly heard: ReadOutput;
+  /** Number of lines after the answer: repeated or late messages. */
+  readonly surplus: number;
+  readonly stderr: string;
+  readonly elapsed_ms: number;
+}
+
+/** Returns what is wrong, in a sentence; undefined if nothing is. */
+export type Inspection = (trial: Trial) => string | undefined;
+
+/** How the input reaches the program: as the request line in pieces of `piece_bytes`, or as other bytes. */
+interface Delivery {
+  readonly piece_bytes?: number;
+  readonly pause_ms?: number;
+  /** Replaces the request line. */
+  readonly bytes?: (line: Buffer) => Buffer;
+}
+
+/** One test for a program that speaks the envelope dialect. */
+export interface Case {
+  readonly name: string;
+  readonly what: string;
+  /** A program that fails a `must` does not conform; `should` is advice. */
+  readonly level: "must" | "should";
+  /** The turn's part of the request: expects, message, context. */
+  readonly turn: JsonObject;
+  readonly delivery?: Delivery;
+  /** Environment variables that the program does not get. */
+  readonly without?: readonly string[];
+  readonly attempt?: number;
+  /** Starts the program twice at once. */
+  readonly twice?: boolean;
+  /** Ends the program with SIGTERM as soon as it has its request. */
+  readonly ends?: boolean;
+  readonly inspect: Inspection;
+}
 
 const MAX_LINE_BYTES = 8_388_608;
 const MAX_OUTPUT_BYTES = 67_108_864;

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
-import type { Seat } from "./case.ts";
+import type { Seat } from "./trial.ts";
 
 const TASK = {
   task_id: "words",

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import { start } from "../launch.ts";
 import { programFile } from "../../lib/program-file.ts";
 import type { SandboxLevel } from "../launcher.ts";
@@ -66,14 +66,12 @@ async function firstThatWorks(
     if (problem !== undefined) reasons.add(problem);
   }
   const why = [...reasons].join(", and ");
-  return err(
-    failure("environment", `This machine cannot provide the sandbox "${level}": ${why}.`, {
-      hint:
-        process.platform === "linux"
-          ? "Install bubblewrap and allow user namespaces, or set the role's sandbox to none. In a container, the container is the sandbox."
-          : "Sandboxes need Linux. Set the role's sandbox to none; some agent programs have a sandbox of their own.",
-    }),
-  );
+  return fails("environment", `This machine cannot provide the sandbox "${level}": ${why}.`, {
+    hint:
+      process.platform === "linux"
+        ? "Install bubblewrap and allow user namespaces, or set the role's sandbox to none. In a container, the container is the sandbox."
+        : "Sandboxes need Linux. Set the role's sandbox to none; some agent programs have a sandbox of their own.",
+  });
 }
 
 /** Starts a shell in the sandbox; returns why that fails, or undefined if the level holds. */

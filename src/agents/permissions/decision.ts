@@ -1,12 +1,11 @@
 import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
-import { isAllowedCommand } from "./allowed-commands.ts";
 import { areWithin, detours, isWorkspace, mayBeWritten } from "./places.ts";
 import { type Kind, TABLE } from "./table.ts";
 
 /** A program's request, whatever its dialect. What is not in it is neither compared nor shown. */
-export interface Asked {
+export interface AskedPermission {
   readonly kind: Exclude<Kind, "protected">;
   /** In one line for a person: `run: npm test`. */
   readonly action: string;
@@ -30,7 +29,7 @@ const ADDRESS = /^https?:\/\//i;
 
 /** Answers a request by the role's permissions; what they leave open, `permit` decides. */
 export function answered(
-  asked: Asked,
+  asked: AskedPermission,
   dialect: keyof (typeof TABLE)[Kind],
   request: TurnRequest,
   permit: (request: PermissionRequest) => Promise<Permission>,
@@ -40,7 +39,7 @@ export function answered(
 }
 
 /** Undefined if the role's permissions do not say. */
-function isGranted(asked: Asked, { role, payload }: TurnRequest): boolean | undefined {
+function isGranted(asked: AskedPermission, { role, payload }: TurnRequest): boolean | undefined {
   const { kind, command = "", places = [], extras = {} } = asked;
   const { write, commands, network } = permissionsOf(role);
   const { workspace, artifacts_dir } = payload;
@@ -61,9 +60,21 @@ function isGranted(asked: Asked, { role, payload }: TurnRequest): boolean | unde
   }
 }
 
+/** Characters that join, redirect or substitute commands: with them, anything could follow an allowed prefix. */
+const SHELL_OPERATORS = /[;&|<>`$(){}\n\r\\]/;
+
+/** Whether a role's `permissions.commands` allow a command: `npm test` allows exactly that, `ls *` every single command with that prefix. */
+export function isAllowedCommand(command: string, patterns: readonly string[]): boolean {
+  const wanted = command.trim();
+  return patterns.some((pattern) => {
+    if (!pattern.endsWith("*")) return wanted === pattern.trim();
+    return wanted.startsWith(pattern.slice(0, -1)) && !SHELL_OPERATORS.test(wanted);
+  });
+}
+
 /** What a person is asked. A plain command has no details: it is exactly that command, in the workspace, with nothing else. */
 export function requestOf(
-  { action, whole, why, places = [], extras = {} }: Asked,
+  { action, whole, why, places = [], extras = {} }: AskedPermission,
   workspace: string,
 ): PermissionRequest {
   const led = detours(places.slice(0, MAX_PLACES), workspace);

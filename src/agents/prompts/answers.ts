@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import { ANSWER_SCHEMAS } from "../../protocol/generated/answers.ts";
-import { membersFor, parseLine, refusalOfUnfit, unfitIn } from "../../protocol/limits.ts";
+import { firstViolation, membersFor, parseLine, refusalOfUnfit } from "../../protocol/limits.ts";
 import { isNotice, isPayloadType, type PayloadType, type TypedPayload } from "../../protocol/payload.ts";
 import { quote, type Refusal, refusal } from "../../protocol/refusal.ts";
 
@@ -38,7 +38,7 @@ export function answerSchema(expects: readonly string[]): JsonObject {
 export function readAnswer(value: unknown, expects: readonly string[]): Result<Answer, Refusal> {
   const types = answersTo(expects);
   if (!isJsonObject(value)) return malformed("The answer is no JSON object.", types);
-  const unfit = unfitIn(value);
+  const unfit = firstViolation(value);
   if (unfit !== undefined) return err(refusalOfUnfit("", "malformed_output", unfit));
   const type = value["payload_type"] ?? onlyMember(value, types);
   if (typeof type !== "string") return malformed("The answer has no payload_type.", types);

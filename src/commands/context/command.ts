@@ -16,8 +16,11 @@ export interface CommandContext {
   readonly leave: (exit_code: number) => void;
 }
 
-/** A command's work: its exit code, or a failure, which has one. */
-export type Work = (context: CommandContext) => Promise<Result<number, Failure>>;
+/** How a command ends: with its exit code, or a failure, which has one. */
+export type Exit = Result<number, Failure>;
+
+/** What a command does. */
+export type Work = (context: CommandContext) => Promise<Exit>;
 
 /** Does the work and keeps its exit code until the process ends. */
 export type Run = (work: Work) => Promise<void>;

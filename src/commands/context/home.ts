@@ -2,8 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { shellWord } from "../../lib/shell-word.ts";
 import { databasePath } from "../../store/database.ts";
-import { resolveHome } from "../../config/home.ts";
-import { closeHome, isKnownHome, knownHomes, rememberHome } from "../../config/known-homes.ts";
+import { closeHome, isKnownHome, knownHomes, rememberHome, resolveHome } from "../../config/home.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { insideOf } from "../../protocol/inside-turn.ts";
@@ -12,7 +11,7 @@ import { fileSystemOf } from "../../store/file-system.ts";
 import { openReader, openStore, type SharedHome } from "../../store/sqlite-store.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext, Exit } from "./command.ts";
 import { invocationName } from "./invocation.ts";
 
 /** A home with its open store, which `withHome` closes. */
@@ -29,8 +28,8 @@ export function homeOf({ home, environment, directory }: CommandContext): Result
 /** Runs work with an open home, then closes its store. */
 export async function withHome<S extends StoreReader>(
   opened: Result<OpenHome<S>, Failure>,
-  work: (home: OpenHome<S>) => Promise<Result<number, Failure>>,
-): Promise<Result<number, Failure>> {
+  work: (home: OpenHome<S>) => Promise<Exit>,
+): Promise<Exit> {
   if (!opened.ok) return opened;
   try {
     return await work(opened.value);

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import { splitCommand } from "../../config/command-line.ts";
-import type { Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
 import { pagerAt } from "../../ui/pager.ts";
-import type { CommandContext, Work } from "./command.ts";
+import type { CommandContext, Exit, Work } from "./command.ts";
 
 /** The option of commands with long output. */
 export interface PagerOption {
@@ -22,7 +20,7 @@ export async function paged(
   { pager: isWanted = true }: PagerOption,
   long: boolean,
   work: Work,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const command = long && isWanted ? pagerOf(context) : undefined;
   if (command === undefined) return work(context);
   const { terminal, environment } = context;

@@ -2,6 +2,8 @@ import { ok, type Result } from "../../lib/result.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd, SessionEvent } from "../../runtime/bus.ts";
+import type { GivenAnswer } from "../../config/answers.ts";
+import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
 import type { Retell } from "../../runtime/retelling.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -10,22 +12,23 @@ import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { CONTEXT_TYPES } from "../../ui/record-formatter.ts";
-import { githubReporter } from "../../ui/github/reporter.ts";
+import { githubReporter } from "../../ui/github.ts";
 import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
 import type { Opening, Reporter } from "../../ui/reporter.ts";
 import { silentReporter } from "../../ui/silent.ts";
 import { Dashboard } from "../../ui/tui/dashboard.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { ChildWaiting } from "../../ui/waiting.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
-import { type Asker, nobody } from "../interaction/asker.ts";
+import { showUnused } from "../interaction/answers.ts";
+import { type Asker, Interaction, type InteractionParts, nobody } from "../interaction/interaction.ts";
 import type { SessionControl } from "../interaction/control.ts";
 import { DashboardAsker } from "../interaction/dashboard-asker.ts";
-import { Interaction, type InteractionParts } from "../interaction/interaction.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
 import type { ReporterName } from "../options/run-options.ts";
-import { ChildrenWatch } from "../presenters/waiting-children.ts";
-import { buildEnding, type SessionSnapshot } from "../presenters/ending.ts";
+import { notYetShown, waitingChildren } from "../presenters/waiting-children.ts";
+import { buildEnding, type SessionSnapshot, storedSnapshot } from "../presenters/ending.ts";
 
 /** How often to poll whether a child session waits for a person, in ms. */
 const LOOK_EVERY_MS = 500;
@@ -40,6 +43,8 @@ export interface DriverParts extends Omit<InteractionParts, "asker"> {
   readonly reporter: ReporterName;
   /** Whether the person at this terminal is asked. */
   readonly ask: boolean;
+  /** What was said beforehand: the driver shows at the end which of it was not used. */
+  readonly answers?: readonly GivenAnswer[];
   /** Makes this process leave the session to the one that runs it; undefined if this process runs it. */
   readonly detach?: (() => void) | undefined;
 }
@@ -58,7 +63,8 @@ export class Driver {
   readonly interaction: Interaction;
   readonly #parts: DriverParts;
   readonly #reporter: Reporter;
-  readonly #children: ChildrenWatch;
+  /** What was shown of what child sessions wait for. */
+  readonly #shown = new Set<string>();
   readonly #began = performance.now();
   #looking: NodeJS.Timeout | undefined;
 
@@ -82,7 +88,6 @@ export class Driver {
     }
     asker ??= nobody(this.#reporter);
     this.interaction = new Interaction({ ...parts, asker });
-    this.#children = new ChildrenWatch(store, session_id, this.#reporter);
   }
 
   /** Shows what the session is about. The `skipped` earlier records are not shown, but may explain later ones. */
@@ -102,13 +107,19 @@ export class Driver {
     });
     feed.subscribe((event) => this.#reporter.event(this.#retold(event)));
     feed.subscribe((event) => this.interaction.event(event));
-    const look = () => void this.#children.look().catch((error: unknown) => control.broken(error));
+    const show = async () => this.#showChildren(await waitingChildren(store, session_id));
+    const look = () => void show().catch((error: unknown) => control.broken(error));
     if (reporter !== "silent") this.#looking = setInterval(look, LOOK_EVERY_MS);
   }
 
   #retold(event: SessionEvent): SessionEvent {
     if (event.kind !== "record") return event;
     return { ...event, record: this.#parts.retell(event.sequence, event.record) };
+  }
+
+  /** A command answers them, because a prompt belongs to one session. */
+  #showChildren(children: readonly ChildWaiting[]): void {
+    for (const child of notYetShown(children, this.#shown)) this.#reporter.childWaits(child);
   }
 
   *#earlierRecords(skipped: number): Generator<UnsealedRecord> {
@@ -124,24 +135,32 @@ export class Driver {
   }
 
   /**
-   * Shows how the session was left. Returns the exit code: `exited`, the scheduler's own, if it is known. Fails with what ended the session,
-   * else as `snapshot` does.
+   * Shows how the session was left, which is read from the store: after a failed commit, memory is ahead of it. Returns the exit code:
+   * `exited`, the scheduler's own, if it is known. Fails with what ended the session, else as `storedSnapshot` does.
    */
   async end(
     end: Result<SessionEnd, Failure>,
-    snapshot: () => Promise<Result<SessionSnapshot, Failure>>,
     { exited, isTimed }: { readonly exited?: number; readonly isTimed: boolean },
-  ): Promise<Result<number, Failure>> {
+  ): Promise<Exit> {
     clearInterval(this.#looking);
     await this.interaction.end();
     const elapsed_ms = isTimed ? performance.now() - this.#began : undefined;
-    const left = await catchStorage(snapshot);
+    const { store, home, feed } = this.#parts;
+    const left = await catchStorage(() => storedSnapshot(store, home, feed.session_id));
     // The first failure is the cause; the other only follows from it.
     if (!left.ok) return end.ok ? left : end;
-    const ending = buildEnding(this.#parts.home, left.value, { end, exited, elapsed_ms });
-    this.#children.tell(ending.children);
+    const ending = buildEnding(home, left.value, { end, exited, elapsed_ms });
+    this.#showChildren(ending.children);
     this.#reporter.end(ending);
-    return ok(ending.exit_code);
+    const unused = await this.#showUnused(left.value, ending.exit_code);
+    return unused.ok ? ok(ending.exit_code) : unused;
+  }
+
+  #showUnused({ ledger, waiting }: SessionSnapshot, exit_code: number): Promise<Result<void, Failure>> {
+    const { context, store, feed, answers = [] } = this.#parts;
+    const isLeft = exit_code === EXIT_PERSON_NEEDED || ledger.figures.closed !== undefined;
+    if (answers.length === 0 || !isLeft) return Promise.resolve(ok(undefined));
+    return catchStorage(() => showUnused(context.terminal.err, store, feed.session_id, answers, waiting));
   }
 
   close(): void {

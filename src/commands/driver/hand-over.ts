@@ -1,20 +1,19 @@
 import { formatDuration } from "../../lib/durations.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
-import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";
 import { localize, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
+import type { OpenHome } from "../context/home.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import type { SessionOpening } from "./driver.ts";
-import type { Order, SchedulerMessage } from "./order.ts";
-import type { RuntimeEnvironment } from "./runtime-environment.ts";
+import { type Order, type Scheduler, type SchedulerMessage, startScheduler } from "./scheduler-process.ts";
 import { lastWords, schedulerLog } from "./scheduler-log.ts";
-import { type Scheduler, startScheduler } from "./scheduler-process.ts";
 import { openViewer, type Viewer } from "./viewer.ts";
 
 /**
@@ -28,14 +27,10 @@ const PATIENCE_MS = 15 * 60_000;
  * until it ends, or detaches at once. Failures are the scheduler's own, `environment` if it cannot be started, and `storage` or
  * `storage_full` if its log cannot be written.
  */
-export async function handOver(
-  context: CommandContext,
-  runtime: RuntimeEnvironment,
-  order: Order,
-): Promise<Result<number, Failure>> {
-  const { home, store } = runtime;
+export async function handOver(context: CommandContext, opened: OpenHome<Store>, order: Order): Promise<Exit> {
+  const { home, store } = opened;
   const { session_id, runOptions } = order;
-  const { reporter } = runOptions;
+  const { reporter, answers } = runOptions;
   const before = store.session(session_id);
   const known = before.ok ? before.value.last_sequence : 0;
   const isAttached = runOptions.scheduler === "attached";
@@ -68,7 +63,8 @@ export async function handOver(
   );
   try {
     const detach = isAttached ? () => detached.abort() : undefined;
-    viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left, detach });
+    const shown = { context, home, store, session_id, reporter, answers, first: known + 1 };
+    viewer = await openViewer({ ...shown, inbox, left, detach });
     const { driver } = viewer;
     const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
     // Show what is already known while the scheduler starts.
@@ -76,18 +72,14 @@ export async function handOver(
     const answer = await scheduler.answer;
     isBegun = answer?.kind === "begun";
     const stopped = signals.exitCode();
-    const never = isBegun ? undefined : neverBegan(context, runtime, order, answer, stopped);
+    const never = isBegun ? undefined : neverBegan(context, opened, order, answer, stopped);
     if (never) return never;
     if (isBegun && !isAttached && stopped === undefined) return detachFrom(scheduler, context, home, order);
     if (!isAttached) begin();
     const end = await viewer.follow(scheduler.isGone, detached.signal);
-    if (detached.signal.aborted && !scheduler.isGone()) {
-      await driver.interaction.end();
-      viewer.close();
-      return detachFrom(scheduler, context, home, order);
-    }
+    if (end === undefined) return detachFrom(scheduler, context, home, order);
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
-    return await viewer.end(end, { exited, isTimed: true });
+    return await driver.end(end, { exited, isTimed: true });
   } finally {
     viewer?.close();
     leave.value();
@@ -110,11 +102,11 @@ function openingOf(order: Order, store: StoreReader, before: Result<SessionRow, 
 /** The result if the scheduler did not begin; undefined if the session exists all the same and can be shown as it was left. */
 function neverBegan(
   { terminal }: CommandContext,
-  { home, store }: RuntimeEnvironment,
+  { home, store }: OpenHome<Store>,
   { session_id }: Order,
   answer: SchedulerMessage | undefined,
   stopped: number | undefined,
-): Result<number, Failure> | undefined {
+): Exit | undefined {
   if (answer?.kind === "failed") return err(answer.failure);
   const row = store.session(session_id);
   if (stopped !== undefined) {
@@ -127,7 +119,7 @@ function neverBegan(
   if (row.ok) return undefined;
   if (row.error.code !== "not_found") return row;
   const what = `The scheduler of ${session_id} ended before the session began${lastWords(home, session_id)}`;
-  return err(failure("internal", what, { hint: "Run it in this process to see more: --foreground." }));
+  return fails("internal", what, { hint: "Run it in this process to see more: --foreground." });
 }
 
 /** Leaves the session running, and says how to come back to it. */
@@ -136,7 +128,7 @@ function detachFrom(
   { terminal: { out } }: CommandContext,
   home: string,
   order: Order,
-): Result<number, Failure> {
+): Exit {
   letGo();
   const { session_id, runOptions } = order;
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
 import { basename } from "node:path";
 import { textOf } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import type { Listing } from "../../log/reader.ts";
-import type { Failure } from "../../protocol/failure.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { keepYoungSmall } from "../../runtime/memory.ts";
 import type { Proof } from "../../runtime/proof.ts";
@@ -13,11 +12,11 @@ import { PlayerScreen } from "../../ui/player/player-screen.ts";
 import { Recording } from "../../ui/player/recording.ts";
 import { isDamaged } from "../../ui/proof-words.ts";
 import { tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { type LogSource, typedName } from "../lookup/log-source.ts";
 import { loadReading, retellingOfFolder } from "../lookup/modes.ts";
-import { ownArguments } from "./own-program.ts";
+import { ownArguments } from "./scheduler-process.ts";
 
 /** Plays a log at this terminal until the person leaves. */
 export async function playLog(
@@ -25,7 +24,7 @@ export async function playLog(
   source: LogSource,
   listing: Listing,
   begin: Player,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const { terminal, leave } = context;
   const { out } = terminal;
   keepYoungSmall();

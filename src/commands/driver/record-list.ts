@@ -1,22 +1,21 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Listing, readFolder, type RecordFile, recordIn, recordName } from "../../log/reader.ts";
+import { listFolder, type Listing, readFolder, type RecordFile, recordIn } from "../../log/reader.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
-import { resolverOf } from "../../runtime/resolved-records.ts";
-import type { StoreReader } from "../../store/store.ts";
+import { resolverOf } from "../../runtime/records.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
 import { spanOf } from "../../ui/player/recording.ts";
 import { localTime } from "../../ui/timeline.ts";
 import { counted, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { readHomeAt } from "../context/home.ts";
 import { type LogSource, NO_RECORDS, notALog, typedName } from "../lookup/log-source.ts";
 import { subjectWord } from "../lookup/modes.ts";
 import { ticketsIn } from "../lookup/state.ts";
-import { rangeOf, type Range, type RecordFilter } from "../options/record-filter.ts";
+import { type Range, rangeOf, type RecordFilter } from "../options/record-filter.ts";
 
 /** How often a followed session is polled for new records, in ms; a poll costs one pragma. */
 const LOOK_EVERY_MS = 100;
@@ -35,7 +34,7 @@ export async function listRecords(
   listing: Listing,
   filter: RecordFilter,
   { json, follow }: ListOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const { out, err: messages } = context.terminal;
   const records = listing.files.length;
   const unknown =
@@ -131,10 +130,15 @@ async function followOn(
       const isHeld = store.holder(session_id) !== undefined;
       const now = store.version();
       if (now !== version) {
-        const fresh = publishedAfter(store, session_id, folder, known.at(-1)?.sequence ?? 0, isHeld);
-        known.push(...fresh.files);
-        if (fresh.files.length > 0) list.show(fresh.files, { files: known, foreign });
-        version = fresh.isAll ? now : undefined;
+        const stored = store.session(session_id);
+        const listed = listFolder(folder);
+        const last = known.at(-1)?.sequence ?? 0;
+        const fresh = listed.ok ? listed.value.files.filter(({ sequence }) => sequence > last) : [];
+        known.push(...fresh);
+        if (fresh.length > 0) list.show(fresh, { files: known, foreign });
+        // The owner commits a record before it publishes it.
+        const isAll = stored.ok && stored.value.last_sequence <= (known.at(-1)?.sequence ?? 0);
+        version = isAll ? now : undefined;
       }
       if (!isHeld || context.terminal.out.ended.aborted || list.isOver(known.at(-1)?.sequence ?? 0))
         return ok(undefined);
@@ -143,27 +147,6 @@ async function followOn(
   } finally {
     store.close();
   }
-}
-
-/** The files of a session's later records. The owner commits a record before it publishes it. */
-function publishedAfter(
-  store: StoreReader,
-  session_id: string,
-  folder: string,
-  after: number,
-  isHeld: boolean,
-): { readonly files: RecordFile[]; readonly isAll: boolean } {
-  const row = store.session(session_id);
-  const last = row.ok ? row.value.last_sequence : after;
-  const files: RecordFile[] = [];
-  for (let sequence = after + 1; sequence <= last; sequence += 1) {
-    const payload_type = store.payloadType(session_id, sequence) ?? "";
-    const file = { name: recordName(sequence, payload_type), sequence, payload_type };
-    const [published] = readFolder(folder, { files: [file], foreign: [] });
-    if (isHeld && (published?.bytes ?? null) === null) return { files, isAll: false };
-    files.push(file);
-  }
-  return { files, isAll: true };
 }
 
 /** The failure for an unknown ticket: every record can be read, and none is about it. */

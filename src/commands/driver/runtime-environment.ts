@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import { type Closed, programsInside } from "../../agents/isolation/role-sandbox.ts";
-import { watchedLauncher } from "../../agents/watched-launcher.ts";
+import { watchedLauncher } from "../../agents/launcher.ts";
 import { findUserConfiguration } from "../../config/found.ts";
-import { stateFolder } from "../../config/known-homes.ts";
+import { stateFolder } from "../../config/home.ts";
 import { gitDirectories } from "../../lib/git-directories.ts";
 import { childSessions } from "../../runtime/children/child-sessions.ts";
 import { systemClock } from "../../runtime/time/clock.ts";

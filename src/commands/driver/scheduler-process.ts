@@ -4,10 +4,35 @@ import { inheritedReplaced } from "../../agents/inherited-descriptors.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
+import type { ResumeTerms } from "../../runtime/resume.ts";
 import type { CommandContext } from "../context/command.ts";
-import type { LauncherMessage, Order, SchedulerMessage } from "./order.ts";
-import { ownArguments } from "./own-program.ts";
+import type { PersonMessage } from "../interaction/person-message.ts";
+import type { RunInput } from "../options/run-input.ts";
+import type { RunOptions } from "../options/run-options.ts";
 import { openSchedulerLog } from "./scheduler-log.ts";
+
+/** What changes when a command resumes a session. */
+export interface TakeUp extends Omit<ResumeTerms, "roles"> {
+  /** Messages that it takes before it continues. */
+  readonly facts?: readonly PersonMessage[];
+}
+
+/** What a scheduler in its own process has to do. The process that gives the order has checked everything, so the scheduler asks nothing. */
+export type Order = { readonly session_id: string; readonly runOptions: RunOptions } & (
+  | { readonly do: "begin"; readonly input: RunInput }
+  | { readonly do: "take_up"; readonly change: TakeUp }
+);
+
+/**
+ * From the launching process to its scheduler: the order, with how long to wait for a person when only a person can move the session, in ms;
+ * `left` when the person who launched it leaves a question open.
+ */
+export type LauncherMessage =
+  | { readonly kind: "order"; readonly order: Order; readonly patience_ms: number }
+  | { readonly kind: "left" };
+
+/** The scheduler's only reply: the session is on record, or why it is not. */
+export type SchedulerMessage = { readonly kind: "begun" } | { readonly kind: "failed"; readonly failure: Failure };
 
 /** A scheduler in its own process, as its launcher sees it. */
 export interface Scheduler {
@@ -47,19 +72,15 @@ export function startScheduler(
     stdio: ["ignore", log, log, "ipc", ...inheritedReplaced().slice(1)],
   });
   closeSync(log);
-  let gone = false;
   const exited = new Promise<number | undefined>((resolve) => {
-    child.once("exit", (code) => {
-      gone = true;
-      resolve(code ?? undefined);
-    });
+    child.once("exit", (code) => resolve(code ?? undefined));
   });
   const say = (word: LauncherMessage) => void (child.connected && child.send(word, () => {}));
   const scheduler = {
     pid: child.pid,
     answer: answerOf(child, exited),
     exited,
-    isGone: () => gone,
+    isGone: () => child.exitCode !== null || child.signalCode !== null,
     signal: (signal: NodeJS.Signals) => void child.kill(signal),
     say,
     letGo: () => {
@@ -85,4 +106,10 @@ function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<Schedu
     // The last message may arrive after the exit. The channel disconnects once everything in it was read.
     void exited.then(() => (child.connected ? child.once("disconnect", () => resolve(undefined)) : resolve(undefined)));
   });
+}
+
+/** The arguments with which Node runs this program again: `node_arguments` are for Node, `words` for the program. */
+export function ownArguments(words: readonly string[], node_arguments: readonly string[] = []): string[] {
+  const [, program = ""] = process.argv;
+  return [...process.execArgv, ...node_arguments, program, ...words];
 }

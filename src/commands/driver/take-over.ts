@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import { holderOf, isLocked, lockPath } from "../../store/lock.ts";
 import type { Store } from "../../store/store.ts";
 import type { OpenHome } from "../context/home.ts";
@@ -34,16 +34,9 @@ export async function endHolder(
   // Kill only the process that was asked to stop: the lock may belong to another one by now.
   if (holderOf(lock) === pid && signal(pid, "SIGKILL") && (await released(isHeld, AFTER_KILL_MS))) return ok(undefined);
   if (!isLocked(lock)) return ok(undefined);
-  return err(
-    failure(
-      "busy",
-      `The session ${session_id} is held by process ${holderOf(lock) ?? pid}, which could not be ended.`,
-      {
-        hint: "It may be another user's, or hang in a disk that does not answer. End it by hand, then resume again.",
-        details: { pid },
-      },
-    ),
-  );
+  const what = `The session ${session_id} is held by process ${holderOf(lock) ?? pid}, which could not be ended.`;
+  const hint = "It may be another user's, or hang in a disk that does not answer. End it by hand, then resume again.";
+  return fails("busy", what, { hint, details: { pid } });
 }
 
 function signal(pid: number, name: NodeJS.Signals): boolean {

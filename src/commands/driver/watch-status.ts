@@ -4,7 +4,7 @@ import type { Failure } from "../../protocol/failure.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { fittedScreen, type Part } from "../../ui/parts.ts";
 import { Screen } from "../../ui/screen.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 
 /** A status that was read. `parts` renders it for the current moment, because durations grow. */
@@ -29,7 +29,7 @@ export async function watchStatus(
   { terminal: { out }, leave }: CommandContext,
   version: () => string | number,
   read: () => Promise<Result<Look, Failure>>,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
   const ended = AbortSignal.any([enough.signal, out.ended]);

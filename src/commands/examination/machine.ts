@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import os from "node:os";
 import { isSecretProxy } from "../../agents/cli/environment.ts";
-import { programObstacle } from "../../agents/program-file.ts";
+import { programObstacle } from "../../agents/cannot-start.ts";
 import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import type { Settings } from "../../config/settings.ts";
 import { fileSystemOf, unwritable } from "../../store/file-system.ts";

@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { roleEnvironment } from "../../agents/cli/environment.ts";
-import { programObstacle } from "../../agents/program-file.ts";
+import { programObstacle } from "../../agents/cannot-start.ts";
 import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import {
   AGENT_PROGRAMS,
@@ -8,8 +8,7 @@ import {
   type AgentProgramName,
   agentProgramOf,
 } from "../../config/agent-programs.ts";
-import { type Login, loginByFiles } from "../../config/login.ts";
-import { trustByFiles } from "../../config/program-trust.ts";
+import { type Login, loginByFiles, trustByFiles } from "../../config/program-files.ts";
 import { variablesOf } from "../../config/role-defaults.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";

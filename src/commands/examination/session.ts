@@ -1,12 +1,21 @@
-import { tellsNoCost } from "../../config/role-defaults.ts";
+import { withAuthProfile } from "../../config/auth-profiles.ts";
+import {
+  type CompleteRole,
+  completeRole,
+  dialectOf,
+  tellsNoCost,
+  unenforcedPermission,
+  variablesOf,
+} from "../../config/role-defaults.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
+import { changeableWords } from "../lookup/changeable-programs.ts";
 import { because, type Finding, isMissing } from "./finding.ts";
-import { isolationFindings } from "./isolation.ts";
-import { type ExaminedRole, examineRole } from "./role.ts";
+import { examineProgram, type InstalledProgram, programOf, roleProblem } from "./program.ts";
+import { missingSandbox, sandboxOf } from "./sandbox.ts";
 import { workspaceFinding } from "./workspace.ts";
 
 /** What a new session needs, and what there is of it: the one list that `doctor` shows and that `run` and `debate` check. */
@@ -33,6 +42,58 @@ export async function examineSession(
       ...isolationFindings(usable, config.workspace, environment.PATH),
     ],
   };
+}
+
+/** A role as it can be used here. */
+interface ExaminedRole {
+  /** With its defaults, its auth profile, and the sandbox that it gets on this machine. */
+  readonly role: CompleteRole;
+  /** Its agent program. */
+  readonly program?: InstalledProgram | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/** Looks at everything that a role needs: its auth profile, backend, program and sandbox, and the version, login and trust of an agent program. */
+async function examineRole(
+  given: Role,
+  { values, auth_profiles }: Settings,
+  environment: CommandContext["environment"],
+): Promise<ExaminedRole> {
+  const name = `role ${given.role_id}`;
+  const complete = completeRole(given, values);
+  const profiled = withAuthProfile(complete, auth_profiles);
+  if (!profiled.ok) return { role: complete, findings: [because(name, profiled.error)] };
+  const { PATH } = environment;
+  const { workspace } = values;
+  const role = profiled.value;
+  const wrong = roleProblem(role, workspace, PATH) ?? (await missingSandbox(role, PATH));
+  if (wrong) return { role, findings: [because(name, wrong)] };
+  const [sandbox, examined] = await Promise.all([sandboxOf(role, PATH), examineProgram(role, workspace, environment)]);
+  const optional = given.pass_env === undefined ? (variablesOf(given) ?? []) : [];
+  const sees = (role.pass_env ?? []).filter((one) => environment[one] !== undefined || !optional.includes(one));
+  const unset = sees.filter((one) => environment[one] === undefined);
+  const what = [
+    role.type,
+    programOf(role, workspace, PATH),
+    ...(sandbox === "none" ? [] : [`sandbox ${sandbox}`]),
+    ...(sees.length === 0 ? [] : [`sees ${sees.join(", ")}`]),
+  ].join(", ");
+  const lack = lackOf(unset, unenforcedPermission(role, sandbox));
+  const own: Finding = lack
+    ? { name, state: "poor", what: `${what}; ${lack.what}`, hint: lack.hint }
+    : { name, state: "ok", what };
+  return {
+    role: sandbox === "none" && role.sandbox === undefined ? role : { ...role, sandbox },
+    program: examined?.program,
+    findings: [own, ...(examined?.findings ?? [])],
+  };
+}
+
+function lackOf(unset: readonly string[], unheld: string | undefined): { what: string; hint: string } | undefined {
+  if (unset.length > 0)
+    return { what: `not set here: ${unset.join(", ")}`, hint: "Set what its program needs before you run it." };
+  const hint = "A sandbox limits a program to the workspace (files), or also cuts off the network (offline).";
+  return unheld === undefined ? undefined : { what: unheld, hint };
 }
 
 /** Roles with the same program and the same login say it once. */
@@ -72,4 +133,41 @@ function unpriced(usd: number | undefined, roles: readonly Role[]): Failure | un
   return failure("usage", what, {
     hint: `Give the role a price, ${price} for a million tokens, or use --budget-tokens.`,
   });
+}
+
+/** What holds the agents of these roles: the sandbox or the rules of their program, and Bosun's own sandbox; and whose programs they can change. */
+function isolationFindings(roles: readonly Role[], workspace: string, path: string | undefined): Finding[] {
+  const held = Array.from(Map.groupBy(roles, isolationOf), ([by, alike]): Finding => {
+    const what = `${alike.map(({ role_id }) => role_id).join(", ")}: ${by}`;
+    return alike.every(isHeld)
+      ? { name: "isolation", state: "ok", what }
+      : { name: "isolation", state: "poor", what, hint: PROTECT };
+  });
+  const changeable = changeableWords(roles, workspace, path);
+  return [...held, ...changeable.map((what): Finding => ({ name: "programs", state: "poor", what, hint: PROTECT }))];
+}
+
+const PROTECT =
+  "To protect your files, use a clone as --cwd. Run agents that you do not trust as another user or in a container.";
+
+function isHeld(role: Role): boolean {
+  if (dialectOf(role) === "codex" && flagThatFrees(role) === undefined) return true;
+  return role.sandbox === "files" || role.sandbox === "offline";
+}
+
+function isolationOf(role: Role): string {
+  const { sandbox = "none" } = role;
+  const around = sandbox === "none" ? "" : `, within Bosun's sandbox ${sandbox}`;
+  const freed = flagThatFrees(role);
+  const dialect = dialectOf(role);
+  if (dialect === "envelope") return `its agents run with all your rights${around}`;
+  if (freed !== undefined) return `${freed} of its command frees its program, which runs with all your rights${around}`;
+  if (dialect === "codex") return `codex runs commands in a sandbox of its own, by the role's permissions${around}`;
+  const rules = dialect === undefined ? "the permissions that it asks for" : `the permission rules of ${dialect}`;
+  return `no sandbox of its program, only ${rules}; what they allow has all your rights${around}`;
+}
+
+/** A flag of the user's own by which a program asks for nothing and sandboxes nothing. */
+function flagThatFrees({ cli_command = [] }: Role): string | undefined {
+  return cli_command.slice(1).find((word) => /danger|bypass|yolo/i.test(word));
 }

@@ -2,19 +2,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
-import { watchedLauncher } from "../../agents/watched-launcher.ts";
-import { stateFolder } from "../../config/known-homes.ts";
+import { watchedLauncher } from "../../agents/launcher.ts";
+import { stateFolder } from "../../config/home.ts";
 import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { makeDirectory } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { ok, type Result } from "../../lib/result.ts";
 import { NO_SECRETS } from "../../lib/withholder.ts";
 import { spentWords } from "../../log/usage-words.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
-import { priced } from "../../runtime/turns/priced.ts";
+import { priced } from "../../runtime/turns/reported.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { cliAgentOf } from "./cli-agent.ts";
@@ -91,7 +91,7 @@ export async function tryRoles(
         return trial;
       }),
     );
-    return stopped.signal.aborted ? err(failure("interrupted", "The trial was stopped.")) : ok(trials);
+    return stopped.signal.aborted ? fails("interrupted", "The trial was stopped.") : ok(trials);
   } finally {
     signals.restore();
   }

@@ -1,4 +1,4 @@
-import { directoryObstacle } from "../../agents/program-file.ts";
+import { directoryObstacle } from "../../agents/cannot-start.ts";
 import { mayEnter } from "../../lib/files.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow } from "../../store/store.ts";

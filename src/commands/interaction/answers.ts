@@ -1,23 +1,21 @@
-import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
-import { answerTo, bareId } from "../../config/picked-option.ts";
+import { type GivenAnswer, whyUnfit } from "../../config/answers.ts";
+import { type Answerable, answerTo, bareId } from "../../config/picked-option.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
-import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
 import { keptRecord } from "../../store/kept-record.ts";
-import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
+import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
 import type { Output } from "../../ui/terminal.ts";
-import type { OpenPermission } from "../../ui/permission-lines.ts";
-import type { OpenQuestion } from "../../ui/waiting.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { waitingOf } from "../lookup/asks.ts";
 import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
-import { keptFor, takenFor, uncancelled, unsettled } from "./kept.ts";
+import { keptFor, saidAlready, takenFor, uncancelled, unsettled } from "./kept.ts";
+import { permissionMessage, type PersonMessage } from "./person-message.ts";
 
 export interface Answer {
   readonly question_id: string;
@@ -52,12 +50,10 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const other = elsewhere.find(({ session_id }) => session_id !== row.session_id);
   if (other) {
     const what = `${row.session_id} does not ask ${JSON.stringify(id)}; it belongs to ${other.session_id}.`;
-    return err(failure("usage", what, { hint: `That one: bosun answer ${other.session_id} ${id} …` }));
+    return fails("usage", what, { hint: `That one: bosun answer ${other.session_id} ${id} …` });
   }
   if (asked.length + permissions.length > 0) return ok({ row, questions, permissions, typed });
-  return err(
-    failure("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` }),
-  );
+  return fails("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` });
 }
 
 /** The questions of a session that have no answer, neither taken nor kept. */
@@ -120,7 +116,7 @@ export function answerIn(questions: readonly OpenQuestion[], words: readonly str
         : another === undefined
           ? `The answer to ${question.question_id} is missing.`
           : `${JSON.stringify(id)} is asked more than once.`;
-    return err(failure("usage", what, { hint: `${openIds(questions)} Write the id, and the answer in quotes.` }));
+    return fails("usage", what, { hint: `${openIds(questions)} Write the id, and the answer in quotes.` });
   }
   const meant = answerTo(question, answer);
   return meant.ok ? ok([{ question_id: question.question_id, text: meant.value }]) : meant;
@@ -137,43 +133,18 @@ function openIds(questions: readonly OpenQuestion[]): string {
   return questions.length === 0 ? "No question is open." : `Open: ${ids}.`;
 }
 
-/**
- * Passes the outcome of a run on. Once the session waits for a person or is closed, reports which answers given beforehand were not used:
- * most of them have a misspelt id. Fails if the store cannot be read.
- */
-export async function withUnusedAnswers(
-  { terminal }: CommandContext,
+/** Shows which answers given beforehand were not used, of a session that waits or is closed. Fails if the store cannot be read. */
+export async function showUnused(
+  out: Output,
   store: StoreReader,
   session_id: string,
-  { answers }: { readonly answers: readonly GivenAnswer[] },
-  left: Promise<Result<number, Failure>>,
-): Promise<Result<number, Failure>> {
-  const code = await left;
-  if (answers.length === 0 || !code.ok) return code;
-  const row = store.session(session_id);
-  if (!row.ok) return row;
-  if (code.value !== EXIT_PERSON_NEEDED && row.value.state !== "closed") return code;
-  return catchStorage(async () => {
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return waiting;
-    const earlier = await questionsSoFar(store, session_id);
-    if (!earlier.ok) return earlier;
-    showUnused(terminal.err, answers, [...earlier.value, ...waiting.value.filter((one) => one.kind === "question")]);
-    return code;
-  });
-}
-
-/** Reports answers that match no question, or that name an option their question does not have. */
-export function showUnused(out: Output, answers: readonly GivenAnswer[], questions: readonly OpenQuestion[]): void {
-  const warn = (text: string) => out.line(out.style("yellow", safeLine(text)));
-  for (const answer of answers) {
-    if (questions.some((question) => givenAnswer([answer], question) !== undefined)) continue;
-    warn(`No question matches ${JSON.stringify("match" in answer ? answer.match : answer.question_id)}.`);
-  }
-  for (const question of questions) {
-    const said = givenAnswer(answers, question);
-    if (said?.ok === false) warn(`${said.error.message} ${said.error.hint ?? ""}`);
-  }
+  answers: readonly GivenAnswer[],
+  waiting: readonly Waiting[],
+): Promise<Result<void, Failure>> {
+  const earlier = await questionsSoFar(store, session_id);
+  if (!earlier.ok) return earlier;
+  showUnfit(out, answers, [...earlier.value, ...waiting.filter((one) => one.kind === "question")]);
+  return ok(undefined);
 }
 
 /** Every question that a schedule has asked people, answered or not, with the record that asked it. */
@@ -196,4 +167,39 @@ async function questionsSoFar(
       }));
     }),
   );
+}
+
+/**
+ * Parses the words after a command into a decision on a permission: its id, the decision, and words for the program. The id may be left out
+ * if nothing else is asked (`alone`). Undefined if the words are about something else. Failure `usage` for an unknown decision, or a second
+ * one.
+ */
+export function permissionDecision(
+  reader: StoreReader,
+  session_id: string,
+  permissions: readonly OpenPermission[],
+  typed: readonly string[],
+  alone: boolean,
+): Result<PersonMessage | undefined, Failure> {
+  const named = permissions.find(({ ask_id }) => ask_id === typed[0]);
+  const permission = named ?? (alone && permissions.length === 1 ? permissions[0] : undefined);
+  if (permission === undefined || typed.length === 0) return ok(undefined);
+  const { ask_id } = permission;
+  const [word, ...notes] = named ? typed.slice(1) : typed;
+  const kept = keptFor(reader, session_id, permission);
+  if (kept !== undefined) return err(saidAlready(session_id, ask_id, kept));
+  const choices = permissionChoices(permission).map(({ key }) => key);
+  const choice = choices.find((key) => key === word);
+  if (choice !== undefined) return ok(permissionMessage(ask_id, choice, notes.join(" ").trim()));
+  const what = word === undefined ? "The decision is missing" : `${JSON.stringify(safeLine(word))} is no decision`;
+  const hint = `Write one of ${choices.join(", ")}: bosun answer ${session_id} ${ask_id} allow`;
+  return fails("usage", `${what} on the permission ${ask_id}.`, { hint });
+}
+
+/** Shows which answers fit none of the questions asked so far: most of them have a misspelt id. */
+export function showUnfit(out: Output, answers: readonly GivenAnswer[], questions: readonly Answerable[]): void {
+  for (const answer of answers) {
+    const why = whyUnfit(answer, questions);
+    if (why !== undefined) out.line(out.style("yellow", safeLine(`Not used: ${why.what}; expected ${why.expected}.`)));
+  }
 }

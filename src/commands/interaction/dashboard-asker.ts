@@ -3,7 +3,7 @@ import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
 import type { SessionAction } from "../../ui/tui/view.ts";
 import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
-import type { Asker, OpenAsk } from "./asker.ts";
+import type { Asker, OpenAsk } from "./interaction.ts";
 import type { SessionControl } from "./control.ts";
 import { commandMessage, type Refusal } from "./person-message.ts";
 import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";

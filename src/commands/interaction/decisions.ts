@@ -18,12 +18,18 @@ import type { CommandContext } from "../context/command.ts";
 import { workLinesOf } from "../lookup/schedule-state.ts";
 import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
-import type { OpenAsk } from "./asker.ts";
+import type { OpenAsk } from "./interaction.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
-import { decisionMessage, permissionMessage, type PersonMessage, type Refusal } from "./person-message.ts";
+import {
+  type Decidable,
+  decisionMessage,
+  permissionMessage,
+  type PersonMessage,
+  type Refusal,
+} from "./person-message.ts";
 
 /** The session that a decision is about, and the terminal where it is asked. */
-interface DecisionParts {
+export interface DecisionParts {
   readonly context: CommandContext;
   readonly home: string;
   readonly session_id: string;
@@ -100,8 +106,7 @@ export async function promptResult(
   const table = view.ok ? ticketTable(view.value.presentation, view.value.tickets, terminal.err) : [];
   for (const line of ["", ...table]) terminal.err.line(line);
   const heading = "All tasks are finished. Accept the result?";
-  const decided = await promptDecision(terminal, heading, RESULT_CHOICES, "What is missing? ", signal);
-  return decided && decisionMessage(result, decided.decision, decided.words);
+  return promptDecision(terminal, result, heading, RESULT_CHOICES, "What is missing? ", signal);
 }
 
 /** Asks whether the work on a ticket is good enough; undefined if the person left without an answer. */
@@ -121,8 +126,7 @@ export async function promptReview(
   // Work with failed checks cannot be approved.
   const choices = failed_checks === undefined ? REVIEW_CHOICES : REVIEW_CHOICES.slice(1);
   const heading = `Review of ${ticket_id}`;
-  const decided = await promptDecision(terminal, heading, choices, "What should be different? ", signal);
-  return decided && decisionMessage(review, decided.decision, decided.words);
+  return promptDecision(terminal, review, heading, choices, "What should be different? ", signal);
 }
 
 /** Asks the person at the terminal for a decision on a permission; undefined if they left. */
@@ -143,17 +147,18 @@ export async function promptPermission(
 /** Asks for a decision, and for words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
 async function promptDecision<K extends string>(
   terminal: Terminal,
+  about: Decidable,
   heading: string,
   choices: readonly Choice<K>[],
   label: string,
   signal: AbortSignal,
-): Promise<{ readonly decision: K; readonly words?: string } | undefined> {
+): Promise<PersonMessage | undefined> {
   for (;;) {
     const decision = await promptChoice(terminal, heading, choices, signal);
-    if (decision !== "changes_requested") return decision && { decision };
+    if (decision !== "changes_requested") return decision && decisionMessage(about, decision);
     const typed = await promptLine(terminal, label, signal);
     if (typed.kind === "left") return undefined;
-    if (typed.text !== "") return { decision, words: typed.text };
+    if (typed.text !== "") return decisionMessage(about, decision, typed.text);
   }
 }
 

@@ -1,15 +1,42 @@
+import { givenAnswer } from "../../config/answers.ts";
 import type { LedgerAsk } from "../../kernel/ledger.ts";
+import type { Ask, Waiting } from "../../ui/waiting.ts";
 import type { ToldAsk } from "../../protocol/telling.ts";
 import type { SessionEvent } from "../../runtime/bus.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
 import type { StoreReader } from "../../store/store.ts";
+import type { Reporter } from "../../ui/reporter.ts";
 import { waitingFor } from "../lookup/asks.ts";
 import { valueOf } from "../lookup/state.ts";
-import type { Asker, OpenAsk } from "./asker.ts";
 import type { GivenMessage } from "../options/run-options.ts";
-import { messageFor } from "./beforehand.ts";
 import type { SessionControl } from "./control.ts";
-import type { PersonMessage, Refusal } from "./person-message.ts";
+import {
+  answersMessage,
+  decisionMessage,
+  permissionMessage,
+  type PersonMessage,
+  type Refusal,
+} from "./person-message.ts";
+
+/** Something a session asks, as an `Asker` receives it. */
+export type OpenAsk = Ask & {
+  /** What still waits for a person; empty once it is settled, and while this person's answer is on its way. */
+  waiting(): readonly Waiting[];
+  /** Sends a person's message about it. Settles when the message is on record, or known to take long; with the reason if it was refused. */
+  say(message: PersonMessage): Promise<Refusal | undefined>;
+};
+
+/** Asks people. `PromptAsker` is for the plain terminal; with `nobody`, the session is only shown. */
+export interface Asker {
+  /** Called when a person is needed for something. */
+  ask(ask: OpenAsk): void;
+  /** Called when the session has moved, so that what is being asked may be settled. */
+  look(): void;
+  /** Says why a person's message was refused, or that its outcome is not known yet. */
+  complain(why: Refusal): void;
+  /** Stops asking. Settles when the terminal is free again. */
+  end(): Promise<void>;
+}
 
 export interface InteractionParts {
   readonly feed: SessionFeed;
@@ -108,4 +135,46 @@ export class Interaction {
     const { store, feed } = this.#parts;
     return valueOf(store, feed.session_id, "ask", ask_id);
   }
+}
+
+/** Asks no person: shows what is asked, with the commands that answer it from anywhere. */
+export function nobody(reporter: Pick<Reporter, "asked">): Asker {
+  return {
+    ask(ask) {
+      for (const one of ask.waiting()) reporter.asked(one);
+    },
+    look() {},
+    complain() {},
+    end: () => Promise.resolve(),
+  };
+}
+
+/**
+ * The message for one ask that follows from what a person said beforehand; undefined if a person must be asked. `unanswered` applies only if
+ * nobody can be asked (`alone`), and not if a given answer names an option that its question does not have: then the person must say what
+ * they meant, also for the questions asked together with it.
+ */
+function messageFor(waiting: readonly Waiting[], given: GivenMessage, alone: boolean): PersonMessage | undefined {
+  const [first] = waiting;
+  if (first?.kind === "approval" && first.about === "plan" && given.approve_plans) {
+    return decisionMessage(first, "approved");
+  }
+  if (first?.kind === "permission" && alone && given.unanswered !== "stop") {
+    return permissionMessage(first.ask_id, "deny", "Nobody is there to allow it.");
+  }
+  if (first?.kind !== "question") return undefined;
+  const asked = waiting
+    .filter((one) => one.kind === "question")
+    .map((question) => ({ question, given: givenAnswer(given.answers, question) }));
+  const policy = alone && asked.every((one) => one.given?.ok !== false) ? given.unanswered : "stop";
+  const answers = asked.flatMap(({ question, given: answer }) => {
+    const byDefault = policy === "default" && answer === undefined ? question.default : undefined;
+    const text = answer?.ok === true ? answer.value : byDefault;
+    return text === undefined ? [] : [{ question_id: question.question_id, text }];
+  });
+  if (policy === "manager" && answers.length < waiting.length) {
+    const { ask_id } = first;
+    return { payload_type: "clarification_response", payload: { answers, status: "complete", ask_id } };
+  }
+  return answers.length === 0 ? undefined : answersMessage(answers);
 }

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../.
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { LogRecord } from "../../protocol/record.ts";
-import { wordName } from "../../protocol/recording.ts";
+import { messageName } from "../../protocol/recording.ts";
 import { latestOf } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
@@ -75,7 +75,7 @@ export function unheard(reader: StoreReader, session_id: string): KeptMessage[] 
   return messagesIn(reader, session_id).flatMap(({ payload_type, payload }) => {
     const { command, ticket_id } = payload_type === "user_command" ? payload : {};
     if (command === "stop" || command === "pause") return [];
-    const said = wordName(payload_type, payload);
+    const said = messageName(payload_type, payload);
     return [{ said, command: textIn(command), ticket_id: textIn(ticket_id) }];
   });
 }

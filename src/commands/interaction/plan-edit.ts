@@ -6,7 +6,7 @@ import { makeDirectory, OWN } from "../../lib/files.ts";
 import { absoluteFolders, programFile } from "../../lib/program-file.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { StoreReader } from "../../store/store.ts";
@@ -79,11 +79,9 @@ async function readEdited(file: string): Promise<Result<PayloadByType["plan"], F
   // A file that the editor removed was not named on the command line.
   if (!loaded.ok) return err({ ...loaded.error, code: "configuration" });
   if (loaded.value.plan.questions !== undefined) {
-    return err(
-      failure("configuration", `${file}: an approved plan cannot ask questions.`, {
-        hint: "Take `questions` out.",
-      }),
-    );
+    return fails("configuration", `${file}: an approved plan cannot ask questions.`, {
+      hint: "Take `questions` out.",
+    });
   }
   const wrong = graphProblem(loaded.value);
   return wrong ? err(wrong) : ok(planIn(loaded.value.plan));

@@ -1,13 +1,11 @@
-import type { StoreReader } from "../../store/store.ts";
 import { safeText } from "../../ui/display.ts";
 import { promptLine, type Typed } from "../../ui/prompt.ts";
 import { alertWords, type OpenQuestion, settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
-import type { Asker, OpenAsk } from "./asker.ts";
-import { askPlan, promptPermission, promptResult, promptReview } from "./decisions.ts";
+import type { Asker, OpenAsk } from "./interaction.ts";
+import { askPlan, type DecisionParts, promptPermission, promptResult, promptReview } from "./decisions.ts";
 import { Drafts } from "./drafts.ts";
-import { takenFor } from "./kept.ts";
+import { keptFor, takenFor } from "./kept.ts";
 import { answersMessage, type PersonMessage, type Refusal } from "./person-message.ts";
 import { askQuestions } from "./questions.ts";
 
@@ -17,11 +15,7 @@ const LEFT: Typed = { kind: "left" };
 const ANSWERED: Typed = { kind: "text", text: "" };
 const SETTLED = { kind: "settled" } as const;
 
-export interface PromptAskerParts {
-  readonly context: CommandContext;
-  readonly home: string;
-  readonly store: StoreReader;
-  readonly session_id: string;
+export interface PromptAskerParts extends DecisionParts {
   /** Called when the person leaves a question open (Ctrl-D). */
   readonly left: () => void;
   /** Called with an error that was thrown while a person was asked. */
@@ -124,7 +118,7 @@ export class PromptAsker implements Asker {
       terminal: context.terminal,
       drafts,
       questions,
-      isOpen: (question) => Promise.resolve(isOpen(ask, question)),
+      isOpen: (question) => isOpen(ask, question),
       put: (about, prompt) => this.#put(ask, about, prompt),
     });
     if (answers === undefined) return false;
@@ -146,7 +140,11 @@ export class PromptAsker implements Asker {
     const signal = AbortSignal.any([this.#over.signal, settled.signal]);
     const typed = (await this.#endLine(signal)) ? await prompt(signal) : LEFT;
     this.#asked = undefined;
-    if (typed.kind !== "left" || !settled.signal.aborted) return typed;
+    if (typed.kind !== "left") {
+      // A decision is said by now, but an answer is not.
+      return about[0]?.kind === "question" && this.#tellSettled(ask, about) ? SETTLED : typed;
+    }
+    if (!settled.signal.aborted) return typed;
     this.#tellSettled(ask, about);
     this.#isLineBegun = true;
     return SETTLED;
@@ -158,8 +156,8 @@ export class PromptAsker implements Asker {
     const { err } = context.terminal;
     const settled = about.filter((one) => !isOpen(ask, one));
     for (const one of settled) {
-      const taken = takenFor(store, session_id, one, ask.record);
-      err.line(err.style("yellow", `  ${settledSentence(one, taken)}`));
+      const said = keptFor(store, session_id, one) ?? takenFor(store, session_id, one, ask.record);
+      err.line(err.style("yellow", `  ${settledSentence(one, said)}`));
     }
     return settled.length > 0;
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { validateWord } from "../../protocol/envelope.ts";
-import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import { validateMessage } from "../../protocol/envelope.ts";
+import { fails, type Failure, isOfStorage } from "../../protocol/failure.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
@@ -10,7 +10,7 @@ import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.t
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
 import { localize, tellNext, wordsOf } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import { loadMode } from "../lookup/modes.ts";
 import { whyClosed } from "../lookup/resolve.ts";
@@ -41,10 +41,10 @@ type Outcome =
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
   const { payload_type, payload } = message;
   // Nothing else may wait for a later owner, which could only refuse it.
-  const valid = validateWord(payload_type, payload);
+  const valid = validateMessage(payload_type, payload);
   if (!valid.ok) {
     const what = `This message is not valid: ${valid.error.message}`;
-    return err(failure("usage", what, { hint: "See bosun help." }));
+    return fails("usage", what, { hint: "See bosun help." });
   }
   if (payload_type === "approval") await checkSession(store, row, await loadMode(row.mode));
   const id = await store.inbox.put(row.session_id, { payload_type, payload }, actorHere());
@@ -93,7 +93,7 @@ export async function putToOwner(
   row: SessionRow,
   message: PersonMessage,
   holds?: string,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const put = await putMessage(store, row, message);
   return put.ok ? ok(tellPut(context, put.value, holds)) : put;
 }

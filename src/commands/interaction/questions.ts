@@ -1,5 +1,4 @@
-import { promptLine, promptQuestion, type Typed } from "../../ui/prompt.ts";
-import { answersLabel } from "../../ui/answers-label.ts";
+import { answersLabel, promptLine, promptQuestion, type Typed } from "../../ui/prompt.ts";
 import { safeLine, wrapped } from "../../ui/display.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import type { OpenQuestion } from "../../ui/waiting.ts";
@@ -8,11 +7,12 @@ import type { Answer } from "./answers.ts";
 import type { Drafts } from "./drafts.ts";
 
 /** Questions that are asked together at a terminal. */
-export interface Asking {
+interface Asking {
   readonly terminal: Terminal;
   readonly drafts: Drafts;
   readonly questions: readonly OpenQuestion[];
-  readonly isOpen: (question: OpenQuestion) => Promise<boolean>;
+  /** Whether nobody has answered it elsewhere. */
+  readonly isOpen: (question: OpenQuestion) => boolean;
   /** Shows a prompt about some of them. If any were settled elsewhere before or meanwhile, reports those, and nothing counts as typed. */
   readonly put: (
     about: readonly OpenQuestion[],
@@ -34,7 +34,7 @@ export async function askQuestions(asking: Asking): Promise<Answer[] | undefined
     if (!(await askOne(asking, question, answers))) return left(asking, answers);
   }
   for (;;) {
-    const given = await stillOpen(asking, answers);
+    const given = questions.filter((question) => answers.has(question.question_id) && asking.isOpen(question));
     if (given.length === 0 || (given.length === 1 && kept === 0)) return answersTo(given, answers);
     const typed = await asking.put(given, (signal) => promptAnswers(terminal, given, answers, signal));
     if (typed.kind === "settled") continue;
@@ -74,14 +74,6 @@ async function promptAnswers(
     const hint = `Press Enter to send them, or type a number from 1 to ${questions.length} to change that answer.`;
     for (const line of wrapped(hint, terminal.err.width, 2)) terminal.err.line(line);
   }
-}
-
-/** The answered questions that nobody has answered elsewhere. */
-async function stillOpen({ questions, isOpen }: Asking, answers: ReadonlyMap<string, string>): Promise<OpenQuestion[]> {
-  const open: OpenQuestion[] = [];
-  for (const question of questions)
-    if (answers.has(question.question_id) && (await isOpen(question))) open.push(question);
-  return open;
 }
 
 function answersTo(questions: readonly OpenQuestion[], answers: ReadonlyMap<string, string>): Answer[] {

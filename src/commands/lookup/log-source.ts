@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { isDirectory } from "../../lib/files.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
-import { type Listing, listFolder } from "../../log/reader.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { listFolder, type Listing } from "../../log/reader.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { databasePath } from "../../store/database.ts";
 import type { SessionRow } from "../../store/store.ts";
@@ -39,11 +39,9 @@ export async function sourceOf(
   if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
     if (isDirectory(path)) return ok(folderAlone(path));
     if (isPath)
-      return err(
-        failure("usage", `There is no folder ${named}.`, {
-          hint: "Name a session, or a folder below logs/.",
-        }),
-      );
+      return fails("usage", `There is no folder ${named}.`, {
+        hint: "Name a session, or a folder below logs/.",
+      });
   }
   const opened = await readHomeOf(context, named);
   if (!opened.ok) return opened;

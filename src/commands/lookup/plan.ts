@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { loadPlanFile } from "../../config/plan-file.ts";
-import { unheldPermission } from "../../config/role-defaults.ts";
+import { unenforcedPermission } from "../../config/role-defaults.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { isUnsafe } from "../../lib/terminal-text.ts";
@@ -38,7 +38,7 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const { config, roles = [] } = openedWith(reader, session_id) ?? {};
   const checks = config?.checks.ticket ?? [];
   const beyond = roles.flatMap((role) => {
-    const what = unheldPermission(role, role.sandbox ?? "none");
+    const what = unenforcedPermission(role, role.sandbox ?? "none");
     return what === undefined ? [] : [`${role.role_id}: ${what}`];
   });
   const unheld = [...beyond, ...changeableWords(roles, config?.workspace ?? "", undefined)];

@@ -1,7 +1,7 @@
 import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -93,7 +93,7 @@ function targetOf(
   if (session !== undefined) {
     if (second !== undefined) {
       const hint = "With --session the only other name is the ticket.";
-      return err(failure("usage", "The session is named twice.", { hint }));
+      return fails("usage", "The session is named twice.", { hint });
     }
     const row = namedSession(reader, session);
     return first === undefined || !row.ok ? whole(row) : withTicket(reader, row.value, first);
@@ -152,23 +152,19 @@ function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Resul
   const running = runningSessions(reader);
   if (changes === true && running.length > 1) {
     const candidates = running.map(({ session_id }) => session_id);
-    return err(
-      failure("usage", `Several sessions are running: ${candidates.join(", ")}.`, {
-        hint: "Name one of them.",
-        details: { candidates },
-      }),
-    );
+    return fails("usage", `Several sessions are running: ${candidates.join(", ")}.`, {
+      hint: "Name one of them.",
+      details: { candidates },
+    });
   }
   const begun = reader.sessions({ parent: null }).filter(isBegun);
   const open = closed === "newest" ? undefined : begun.find(({ state }) => state !== "closed");
   const newest = closed === "newest" || closed === "last" ? begun[0] : undefined;
   const chosen = closed === "latest" ? begun[0] : ((running.length === 1 ? running[0] : undefined) ?? open ?? newest);
   if (chosen !== undefined) return ok(chosen);
-  return err(
-    failure("not_found", "There is no open session.", {
-      hint: "`bosun status` lists the sessions; name one, or begin another with `bosun run`.",
-    }),
-  );
+  return fails("not_found", "There is no open session.", {
+    hint: "`bosun status` lists the sessions; name one, or begin another with `bosun run`.",
+  });
 }
 
 function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
@@ -261,5 +257,5 @@ function withTicket(
   const known = new Set([...recordsOf(reader, session_id, 1)].flatMap(ticketsIn));
   const noun = subjectWord(row);
   const what = `${lead}${session_id} has no ${noun} ${JSON.stringify(ticket_id)}.${didYouMean(ticket_id, known)}`;
-  return err(failure("not_found", what, { hint: `\`bosun status ${session_id}\` lists its ${noun}s.` }));
+  return fails("not_found", what, { hint: `\`bosun status ${session_id}\` lists its ${noun}s.` });
 }

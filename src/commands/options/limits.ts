@@ -1,7 +1,9 @@
+import { parseDuration } from "../../lib/durations.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
-import { durationOf } from "./duration.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
+import type { GivenText } from "../../config/setting-text.ts";
+import { resolveSettings } from "../../config/settings.ts";
 
 /** The limits of a session, as typed. */
 export interface LimitOptions {
@@ -11,30 +13,38 @@ export interface LimitOptions {
   readonly deadline?: string;
 }
 
-/** The limits as recorded; undefined if none is set. A deadline counts from the resume. */
-export function readLimits({
-  budgetTurns,
-  budgetTokens,
-  budgetUsd,
-  deadline,
-}: LimitOptions): Result<JsonObject | undefined, Failure> {
-  const limits: { turns?: number; tokens?: number; usd?: number; wall_s?: number } = {};
-  for (const [key, text, form, kind] of [
-    ["turns", budgetTurns, /^[1-9]\d{0,8}$/, "number of turns"],
-    ["tokens", budgetTokens, /^[1-9]\d{0,14}$/, "number of tokens"],
-    ["usd", budgetUsd, /^(?=.*[1-9])\d{1,9}(\.\d{1,6})?$/, "sum of money"],
-  ] as const) {
-    if (text === undefined) continue;
-    if (!form.test(text)) {
-      const hint = key === "usd" ? "Write a number, such as 2.50." : "Write a whole number, such as 400.";
-      return err(failure("usage", `--budget-${key} ${JSON.stringify(text)} is not a ${kind}.`, { hint }));
-    }
-    limits[key] = Number(text);
+/** The flag, the setting and the text of each limit. */
+export function limitFlags(options: LimitOptions): [name: string, key: GivenText["key"], text: string | undefined][] {
+  return [
+    ["--budget-turns", "budget.turns", options.budgetTurns],
+    ["--budget-tokens", "budget.tokens", options.budgetTokens],
+    ["--budget-usd", "budget.usd", options.budgetUsd],
+    ["--deadline", "budget.wall_s", options.deadline],
+  ];
+}
+
+/** The limits as recorded; undefined if none is given. A deadline counts from the resume. Failure `usage`. */
+export async function readLimits(options: LimitOptions): Promise<Result<JsonObject | undefined, Failure>> {
+  const flags = limitFlags(options).flatMap(([name, key, text]) => (text === undefined ? [] : [{ name, key, text }]));
+  if (flags.length === 0) return ok(undefined);
+  const settings = await resolveSettings({ flags, environment: {}, directory: "/", roles: [], at_terminal: false });
+  if (!settings.ok) return settings;
+  const { budgetUsd } = options;
+  if (Number(budgetUsd) === 0) {
+    const hint = "Write a sum of money, such as 2.50.";
+    return fails("usage", `--budget-usd ${JSON.stringify(budgetUsd)} lets no turn begin.`, { hint });
   }
-  if (deadline !== undefined) {
-    const duration = durationOf("--deadline", deadline);
-    if (!duration.ok) return duration;
-    limits.wall_s = Math.ceil(duration.value / 1000);
+  const given = Object.entries(settings.value.values.budget ?? {});
+  return ok(Object.fromEntries(given.filter(([key]) => flags.some((flag) => flag.key === `budget.${key}`))));
+}
+
+/** The duration that an option gives, in ms. Failure `usage`, also below the minimum. */
+export function durationOf(option: string, text: string, minimum_ms = 1): Result<number, Failure> {
+  const duration = parseDuration(text);
+  if (!duration.ok) {
+    const { what, expected } = duration.error;
+    return fails("usage", `${option}: ${what}.`, { hint: `Expected: ${expected}.` });
   }
-  return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
+  if (duration.value >= minimum_ms) return duration;
+  return fails("usage", `${option}: ${JSON.stringify(text)} is too short.`, { hint: "Write 15m, for example." });
 }

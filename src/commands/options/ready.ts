@@ -10,7 +10,7 @@ import type { CommandContext } from "../context/command.ts";
 import { refusalFor } from "../examination/finding.ts";
 import type { InstalledProgram } from "../examination/program.ts";
 import { examineSession } from "../examination/session.ts";
-import type { LimitOptions } from "./limits.ts";
+import { limitFlags, type LimitOptions } from "./limits.ts";
 import { type Found, type RegistryOptions, settingsFrom } from "./registry.ts";
 
 /** The options that set settings of a new session; a command may have some of them. */
@@ -73,10 +73,7 @@ export function settingFlags(options: SettingOptions): GivenText[] {
     ["--cwd", "workspace", options.cwd],
     ["--max-workers", "max_workers", options.maxWorkers],
     ["--isolation", "isolation", options.isolation],
-    ["--budget-turns", "budget.turns", options.budgetTurns],
-    ["--budget-tokens", "budget.tokens", options.budgetTokens],
-    ["--budget-usd", "budget.usd", options.budgetUsd],
-    ["--deadline", "budget.wall_s", options.deadline],
+    ...limitFlags(options),
     ["--yes", "plan_approval", options.yes === true ? "never" : undefined],
     ["--ask-plan", "plan_approval", options.askPlan === true ? "ask" : undefined],
     ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],

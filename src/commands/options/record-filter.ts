@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
 import { parseMoment, type TimeRange } from "../../ui/player/moment.ts";
 import { oneOf } from "./run-options.ts";
@@ -49,11 +49,9 @@ export function readBound(flag: string, text: string | undefined): Result<Bound 
   if (text === undefined) return ok(undefined);
   if (/^[1-9]\d{0,14}$/.test(text)) return ok(Number(text));
   if (parseMoment(text, { from: 0, to: 0 }) !== undefined) return ok(text);
-  return err(
-    failure("usage", `${flag} ${JSON.stringify(text)} is neither a record's number nor a time.`, {
-      hint: "Write a whole number, 1 or more, or a time: 20:31, 20:31:10, +6m02s after the first record, or 2026-01-31T20:31:10Z.",
-    }),
-  );
+  return fails("usage", `${flag} ${JSON.stringify(text)} is neither a record's number nor a time.`, {
+    hint: "Write a whole number, 1 or more, or a time: 20:31, 20:31:10, +6m02s after the first record, or 2026-01-31T20:31:10Z.",
+  });
 }
 
 /** Resolves the filter's bounds for a log. */

@@ -11,11 +11,10 @@ import { loadRoles, standardRoles } from "../../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings, type Settings } from "../../config/settings.ts";
-import { trustNeeded } from "../../config/trust.ts";
-import { isTrusted } from "../../config/trusted.ts";
+import { isTrusted, trustNeeded } from "../../config/trust.ts";
 import { isDirectory } from "../../lib/files.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { collect, type CommandContext } from "../context/command.ts";
 
@@ -80,7 +79,7 @@ export function findConfiguration(
   const shown = powers.value.map(({ where, what }) => `  ${where}: ${what}`);
   const what = `The configuration in ${found.value.folder} can run commands or raise limits:`;
   const hint = `Read it. To use it: bosun trust, or name its files: ${unnamed?.join(" ")}. To ignore it, name other files.`;
-  return err(failure("trust", [what, ...shown].join("\n"), { hint }));
+  return fails("trust", [what, ...shown].join("\n"), { hint });
 }
 
 /** The settings of a session with these roles, with the templates that replace built-in prompts. Failures as `resolveSettings`. */
@@ -115,7 +114,7 @@ export async function settingsFrom(
 export function promptFiles({ promptsFrom }: RegistryOptions, { user, project }: Found): Result<PromptFile[], Failure> {
   if (promptsFrom !== undefined && !isDirectory(promptsFrom)) {
     const hint = "Name a folder with templates; for their names: bosun roles --prompts";
-    return err(failure("usage", `--prompts-from ${JSON.stringify(promptsFrom)} is no folder.`, { hint }));
+    return fails("usage", `--prompts-from ${JSON.stringify(promptsFrom)} is no folder.`, { hint });
   }
   const folders = [user?.prompts, project?.prompts, promptsFrom].filter((folder) => folder !== undefined);
   const files = loadPrompts(folders);
@@ -174,12 +173,12 @@ function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pi
   const wrong = passEnv.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (wrong !== undefined) {
     const hint = "Give the name alone; its value is taken from your environment.";
-    return err(failure("usage", `--pass-env ${JSON.stringify(wrong)} is not the name of a variable.`, { hint }));
+    return fails("usage", `--pass-env ${JSON.stringify(wrong)} is not the name of a variable.`, { hint });
   }
   if (manager === undefined && worker === undefined) {
     const hint = "Write pass_env: [NAME] into the role in your registry, or give --manager CMD or --worker CMD too.";
     const what = "--pass-env is for the roles of --manager and --worker, and neither is given.";
-    return err(failure("usage", what, { hint }));
+    return fails("usage", what, { hint });
   }
   return ok({ pass_env: [...new Set(passEnv)] });
 }

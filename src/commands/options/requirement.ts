@@ -1,8 +1,7 @@
 import { readText } from "../../config/read-text.ts";
-import { type AskedOf, MAX_REQUIREMENT_BYTES, checkedRequirement } from "../../config/requirement.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import type { Problem } from "../../protocol/document/problem.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { explain, type Problem } from "../../protocol/document/problem.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
 /** The requirement of a new session, from the command line or `--file`; either may be `-`, stdin. Failures as `checkedRequirement`. */
@@ -13,7 +12,7 @@ export async function typedRequirement(
 ): Promise<Result<string, Failure>> {
   if (words !== undefined && file !== undefined) {
     const what = `There are two ${asked.noun}s: the words on the command line, and --file.`;
-    return err(failure("usage", what, { hint: "Give one of them." }));
+    return fails("usage", what, { hint: "Give one of them." });
   }
   if ((file ?? words) === "-")
     return checkedRequirement(await standardInput(terminal, asked.noun, MAX_REQUIREMENT_BYTES), asked);
@@ -35,4 +34,42 @@ export async function standardInput(
     if (bytes > most) break;
   }
   return readText({ path: "-", bytes: Buffer.concat(chunks) }, most);
+}
+
+/** Maximum number of characters in a requirement; its schema has the same limit. */
+export const MAX_REQUIREMENT_CHARACTERS = 200_000;
+
+/** Maximum size of a requirement, in bytes. More is never valid, and need not be read. */
+export const MAX_REQUIREMENT_BYTES = MAX_REQUIREMENT_CHARACTERS * 4;
+
+/** How a command names its requirement. */
+export interface AskedOf {
+  readonly command: string;
+  readonly noun: string;
+  /** The imperative for it, such as "Say what you want done". */
+  readonly say: string;
+}
+
+/**
+ * Checks and trims the text of a requirement, from `file` if it came from one. An empty, too long, unreadable or non-UTF-8 one fails with `usage`,
+ * because the command line named it.
+ */
+export function checkedRequirement(
+  read: Result<string, Problem>,
+  { command, noun, say }: AskedOf,
+  file?: string,
+): Result<string, Failure> {
+  if (!read.ok) return fails("usage", `The ${noun} cannot be read.\n${explain(read.error).join("\n")}`);
+  const text = read.value.trim();
+  const name = file === undefined ? `The ${noun}` : `The ${noun} in ${file}`;
+  if (text === "") {
+    const typed = `bosun ${command}`;
+    const hint = `${say}: ${typed} "…", ${typed} --file FILE, or ${typed} --file - to read it from standard input.`;
+    return fails("usage", `${name} is empty.`, { hint });
+  }
+  const characters = Array.from(text).length;
+  if (characters <= MAX_REQUIREMENT_CHARACTERS) return ok(text);
+  const [length, most] = [characters, MAX_REQUIREMENT_CHARACTERS].map((count) => count.toLocaleString("en"));
+  const hint = `Put the long part into a file of the workspace, and name that file in the ${noun}.`;
+  return fails("usage", `${name} has ${length} characters; at most ${most} are allowed.`, { hint });
 }

@@ -1,24 +1,27 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn } from "../../config/plan-file.ts";
-import { type AskedOf, checkedRequirement } from "../../config/requirement.ts";
+import { type AskedOf, checkedRequirement, standardInput, typedRequirement } from "./requirement.ts";
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
+import { advance } from "../../kernel/engine.ts";
+import { emptyLedger } from "../../kernel/ledger.ts";
+import type { Fact, Mode } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
+import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
+import { DISCUSSIONS, loadMode } from "../lookup/modes.ts";
 import { crewHere, crewLine, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
-import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
-import { type Found, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
-import { standardInput, typedRequirement } from "./requirement.ts";
+import { findConfiguration, type Found, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { isForPeople, type RunOptions } from "./run-options.ts";
-import { unfitAnswers } from "./unfit-answers.ts";
+import { unfitAnswers } from "../../config/answers.ts";
 
 const BUNDLED_WORKER = "The worker is Bosun's own, which only runs commands that it is given. Another: --worker CMD";
 
@@ -96,7 +99,7 @@ async function planOf(
   if (plan !== "-") return loadPlanFile(plan);
   if ((file ?? words) === "-") {
     const hint = "Leave the requirement out if the plan has one, or use a file for one of them.";
-    return err(failure("usage", "The plan and the requirement cannot both be read from standard input.", { hint }));
+    return fails("usage", "The plan and the requirement cannot both be read from standard input.", { hint });
   }
   return loadPlanFile(plan, await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
@@ -112,11 +115,11 @@ async function inputOf(
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
     const hint = "Leave out --plan to let the manager plan, or leave out --plan-only to begin.";
-    return err(failure("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", { hint }));
+    return fails("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", { hint });
   }
   if (given && plan.plan.questions !== undefined) {
     const what = `${plan.source.file} has questions, which only the playbook manager can ask.`;
-    return err(failure("configuration", what, { hint: "Remove them, or run the plan with --crew embedded." }));
+    return fails("configuration", what, { hint: "Remove them, or run the plan with --crew embedded." });
   }
   const input: JsonObject = {
     ...(given ? { plan_given: true } : {}),
@@ -165,5 +168,43 @@ async function noPlan(context: CommandContext, found: Found): Promise<Failure> {
 
 /** A digest of the content, by which an existing session recognises the same plan. */
 function digestOf(text: string): string {
-  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+  return `sha256:${hash("sha256", text)}`;
+}
+
+/** Why a mode's rules would refuse the first facts of a session, decided in memory; undefined if they accept them. */
+function rehearse(
+  mode: Mode<unknown>,
+  opened: JsonObject,
+  messages: readonly { readonly payload_type: string; readonly payload: JsonObject }[],
+): Failure | undefined {
+  const engine = { mode, state: mode.empty(), ledger: emptyLedger() };
+  const received_at = instant(0);
+  const facts = [
+    { payload_type: "session_opened", payload: opened, source: "scheduler" },
+    ...messages.map((message) => ({ ...message, source: "user" })),
+  ];
+  for (const [index, fact] of facts.entries()) {
+    const { step } = advance(engine, { ...fact, sequence: index + 1, received_at } as unknown as Fact);
+    if (step.refused) return step.refused;
+  }
+  return undefined;
+}
+
+/** Why no session could discuss proposals with these settings: `configuration`; undefined if one could, or if none is wanted. */
+async function discussionProblem(
+  { values: { discussion, ...config }, origins }: Settings,
+  roles: readonly Role[],
+): Promise<Failure | undefined> {
+  if (!discussion) return undefined;
+  const { mode, input = {} } = discussion;
+  const refused = (why: string, hint: string | undefined) =>
+    failure("configuration", `${origins.get("discussion.mode")?.where}: ${why}`, { hint });
+  const rules = DISCUSSIONS.includes(mode) ? await loadMode(mode) : undefined;
+  if (rules === undefined) {
+    const hint = `Use ${DISCUSSIONS.map((one) => `"${one}"`).join(" or ")}.`;
+    return refused(`The mode "${mode}" cannot discuss a proposal.`, hint);
+  }
+  const opened = { mode, config, roles, input: { ...input, topic: "a proposal" } } as unknown as JsonObject;
+  const why = rehearse(rules, opened, []);
+  return why && refused(why.message, why.hint && `In discussion.input: ${why.hint}`);
 }

@@ -2,19 +2,20 @@ import type { Command } from "commander";
 import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answers.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import { unfitFor } from "../../ui/tui/fit.ts";
-import type { CommandContext } from "../context/command.ts";
-import { collect } from "../context/command.ts";
+import { collect, type CommandContext } from "../context/command.ts";
+import type { LimitOptions } from "./limits.ts";
 
 /** What happens to a question when nobody is there: it waits, its default is taken, or the manager decides. */
-type Unanswered = "stop" | "default" | "manager";
+export const POLICIES = ["stop", "default", "manager"] as const;
 
 /** What a person says before the session asks. */
 export interface GivenMessage {
   readonly answers: readonly GivenAnswer[];
-  readonly unanswered: Unanswered;
+  readonly unanswered: (typeof POLICIES)[number];
   /** Whether every plan is approved. */
   readonly approve_plans: boolean;
 }
@@ -30,7 +31,8 @@ export interface RunOptions extends GivenMessage {
   readonly scheduler: SchedulerPlace;
 }
 
-export type ReporterName = "tui" | "plain" | "github" | "json" | "silent";
+export const REPORTERS = ["tui", "plain", "github", "json", "silent"] as const;
+export type ReporterName = (typeof REPORTERS)[number];
 
 /** Whether a reporter shows the session to a person, who can also be asked there. */
 export function isForPeople(reporter: ReporterName): boolean {
@@ -57,9 +59,6 @@ export interface RunFlags extends ReporterOptions {
   readonly detach?: boolean;
   readonly foreground?: boolean;
 }
-
-export const REPORTERS = ["tui", "plain", "github", "json", "silent"] as const satisfies readonly ReporterName[];
-export const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
 /** Adds the reporter options; `no_input` says what `--no-input` means for the command. */
 export function addReporterOptions(command: Command, no_input: string): void {
@@ -153,11 +152,9 @@ export function beside(context: CommandContext, { reporter }: Pick<RunOptions, "
 export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
   const found = words.find((candidate) => candidate === word);
   if (found !== undefined) return ok(found);
-  return err(
-    failure("usage", `${flag} does not take ${JSON.stringify(word)}.${didYouMean(word, words)}`, {
-      hint: `${flag} takes ${words.join(", ")}.`,
-    }),
-  );
+  return fails("usage", `${flag} does not take ${JSON.stringify(word)}.${didYouMean(word, words)}`, {
+    hint: `${flag} takes ${words.join(", ")}.`,
+  });
 }
 
 async function givenAnswers(options: RunFlags): Promise<Result<GivenAnswer[], Failure>> {
@@ -173,4 +170,29 @@ async function givenAnswers(options: RunFlags): Promise<Result<GivenAnswer[], Fa
     answers.push(answer.value);
   }
   return ok(answers);
+}
+
+/** Refuses options that only the process that resumes a session can apply, if a message is put to the session instead; `usage`. */
+export function onlyOnResume(
+  reader: StoreReader,
+  { session_id, parent }: SessionRow,
+  { answers, answer, unanswered = "stop", yes, foreground, deadline, detach }: RunFlags & LimitOptions,
+): Failure | undefined {
+  const running = [session_id, parent].find((id) => id !== null && reader.holder(id) !== undefined);
+  const given: [flag: string, isGiven: boolean | undefined][] = [
+    ["--deadline", deadline !== undefined],
+    ["--answers", answers !== undefined],
+    ["--answer", answer !== undefined],
+    ["--unanswered", unanswered !== "stop"],
+    ["--yes", yes],
+    ["--foreground", foreground],
+    // A running session is detached already.
+    ["--detach", running === undefined && detach],
+  ];
+  const flags = given.flatMap(([flag, isGiven]) => (isGiven === true ? [flag] : [])).join(", ");
+  if (flags === "") return undefined;
+  const stop = running === undefined ? "" : `first stop it (bosun stop ${running}), then `;
+  return failure("usage", `${flags} can only be applied when ${session_id} is resumed.`, {
+    hint: `Leave it out here. To apply it: ${stop}give it to bosun resume ${session_id}.`,
+  });
 }

@@ -14,32 +14,29 @@ import type { ReadableSession } from "../../runtime/notifications.ts";
 import { spentOf, usageOf } from "../../runtime/usage.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
-import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
+import type { ChildWaiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, unheard, unsettled } from "../interaction/kept.ts";
 import { openAsks } from "../lookup/asks.ts";
 import { openedWith } from "../lookup/state.ts";
-import { finalReport, openTurns, markInterrupted, ticketLines } from "../lookup/tickets.ts";
-import { readSession } from "../lookup/view.ts";
+import { finalReport, markInterrupted, openTurns, ticketLines } from "../lookup/tickets.ts";
+import { readSession, type StoredView } from "../lookup/view.ts";
 import { waitingChildren } from "./waiting-children.ts";
-import { nextSteps, lateMessages } from "./next.ts";
+import { lateMessages, nextSteps } from "./next.ts";
+
+/** What a snapshot has of a session that was read. */
+type Read = Pick<StoredView, "presentation" | "state" | "tickets" | "ledger" | "waiting" | "report">;
 
 /** The state of a session when a command leaves it, from this process or from the store. */
-export interface SessionSnapshot {
+export interface SessionSnapshot extends Omit<Read, "state"> {
   readonly session_id: string;
-  readonly presentation: Presentation;
   readonly free: boolean;
   readonly state: string;
-  readonly tickets: readonly TicketLine[];
-  readonly ledger: Ledger;
-  readonly waiting: readonly Waiting[];
   /** Messages that came too late to be taken before it closed. */
   readonly unheard: readonly KeptMessage[];
   /** What its open child sessions wait for. */
   readonly children: readonly ChildWaiting[];
-  /** The final report, if there is one. */
-  readonly report: JsonObject | undefined;
 }
 
 /** How the command ends. */
@@ -60,29 +57,20 @@ export function snapshotOf(store: StoreReader, session: ReadableSession): Sessio
   const resultsOf = (id: string) => session.resultsOf(id);
   const tickets = ticketLines({ state, presentation, report, resultsOf, resolved });
   const waiting = openAsks(store, session_id, state);
-  const free = isFree(store, session_id);
+  return snapshot(store, session_id, { presentation, state, tickets, ledger, waiting, report });
+}
+
+function snapshot(
+  store: StoreReader,
+  session_id: string,
+  { presentation, state: { state }, tickets, ledger, waiting, report }: Read,
+): SessionSnapshot {
+  const free = !openedWith(store, session_id)?.roles.some(costsMoney);
   const late = ledger.figures.closed ? unheard(store, session_id) : [];
-  return {
-    session_id,
-    presentation,
-    free,
-    state: state.state,
-    tickets,
-    ledger,
-    waiting,
-    unheard: late,
-    children: [],
-    report,
-  };
+  return { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children: [], report };
 }
 
-/** Adds what the session's children wait for. Throws a `StorageError`. */
-export async function withChildren(store: StoreReader, snapshot: SessionSnapshot): Promise<SessionSnapshot> {
-  if (snapshot.ledger.figures.closed) return snapshot;
-  return { ...snapshot, children: await waitingChildren(store, snapshot.session_id) };
-}
-
-/** The state of a stored session: of another process, or after a failed commit. Failures as `readSession`. */
+/** The state of a stored session. Failures as `readSession`. Throws a `StorageError`. */
 export async function storedSnapshot(
   store: StoreReader,
   home: string,
@@ -90,56 +78,38 @@ export async function storedSnapshot(
 ): Promise<Result<SessionSnapshot, Failure>> {
   const row = store.session(session_id);
   if (!row.ok) return row;
-  const stored = await readSession(store, home, row.value);
-  if (!stored.ok) return stored;
-  const { state, waiting: asked, ...read } = stored.value;
-  const waiting = unsettled(store, session_id, asked);
-  const late = read.ledger.figures.closed ? unheard(store, session_id) : [];
-  const free = isFree(store, session_id);
-  const snapshot = { ...read, session_id, free, state: state.state, waiting, unheard: late, children: [] };
-  return ok(await withChildren(store, snapshot));
+  const read = await readSession(store, home, row.value);
+  if (!read.ok) return read;
+  const waiting = unsettled(store, session_id, read.value.waiting);
+  const children = read.value.ledger.figures.closed ? [] : await waitingChildren(store, session_id);
+  return ok({ ...snapshot(store, session_id, read.value), waiting, children });
 }
 
 /** Builds the ending that the reporter shows. */
-export function buildEnding(
-  home: string,
-  { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children, report }: SessionSnapshot,
-  { end, exited, elapsed_ms }: End,
-): Ending {
+export function buildEnding(home: string, left: SessionSnapshot, { end, exited, elapsed_ms }: End): Ending {
+  const { ledger, tickets, unheard: late, report, ...shown } = left;
+  const { session_id, presentation, children } = shown;
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
-  const message = messageOf(end, presentation, ledger.asks.size + children.length > 0);
+  const spent = withCutRuns(ledger);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
-    session_id,
-    presentation,
-    free,
+    ...shown,
     exit_code,
-    state,
-    message,
+    message: messageOf(end, presentation, ledger.asks.size + children.length > 0),
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
-    tickets: withUsage(markInterrupted(tickets, ledger), withCutRuns(ledger)),
+    tickets: withUsage(markInterrupted(tickets, ledger), spent),
     interrupted_turns: openTurns(ledger).length,
-    usage: usageOf(withCutRuns(ledger)),
+    usage: usageOf(spent),
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
-    waiting,
     unheard: lateMessages(session_id, late, tickets),
-    children,
     // In a reopened session, the report of an earlier end is out of date.
     report: report !== undefined && existsSync(file) ? file : undefined,
     kept: keptFiles(report, home),
     log: paths.log,
-    next: nextSteps(session_id, {
-      presentation,
-      exit_code,
-      waiting,
-      children,
-      figures: ledger.figures,
-      holds: ledger.holds.values(),
-      report,
-    }),
+    next: nextSteps(session_id, { ...left, exit_code }),
   };
 }
 
@@ -155,11 +125,6 @@ function keptFiles(report: JsonObject | undefined, home: string): string[] {
   const artifacts = listOf(report?.tickets).flatMap((ticket) => listOf(objectOf(ticket).artifacts));
   const uris = artifacts.map((artifact) => wordsOf(objectOf(artifact).uri));
   return uris.filter((uri) => /^(?:sessions\/|file:)/.test(uri)).map((uri) => openable(uri, home));
-}
-
-/** Whether no role of the session is known to cost money. */
-function isFree(store: StoreReader, session_id: string): boolean {
-  return !openedWith(store, session_id)?.roles.some(costsMoney);
 }
 
 /** Why a session of any mode did not succeed; other reasons are shown as they are. */

@@ -1,4 +1,4 @@
-import type { LedgerFigures, LedgerHold } from "../../kernel/ledger.ts";
+import type { Ledger, LedgerFigures } from "../../kernel/ledger.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
@@ -12,8 +12,7 @@ export interface Left {
   readonly exit_code: number;
   readonly waiting: readonly Waiting[];
   readonly children: readonly ChildWaiting[];
-  readonly figures: LedgerFigures;
-  readonly holds: Iterable<LedgerHold>;
+  readonly ledger: Pick<Ledger, "figures" | "holds">;
   readonly report: JsonObject | undefined;
 }
 
@@ -23,7 +22,7 @@ const ANSWERS_SHOWN = 5;
 /** The commands to type next, the most useful first. */
 export function nextSteps(
   session_id: string,
-  { presentation, exit_code, waiting, children, figures, holds, report }: Left,
+  { presentation, exit_code, waiting, children, ledger: { figures, holds }, report }: Left,
 ): string[] {
   if (report) {
     const again = (presentation.worthRetrying?.(report) ?? [])
@@ -37,7 +36,7 @@ export function nextSteps(
   if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
   const released = releasesOf(
     session_id,
-    [...holds].filter(({ limit: own }) =>
+    [...holds.values()].filter(({ limit: own }) =>
       isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined,
     ),
   );
@@ -54,20 +53,13 @@ export function nextSteps(
 export function nextFor(
   session_id: string,
   held: boolean,
-  { presentation, figures, holds, report }: Omit<Left, "exit_code" | "waiting" | "children">,
+  left: Omit<Left, "exit_code" | "waiting" | "children">,
 ): string[] {
-  const { stopped, paused } = figures;
+  const { stopped, paused } = left.ledger.figures;
   if (held) return [paused === true ? `bosun resume ${session_id}` : `bosun log ${session_id} --follow`];
-  const end = recordedEnd(figures);
-  return nextSteps(session_id, {
-    presentation,
-    exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal),
-    waiting: [],
-    children: [],
-    figures,
-    holds,
-    report,
-  });
+  const end = recordedEnd(left.ledger.figures);
+  const exit_code = end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal);
+  return nextSteps(session_id, { ...left, exit_code, waiting: [], children: [] });
 }
 
 /** Messages that came too late, with the command that now has the intended effect: only a retry reopens a session. */

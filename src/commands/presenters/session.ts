@@ -67,12 +67,7 @@ export function sessionParts(
   const asked = uncancelled(store, session_id, waiting);
   const late = row.state === "closed" ? lateMessages(session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
-  const next = nextFor(session_id, owner !== undefined, {
-    presentation,
-    figures: ledger.figures,
-    holds: ledger.holds.values(),
-    report,
-  });
+  const next = nextFor(session_id, owner !== undefined, { presentation, ledger, report });
   return [
     part("headline", (paper) => say(paper, `${session_id} is ${standing(row, owner !== undefined)}; ${where}`, "bold")),
     part("about", (paper) => showAbout(paper, row), { joined: true }),
@@ -133,11 +128,11 @@ function showAsked(out: Output, store: StoreReader, session_id: string, asked: r
 }
 
 function showHold(out: Output, session_id: string, hold: LedgerHold, now: number): void {
-  const described = describeHold(hold, now);
-  if (described === undefined) return;
-  say(out, described.text, described.byItself ? "dim" : "yellow");
-  if (!described.byItself)
-    out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
+  const text = holdText(hold, now);
+  if (text === undefined) return;
+  const endsSoon = hold.limit?.limit === "turns_per_minute";
+  say(out, text, endsSoon ? "dim" : "yellow");
+  if (!endsSoon) out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
 }
 
 function showFigures(out: Output, ledger: Ledger, now: number): void {
@@ -163,35 +158,30 @@ function say(out: Output, text: string, style?: Style): void {
   for (const line of hanging(text, out.width, 2)) out.line(style === undefined ? line : out.style(style, line));
 }
 
-/** A hold, and whether it ends by itself; undefined for a rate limit that has ended. */
-function describeHold(hold: LedgerHold, now: number): { text: string; byItself: boolean } | undefined {
+/** A hold in words; undefined for a rate limit that has ended. */
+function holdText(hold: LedgerHold, now: number): string | undefined {
   const { role_id, reason, until, limit, account, window, said } = hold;
   const outage = outageWords(hold);
-  if (outage !== undefined) return { text: outage, byItself: false };
+  if (outage !== undefined) return outage;
   const role = safeLine(role_id);
+  const later = until !== undefined && milliseconds(until) > now ? until : undefined;
   switch (limit?.limit) {
     case undefined: {
       const end = until !== undefined ? `, until ${here(until, now)}` : said === undefined ? "" : `, ${safeLine(said)}`;
-      return { text: `Role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
+      return `Role ${role} is held: ${safeLine(reason)}${end}`;
     }
-    case "turns_per_minute": {
-      if (until === undefined || milliseconds(until) <= now) return undefined;
-      return {
-        text: `Role ${role} is limited to ${counted(limit.max, "turn")} a minute: the next at ${here(until, now)}`,
-        byItself: true,
-      };
-    }
+    case "turns_per_minute":
+      return (
+        later && `Role ${role} is limited to ${counted(limit.max, "turn")} a minute: the next at ${here(later, now)}`
+      );
     case "quota": {
-      if (until === undefined || milliseconds(until) <= now) return undefined;
-      const left = `${account ?? role} ${window ?? ""}`.trim();
-      return {
-        text: `Role ${role} is held until ${resetMoment(milliseconds(until), now)}: of ${safeLine(left)} no more than the reserve is left`,
-        byItself: false,
-      };
+      const left = safeLine(`${account ?? role} ${window ?? ""}`.trim());
+      const reset = later && resetMoment(milliseconds(later), now);
+      return reset && `Role ${role} is held until ${reset}: of ${left} no more than the reserve is left`;
     }
     default: {
       const most = limit?.limit === "role_turns" ? counted(limit.max, "turn") : `${limit?.max}s of turns`;
-      return { text: `Role ${role} has used its budget of ${most}`, byItself: false };
+      return `Role ${role} has used its budget of ${most}`;
     }
   }
 }

@@ -4,12 +4,13 @@ import { canonicalJson } from "../../lib/canonical.ts";
 import type { Mode } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
-import { type Listing, listFolder, readFolder, readPlainFile } from "../../log/reader.ts";
+import { type Listing, listFolder, readFolder, readPlainFile, recordIn } from "../../log/reader.ts";
 import type { Fault, Problem } from "../../log/verify.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { validators } from "../../protocol/generated/validators.js";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import type { LogRecord } from "../../protocol/record.ts";
 import { openReader } from "../../store/sqlite-store.ts";
 import { catchStorage, StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -22,7 +23,7 @@ import { safeJson, safeLine } from "../../ui/display.ts";
 import { proofLines } from "../../ui/proof-words.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { counted, localize, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import { type LogSource, NO_RECORDS, typedName } from "../lookup/log-source.ts";
 import { loadModes } from "../lookup/modes.ts";
 
@@ -32,11 +33,7 @@ const REPORT_FILES = ["final_report.json", "final_report.md"];
 const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;
 
 /** Proves a log and shows the result, as text or as the object that SPEC.md promises. The exit code is 0 only for a complete, closed and valid log. */
-export async function verify(
-  { terminal: { out } }: CommandContext,
-  source: LogSource,
-  json: boolean,
-): Promise<Result<number, Failure>> {
+export async function verify({ terminal: { out } }: CommandContext, source: LogSource, json: boolean): Promise<Exit> {
   const proved = await proofOf(source);
   if (!proved.ok) return proved;
   const proof = proved.value;
@@ -129,8 +126,7 @@ function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   const wrong = (what: string): Problem[] => [{ sequence, what, fault: "report" }];
   const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
   if (report === undefined) return wrong(`The report ${file} cannot be read, or is too large.`);
-  if (bytes === null || !same(report, bytes.toString("utf8")))
-    return wrong(`The report ${file} differs from this record.`);
+  if (!same(report, recordIn(bytes))) return wrong(`The report ${file} differs from this record.`);
   const parsed = JSON.parse(report) as PayloadByType["final_report"];
   if (!validators.final_report(parsed)) return [{ sequence, what: "It is not a final report.", fault: "changed" }];
   return headProblems(folder, listing.value, parsed.log);
@@ -155,17 +151,14 @@ function headProblems(
   const [before] = readFolder(folder, { files, foreign: [] });
   // The check of the hash chain reports a missing record.
   if (before === undefined) return [];
-  const hash = before.bytes ? /"hash":"(sha256:[0-9a-f]{64})"/.exec(before.bytes.toString("utf8"))?.[1] : undefined;
-  return hash === head
-    ? []
-    : [{ sequence: records, what: `The final report has another hash for this record: ${head}.`, fault: "changed" }];
+  if (recordIn(before.bytes)?.integrity.hash === head) return [];
+  const what = `The final report has another hash for this record: ${head}.`;
+  return [{ sequence: records, what, fault: "changed" }];
 }
 
-function same(report: string, record: string): boolean {
+function same(report: string, record: LogRecord | null): boolean {
   try {
-    return (
-      canonicalJson(JSON.parse(report) as Json) === canonicalJson((JSON.parse(record) as { payload: Json }).payload)
-    );
+    return record !== null && canonicalJson(JSON.parse(report) as Json) === canonicalJson(record.payload);
   } catch {
     return false;
   }

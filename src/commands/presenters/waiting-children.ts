@@ -1,6 +1,5 @@
 import { StorageError } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
-import type { Reporter } from "../../ui/reporter.ts";
 import type { ChildWaiting } from "../../ui/waiting.ts";
 import { unsettled } from "../interaction/kept.ts";
 import { neededOf } from "../lookup/asks.ts";
@@ -19,33 +18,16 @@ export async function waitingChildren(reader: StoreReader, parent: string): Prom
   return all;
 }
 
-/** Shows once what each child session waits for. A command answers it, because a prompt belongs to one session. */
-export class ChildrenWatch {
-  readonly #reader: StoreReader;
-  readonly #session_id: string;
-  readonly #reporter: Reporter;
-  readonly #shown = new Set<string>();
-
-  constructor(reader: StoreReader, session_id: string, reporter: Reporter) {
-    this.#reader = reader;
-    this.#session_id = session_id;
-    this.#reporter = reporter;
-  }
-
-  async look(): Promise<void> {
-    this.tell(await waitingChildren(this.#reader, this.#session_id));
-  }
-
-  tell(children: readonly ChildWaiting[]): void {
-    for (const { session_id, waiting, holds } of children) {
-      const news = waiting.filter((one) => this.#isNew(session_id, JSON.stringify(one)));
-      const held = holds.filter(({ role_id, since }) => this.#isNew(session_id, role_id, since));
-      if (news.length + held.length > 0) this.#reporter.childWaits({ session_id, waiting: news, holds: held });
-    }
-  }
-
-  #isNew(...what: readonly (string | undefined)[]): boolean {
+/** What of it was not shown yet; remembers it in `shown`. */
+export function notYetShown(children: readonly ChildWaiting[], shown: Set<string>): ChildWaiting[] {
+  const isNew = (...what: readonly (string | undefined)[]) => {
     const key = JSON.stringify(what);
-    return !this.#shown.has(key) && this.#shown.add(key) !== undefined;
-  }
+    return !shown.has(key) && shown.add(key).size > 0;
+  };
+  const news = children.map(({ session_id, waiting, holds }) => ({
+    session_id,
+    waiting: waiting.filter((one) => isNew(session_id, JSON.stringify(one))),
+    holds: holds.filter(({ role_id, since }) => isNew(session_id, role_id, since)),
+  }));
+  return news.filter(({ waiting, holds }) => waiting.length + holds.length > 0);
 }

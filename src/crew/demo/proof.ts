@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listOf, objectOf, textWithin } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
 import type { Demo } from "./bosun.ts";
@@ -87,5 +87,5 @@ function changeOneByte(folder: string): { file: string; from: number; to: number
 /** A failure for a broken promise of Bosun's. */
 export function broken(what: string): Result<never, Failure> {
   const hint = "This is a bug in Bosun. Please report it with the session's log folder.";
-  return err(failure("verification_failed", what, { hint }));
+  return fails("verification_failed", what, { hint });
 }

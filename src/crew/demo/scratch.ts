@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { makeDirectory } from "../../lib/files.ts";
 import { gitIn } from "../../lib/git.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 
 const git = gitIn(process.env);
 
@@ -40,7 +40,7 @@ export async function findSource(
 ): Promise<Result<Source, Failure>> {
   const version = await git(current, ["version"]).catch(() => undefined);
   if (version === undefined) {
-    return err(failure("environment", "The demo needs git.", { hint: "Install git, then try again." }));
+    return fails("environment", "The demo needs git.", { hint: "Install git, then try again." });
   }
   const own = async () => (await topOf(installed)) ?? installed;
   const wanted = resolve(current, named ?? ".");
@@ -52,7 +52,7 @@ export async function findSource(
   ]);
   if (head === undefined && directory !== installed) {
     const hint = "Name a repository with at least one commit: bosun demo DIR";
-    return err(failure("usage", `${directory} has no commit to clone.`, { hint }));
+    return fails("usage", `${directory} has no commit to clone.`, { hint });
   }
   return ok({ directory, head, uncommitted: status.split("\0").filter((entry) => entry !== "").length });
 }
@@ -108,6 +108,6 @@ export async function fillScratch(
     return ok(undefined);
   } catch (error) {
     const what = `Cannot copy ${directory}: ${(error as Error).message}`;
-    return err(failure("environment", what, { hint: "Try another repository: bosun demo DIR" }));
+    return fails("environment", what, { hint: "Try another repository: bosun demo DIR" });
   }
 }

@@ -2,15 +2,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { closeToOthers } from "../../lib/files.ts";
-import { type JsonObject, listOf, objectOf, textOf, textWithin } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { type JsonObject, listOf, textOf } from "../../lib/json.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
 import type { Demo, Ended } from "./bosun.ts";
-import { showFindings } from "./findings.ts";
 import { broken, lostOrDoubled, prove, ticketsDone, timesSentBack } from "./proof.ts";
-import { workLines } from "./work-lines.ts";
+import { showFindings, showQuestions, showRecord } from "./shown.ts";
 
 /** Exit codes of `bosun` (SPEC.md). */
 const DONE = 0;
@@ -49,7 +48,7 @@ export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
 }
 
 function unable(what: string, { complaint }: Ended, command: string): Result<never, Failure> {
-  return err(failure("environment", `${what} ${complaint}`.trim(), { hint: `See why: ${command}` }));
+  return fails("environment", `${what} ${complaint}`.trim(), { hint: `See why: ${command}` });
 }
 
 /** A running agent. */
@@ -126,47 +125,6 @@ function isRunning({ pid }: Agent): boolean {
   } catch {
     return false;
   }
-}
-
-/** Shows the questions, the plan or the progress of work in a record. */
-async function showRecord(demo: Demo, record: UnsealedRecord): Promise<void> {
-  const { screen, ask } = demo;
-  const { payload_type, payload } = record;
-  if (record.record.disposition !== "applied") return;
-  // At the terminal, questions are shown when they are asked.
-  if (payload_type === "clarification" && ask === undefined) {
-    await showQuestions(demo, listOf(payload["questions"]).map(objectOf));
-  }
-  if (payload_type === "plan") {
-    const tasks = listOf(payload["tasks"]).map(objectOf);
-    screen.section("plan", { tasks }, `The plan: ${counted(tasks.length, "task")}`);
-    for (const { task_id, description, dependencies } of tasks) {
-      const before = listOf(dependencies).map(textWithin);
-      const after = before.length === tasks.length - 1 ? "all others" : before.join(", ");
-      screen.row(textOf(task_id), `${textOf(description)}${before.length === 0 ? "" : ` After ${after}.`}`);
-    }
-    screen.section("work", {}, "The work, at most two workers at a time; a command checks every result");
-  }
-  for (const { ticket, text, style, evidence } of workLines(record)) screen.work(ticket, text, style, evidence);
-}
-
-/** Shows questions with their answers, typed at the terminal or the default ones, and returns the options that give them. */
-async function showQuestions({ screen, ask }: Demo, questions: readonly JsonObject[]): Promise<string[]> {
-  const title = `The manager asks ${counted(questions.length, "question")} before it plans`;
-  screen.section("questions", { questions }, title);
-  const words: string[] = [];
-  for (const question of questions) {
-    const usual = textOf(question["default"]);
-    screen.blank();
-    screen.say(textOf(question["text"]), 3, "bold");
-    screen.row("why", textOf(question["why"]));
-    screen.row("options", listOf(question["options"]).map(textWithin).join(" | "));
-    const typed = await ask?.(`   Answer [${usual}]: `);
-    const answer = typed?.trim() || usual;
-    screen.row("answer", ask === undefined ? `${answer}  (the default)` : answer);
-    words.push("--answer", `${textOf(question["question_id"])}=${answer}`);
-  }
-  return words;
 }
 
 /** Resumes the session to its end and returns its records, and the paths of its final report and log. */

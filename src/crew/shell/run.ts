@@ -23,7 +23,7 @@ interface Ended {
 }
 
 /** A running step. */
-export interface Running {
+export interface RunningStep {
   readonly ended: Promise<Ended>;
   /** Sends SIGTERM, and SIGKILL after two seconds. */
   stop(): void;
@@ -34,7 +34,7 @@ export interface Running {
  * before each line, so that a step cannot print an envelope. Does not use execa: every turn starts this program anew, and loading execa takes longer
  * than starting Node.
  */
-export function run(argv: readonly string[], directory: string, env: NodeJS.ProcessEnv): Running {
+export function run(argv: readonly string[], directory: string, env: NodeJS.ProcessEnv): RunningStep {
   const output = new Output();
   let stop = (): void => {};
   const ended = new Promise<Ended>((resolve) => {

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Until } from "./state.ts";
 
@@ -74,5 +74,5 @@ function noSuch(seat: string, role_id: string, fitting: readonly KnownRole[]): R
 }
 
 function wrong(what: string, hint: string): Result<never, Failure> {
-  return err(failure("validation_failed", `The debate ${what}.`, { hint }));
+  return fails("validation_failed", `The debate ${what}.`, { hint });
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
-import { type Unfit, unfitIn } from "../limits.ts";
+import { firstViolation, type Unfit } from "../limits.ts";
 import { type Located, type Scalars, readLocated } from "./located-value.ts";
 import type { Finding, Problem, SourcePosition } from "./problem.ts";
 import { positionsIn } from "./source-text.ts";
@@ -46,7 +46,7 @@ export function parseDocument(file: string, text: string, scalars: Scalars = "ty
     const quotes = written && { expected: `the text in quotes: "${written}"` };
     return { file, pointer: pointer.toWellFormed(), position: place, ...about, ...quotes };
   };
-  const unfit = unfitIn(value);
+  const unfit = firstViolation(value);
   if (unfit) {
     const { pointer, at, what, rule } = unfit;
     return err(problem({ pointer, at, what: `this ${what}`, expected: EXPECTED[rule] }));

@@ -11,7 +11,7 @@ export interface Admission {
   readonly slot: number;
 }
 
-interface Running {
+interface SeatedTurn {
   readonly role: Role;
   readonly slot: number;
   /** Whether the turn sits in the seat reserved for its subject. */
@@ -25,7 +25,7 @@ export class Dispatcher {
   readonly #seats: Seats;
   readonly #queue = new TurnQueue();
   readonly #turns = new Map<string, LedgerTurn>();
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, SeatedTurn>();
   readonly #slots = new Set<number>();
   readonly #runningBySubject = new Set<string>();
   readonly #parked = new Map<string, LedgerTurn>();

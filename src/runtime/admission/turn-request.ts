@@ -4,7 +4,7 @@ import { fittingDraft, type Quoting, withNote } from "../../kernel/fitting.ts";
 import type { TurnDraft } from "../../kernel/mode.ts";
 import type { Lookup } from "../../kernel/references.ts";
 import { turnsLeft } from "../../kernel/role-limits.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { MAX_LINE_BYTES } from "../../protocol/limits.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
@@ -62,9 +62,7 @@ export function requestPayload(
     limits: {
       timeout_s: role.timeout_s ?? config.timeout_s,
       idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,
-      ...(remaining_turns === undefined ? {} : { remaining_turns }),
-      ...(tokens === undefined ? {} : { remaining_tokens: tokens }),
-      ...(usd === undefined ? {} : { remaining_usd: usd }),
+      ...defined({ remaining_turns, remaining_tokens: tokens, remaining_usd: usd }),
     },
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
     ...(conversation === undefined ? {} : { conversation: { ...conversation } }),

@@ -6,8 +6,8 @@ import type { TurnRequest } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import { OWN } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import type { ArtifactRow } from "../../store/store.ts";
 import { attempt, attemptLong } from "../../log/attempt.ts";
@@ -191,7 +191,7 @@ function remove(path: string, size_bytes: number, { session }: CopyLimits): void
 }
 
 function calledOff(uri: string): Result<never, Failure> {
-  return err(failure("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`));
+  return fails("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`);
 }
 
 export function runQuota(): ArtifactQuota {

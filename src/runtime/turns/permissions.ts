@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -20,7 +20,7 @@ const MAX_OPEN = 10;
 const MAX_ASKED = 200;
 
 /** The permission requests of one run. */
-interface Asked {
+interface AskCounts {
   total: number;
   open: number;
   /** Whether a request was over these limits. */
@@ -30,7 +30,7 @@ interface Asked {
 /** Permissions that programs of running turns wait for. */
 export class Permissions {
   readonly #context: SessionContext;
-  readonly #asked = new WeakMap<TurnStamp, Asked>();
+  readonly #asked = new WeakMap<TurnStamp, AskCounts>();
   readonly #open = new Map<string, { readonly turn: TurnStamp; readonly decide: (permission: Permission) => void }>();
 
   constructor(context: SessionContext) {
@@ -99,10 +99,10 @@ export class Permissions {
     return promise.finally(() => signal.removeEventListener("abort", end));
   }
 
-  #countsOf(stamp: TurnStamp): Asked {
+  #countsOf(stamp: TurnStamp): AskCounts {
     const known = this.#asked.get(stamp);
     if (known !== undefined) return known;
-    const counts: Asked = { total: 0, open: 0, tooMany: false };
+    const counts: AskCounts = { total: 0, open: 0, tooMany: false };
     this.#asked.set(stamp, counts);
     return counts;
   }
@@ -131,7 +131,5 @@ function wholeOf({ action, details = "" }: PermissionRequest): string {
 }
 
 function digestOf({ action, details = "" }: PermissionRequest): string {
-  return `sha256:${createHash("sha256")
-    .update(JSON.stringify([action, details]))
-    .digest("hex")}`;
+  return `sha256:${hash("sha256", JSON.stringify([action, details]))}`;
 }

@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TurnRequest } from "../../kernel/agent.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 
 /** The directories of a turn in which its agent may name files, and the session whose kept artifacts it may name. */
@@ -117,7 +117,7 @@ function safeName(path: string): string {
 
 /** The failure for a reference that cannot be kept. */
 export function wrong(uri: string, why: string): Result<never, Failure> {
-  return err(failure("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`));
+  return fails("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`);
 }
 
 /** The failure for a file that the system does not let us read. Errors without a system code are bugs and are rethrown. */

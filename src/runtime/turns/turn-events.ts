@@ -6,7 +6,7 @@ import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, isOfStorage } from "../../protocol/failure.ts";
 import { type ArtifactQuota, keepArtifact, runQuota, sessionQuota } from "./artifacts.ts";
 import { aboutOf } from "../facts.ts";
-import { isConversationId } from "./told.ts";
+import { isConversationId } from "./reported.ts";
 import type { SessionContext } from "../context.ts";
 
 const EXCERPT_CHARACTERS = 2_048;

@@ -19,7 +19,7 @@ import { TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf, factOfCutOff } from "./turn-result.ts";
 
-interface Running {
+interface RunningTurn {
   readonly controller: AbortController;
   readonly over: Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Running {
 export class Turns {
   readonly #context: SessionContext;
   readonly #over: (turn_id: string) => void;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningTurn>();
   readonly #events: TurnEventHandler;
   readonly #permissions: Permissions;
   #ending = false;
@@ -106,7 +106,7 @@ export class Turns {
       idle_timeout_ms: (role.idle_timeout_s ?? config.idle_timeout_s) * 1000,
       slot,
       output_directory: paths.output,
-      ...goneOn(payload.conversation),
+      ...continuedConversation(payload.conversation),
     };
     const tooLong = isCut(recorded["message"]) ? longerThanALine(payload) : undefined;
     if (tooLong) {
@@ -174,7 +174,9 @@ export class Turns {
   }
 }
 
-function goneOn(chosen: PayloadByType["turn_request"]["conversation"]): Pick<TurnRequest, "conversation"> {
+function continuedConversation(
+  chosen: PayloadByType["turn_request"]["conversation"],
+): Pick<TurnRequest, "conversation"> {
   if (chosen?.id === undefined || chosen.how === "alone") return {};
   const { how, id, tokens, total } = chosen;
   return { conversation: { how, id, ...(tokens === undefined ? {} : { tokens }), ...(total ? { total } : {}) } };

@@ -3,7 +3,7 @@ import { type Listing, listFolder, recordIn, readFolder, type RecordFile, readPl
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
-import { resolverOf } from "../../runtime/resolved-records.ts";
+import { resolverOf } from "../../runtime/records.ts";
 import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";

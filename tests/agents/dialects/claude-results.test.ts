@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { claude } from "../../../src/agents/cli/dialects/claude.ts";
-import type { Heard } from "../../../src/agents/cli/dialects/dialect.ts";
+import type { ReadOutput } from "../../../src/agents/cli/dialects/dialect.ts";
 import type { TurnRequest } from "../../../src/kernel/agent.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { heard, readerOf } from "./reading.ts";
 
 const ROLE = { cli_command: ["claude"] };
 
-function hear(messages: readonly JsonObject[], code = 0, conversation?: TurnRequest["conversation"]): Heard {
+function hear(messages: readonly JsonObject[], code = 0, conversation?: TurnRequest["conversation"]): ReadOutput {
   return heard(readerOf(claude, ROLE, conversation), messages, code);
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliAgent } from "../../../src/agents/cli/agent.ts";
 import { claude, conversationId } from "../../../src/agents/cli/dialects/claude.ts";
-import type { Heard, Reader } from "../../../src/agents/cli/dialects/dialect.ts";
+import type { Reader, ReadOutput } from "../../../src/agents/cli/dialects/dialect.ts";
 import { embeddedLauncher } from "../../../src/agents/embedded-launcher.ts";
 import { answerSchema } from "../../../src/agents/prompts/answers.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
@@ -83,7 +83,7 @@ function readAll(reader: Reader, lines: readonly string[]): void {
 }
 
 /** Feeds lines of a recorded stream to the reader, without a process. */
-function hear(lines: readonly string[], code = 1, stderr = ""): Heard {
+function hear(lines: readonly string[], code = 1, stderr = ""): ReadOutput {
   const { reader } = speak();
   readAll(reader, lines);
   return reader.end({ cause: "exited", exit: { code, signal: null }, spoke: true }, stderr);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliAgent } from "../../../src/agents/cli/agent.ts";
 import { codex } from "../../../src/agents/cli/dialects/codex.ts";
-import type { Heard, Reader } from "../../../src/agents/cli/dialects/dialect.ts";
+import type { Reader, ReadOutput } from "../../../src/agents/cli/dialects/dialect.ts";
 import { embeddedLauncher } from "../../../src/agents/embedded-launcher.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
 import type { PermissionRequest, TurnEvent, TurnRequest } from "../../../src/kernel/agent.ts";
@@ -63,7 +63,7 @@ function execReader(): Reader {
 }
 
 /** Feeds a recorded stream of `codex exec` to the reader, without a process. */
-function hear(name: string, code: number): Heard {
+function hear(name: string, code: number): ReadOutput {
   const reader = execReader();
   const lines = readFileSync(streamFile(name), "utf8").trimEnd().split("\n");
   for (const line of lines) reader.read(Buffer.from(line), false);
@@ -71,7 +71,7 @@ function hear(name: string, code: number): Heard {
 }
 
 /** What is heard of a process that only writes to stderr. */
-function ended(stderr: string, code = 1): Heard {
+function ended(stderr: string, code = 1): ReadOutput {
   return execReader().end({ cause: "exited", exit: { code, signal: null }, spoke: true }, stderr);
 }
 

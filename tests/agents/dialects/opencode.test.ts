@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { DialectTurn, Heard, Spoken } from "../../../src/agents/cli/dialects/dialect.ts";
+import type { DialectTurn, ProcessPlan, ReadOutput } from "../../../src/agents/cli/dialects/dialect.ts";
 import { opencode } from "../../../src/agents/cli/dialects/opencode.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
 import type { TurnRequest } from "../../../src/kernel/agent.ts";
@@ -18,7 +18,7 @@ interface Choices {
   readonly show?: (text: string) => void;
 }
 
-function speak({ role, expects = ["report"], conversation, repair, show = () => {} }: Choices = {}): Spoken {
+function speak({ role, expects = ["report"], conversation, repair, show = () => {} }: Choices = {}): ProcessPlan {
   const request = {
     session_id: "s-1",
     at: AT,
@@ -48,7 +48,7 @@ function speak({ role, expects = ["report"], conversation, repair, show = () => 
 }
 
 /** Feeds a recorded stream to the reader, without a process. */
-function hear(lines: readonly string[], code: number, choices: Choices = {}, stderr = ""): Heard {
+function hear(lines: readonly string[], code: number, choices: Choices = {}, stderr = ""): ReadOutput {
   const { reader } = speak(choices);
   for (const line of lines) reader.read(Buffer.from(line), false);
   return reader.end({ cause: "exited", exit: { code, signal: null }, spoke: true }, stderr);

@@ -1,4 +1,4 @@
-import type { Dialect, Heard, Reader } from "../../../src/agents/cli/dialects/dialect.ts";
+import type { Dialect, Reader, ReadOutput } from "../../../src/agents/cli/dialects/dialect.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
 import type { TurnRequest } from "../../../src/kernel/agent.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
@@ -36,7 +36,7 @@ export function readerOf(dialect: Dialect, role: JsonObject, conversation?: Turn
 }
 
 /** What is heard of a process that printed these messages and exited. */
-export function heard(reader: Reader, messages: readonly JsonObject[], code = 0): Heard {
+export function heard(reader: Reader, messages: readonly JsonObject[], code = 0): ReadOutput {
   for (const message of messages) reader.read(Buffer.from(JSON.stringify(message)), false);
   return reader.end({ cause: "exited", exit: { code, signal: null }, spoke: true }, "");
 }

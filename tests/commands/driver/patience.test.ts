@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { attend, isAttended } from "../../../src/commands/driver/attendance.ts";
-import type { LauncherMessage, Order, TakeUp } from "../../../src/commands/driver/order.ts";
+import type { LauncherMessage, Order, TakeUp } from "../../../src/commands/driver/scheduler-process.ts";
 import { built } from "../../built.ts";
 import { onlySession, typed } from "../in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "../rig.ts";

@@ -139,7 +139,6 @@ describe("the next commands", () => {
   });
 
   it("name a withdrawn ticket only if another depends on it", () => {
-    const { figures } = emptyLedger();
     const withdrawn = { ticket_id: "old", status: "error", reason: "withdrawn" };
     const steps = (...others: JsonObject[]) =>
       nextSteps("s", {
@@ -147,8 +146,7 @@ describe("the next commands", () => {
         exit_code: 1,
         waiting: [],
         children: [],
-        figures,
-        holds: [],
+        ledger: emptyLedger(),
         report: { tickets: [withdrawn, ...others] },
       });
     expect(steps({ ticket_id: "mine", status: "error", reason: "cancelled" })).toEqual(["bosun replay s"]);

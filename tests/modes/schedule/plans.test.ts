@@ -213,7 +213,7 @@ describe("the plan gate", () => {
     expect([session.refused, session.open]).toEqual(["not_permitted", open]);
   });
 
-  it("gives way to a person's own plan", () => {
+  it("starts a person's own plan instead of the proposed one", () => {
     const session = proposed("a").send("plan", { tasks: [task("b")] });
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket b"]]);
   });

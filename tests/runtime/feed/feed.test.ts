@@ -110,7 +110,7 @@ describe.each([
     expect(errors).toMatchObject([{ role_id: "hand", subject: "a", run: 1, text: "no end" }]);
   });
 
-  it("tells the process of a turn that takes a while, and has it in the standing until it ends", async () => {
+  it("shows a running turn's process id until the turn ends", async () => {
     const rig = newRig();
     const roles = withWorker(`echo ready; until [ -e go ]; do sleep 0.02; done; ${REPORT}`);
     const agentFor = crew([instructed("a")], {}, { hand: cli() });
@@ -137,7 +137,7 @@ describe.each([
     expect(feed.standing()).toMatchObject({ state: "stopped" });
   });
 
-  it("has in the standing what an agent said last about its progress", async () => {
+  it("shows the latest progress report of a running turn", async () => {
     const rig = newRig();
     const progress = (step: number) => `say report '{"status":"progress","summary":"step ${step}"}'`;
     const roles = withWorker(`${progress(1)}; ${progress(2)}; until [ -e go ]; do sleep 0.02; done; ${REPORT}`);

@@ -51,7 +51,7 @@ it("reads at most 64 KiB of a file at one look, and the rest later", () => {
   expect(output.read()).toHaveLength(35);
 });
 
-it("skips what was printed before it came", () => {
+it("skips output printed before it subscribed", () => {
   const { write, follow } = followed(true);
   write("before\n");
   const output = follow();

@@ -46,7 +46,7 @@ describe("the dashboard", () => {
     expect(rest.join("\n")).not.toContain("r retry");
   });
 
-  it("shows a state that it does not know by its name, even if every object has a property of that name", () => {
+  it('shows unknown states such as "constructor" by name', () => {
     const created = [effect("a", null, "constructor"), effect("b", null, "answering")];
     const odd = record("plan", {}, { state: "running", effects: created });
     const moved = record("report", {}, { effects: [effect("b", "answering", "toString")] });

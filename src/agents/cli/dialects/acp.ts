@@ -14,11 +14,10 @@ import { addedCounts, countsOf } from "../../acp/usage.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import { answered } from "../../permissions/decision.ts";
-import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import type { Dialect, DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
+import type { Dialect, DialectTurn, Port, ProcessPlan, Reader, ReadOutput } from "./dialect.ts";
 
 /** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
 export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
@@ -34,7 +33,7 @@ export const gemini: Dialect = (turn) => {
   return spoken(turn, [program, ...given, ...(model === undefined ? [] : ["--model", model])], true);
 };
 
-function spoken(turn: DialectTurn, command: readonly string[], modelIsChosen = false): Spoken {
+function spoken(turn: DialectTurn, command: readonly string[], modelIsChosen = false): ProcessPlan {
   return {
     command,
     // Agents leave files in their TMPDIR. With the other, commands of Claude Code begin where their requests say (claude.ts).
@@ -84,7 +83,7 @@ class AcpReader implements Reader {
     return parsed.ok && this.#connection?.take(parsed.value) === true ? "message" : "console";
   }
 
-  end({ cause, exit }: RunEnd, stderr_tail: string): Heard {
+  end({ cause, exit }: RunEnd, stderr_tail: string): ReadOutput {
     if (!this.#isOver && cause === "exited") {
       this.#failure = exit?.code === 0 ? this.#leftEarly() : failureOnStderr(stderr_tail, this.#program());
     }
@@ -145,14 +144,10 @@ class AcpReader implements Reader {
     // The library does not check responses.
     const response = objectOf(told as unknown as Json);
     this.#count(response);
-    const { payload } = this.#turn.request;
     const { structured, text: said } = this.#updates;
     this.#failure = this.#stopFailure(response.stopReason, said);
     if (this.#failure !== undefined) return undefined;
-    const read = structured === undefined ? answerIn(said, payload.expects) : readAnswer(structured, payload.expects);
-    if (!read.ok) this.#messages.refuse(Buffer.from(said), read.error);
-    else if (this.#messages.take(read.value.payload_type, read.value.payload) === "answer") return undefined;
-    return this.#messages.refused.at(-1);
+    return this.#messages.read(said, structured) === "answer" ? undefined : this.#messages.refused.at(-1);
   }
 
   /** Answers a permission request by the role's permissions, or as a person decides. */

@@ -53,6 +53,13 @@ export class ClaudeLimits {
   }
 }
 
+/** The line for a request to the model that is retried. */
+export function retryLine({ attempt, max_retries, retry_delay_ms, error_status }: JsonObject): string {
+  const wait = typeof retry_delay_ms === "number" ? `${Math.ceil(retry_delay_ms / 1_000)} s` : "a moment";
+  const why = typeof error_status === "number" ? `the server answered ${error_status}` : "the server did not answer";
+  return `${why}; tries again in ${wait} (${Number(attempt)} of ${Number(max_retries)})`;
+}
+
 /** Renames `seven_day_opus` to `week opus`. */
 function nameOf(type: string): string {
   const [length = type] = Object.keys(WINDOWS).filter((known) => type.startsWith(known));

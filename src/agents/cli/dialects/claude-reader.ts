@@ -1,17 +1,30 @@
-import { answered } from "../../permissions/decision.ts";
-import { answerIn, readAnswer } from "../../prompts/answers.ts";
 import type { Permission } from "../../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
+import { type Failure, failure } from "../../../protocol/failure.ts";
 import { parseLine } from "../../../protocol/limits.ts";
+import { milliseconds } from "../../../protocol/timestamp.ts";
+import { type Complaint, complaintIn } from "../../causes/complaint.ts";
+import { causeOf, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
+import type { Row } from "../../causes/rows.ts";
+import { answered } from "../../permissions/decision.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
+import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import { permissionFor } from "./claude-asks.ts";
-import { claudeFailure, lostConversation, type Unanswered } from "./claude-failures.ts";
-import { ClaudeLimits } from "./claude-limits.ts";
-import { progressLine, retryLine } from "./claude-lines.ts";
+import { ClaudeLimits, retryLine } from "./claude-limits.ts";
+import { permissionFor, progressLine } from "./claude-tools.ts";
 import { ClaudeUsage } from "./claude-usage.ts";
-import type { DialectTurn, Heard, Port, Reader } from "./dialect.ts";
+import type { DialectTurn, Port, Reader, ReadOutput } from "./dialect.ts";
 import { askingAnswer } from "./questions.ts";
+
+/** What only Claude Code says. */
+const ROWS: readonly Row[] = [
+  { cause: "flag", words: /unknown option|--json-schema is not|argument '.*' is invalid|cannot be used with root/ },
+];
+
+const HINTS: NonNullable<Program["hints"]> = {
+  login: "Start claude as the user who runs Bosun and use /login, or set ANTHROPIC_API_KEY. Then release the role.",
+  requests: "Give it smaller tasks, or add --max-turns=N to the role's cli_command.",
+};
 
 /** Reads the stream of one Claude Code process. Unknown events are kept in the raw output only. */
 export class ClaudeReader implements Reader {
@@ -46,7 +59,7 @@ export class ClaudeReader implements Reader {
     return parsed?.ok === true ? this.#take(parsed.value) : "message";
   }
 
-  end(end: RunEnd, stderr_tail: string): Heard {
+  end(end: RunEnd, stderr_tail: string): ReadOutput {
     const { answer, refused } = this.#messages;
     const { request, prompts } = this.#turn;
     const id = this.#conversation;
@@ -59,12 +72,42 @@ export class ClaudeReader implements Reader {
       quota: this.#limits.quota(),
     };
     if (answer !== undefined) return { ...told, answer };
-    const [result, error, limits] = [this.#result, this.#error, this.#limits];
-    const unanswered: Unanswered = { request, now: this.#turn.now(), end, result, error, limits, stderr_tail };
-    const failure = claudeFailure(unanswered);
+    const failure = this.#failure(end, stderr_tail);
     const last = refused.at(-1);
     const repair = failure === undefined && last !== undefined ? prompts.repair(last) : undefined;
-    return { ...told, failure, last_error: this.#retry, repair, gone: lostConversation(unanswered) };
+    return { ...told, failure, last_error: this.#retry, repair, gone: this.#lostConversation() };
+  }
+
+  /** Why the process gave no answer. Undefined if its exit code is enough, or if it succeeded and its answer was refused. */
+  #failure(end: RunEnd, stderr_tail: string): Failure | undefined {
+    const program: Program = { who: nameOf(this.#turn.request), now: this.#turn.now(), rows: ROWS, hints: HINTS };
+    if (this.#result !== undefined) {
+      return this.#result.is_error === true ? failureOf(this.#complaint(this.#result), program) : undefined;
+    }
+    if (end.exit?.code !== 0) return failureOnStderr(stderr_tail, program);
+    return failure("no_answer", `${program.who} exited with code 0 and gave no result.`, {
+      hint: "The file events.ndjson of the turn holds everything that it said.",
+    });
+  }
+
+  /** Claude Code's message if the conversation to continue does not exist or is full, so that the turn needs a new one. */
+  #lostConversation(): string | undefined {
+    if (this.#result?.is_error !== true) return undefined;
+    const complaint = this.#complaint(this.#result);
+    const [words = ""] = complaint.words;
+    return words.startsWith("No conversation found") || causeOf(complaint) === "context" ? `${words}.` : undefined;
+  }
+
+  #complaint(result: JsonObject): Complaint {
+    const now = this.#turn.now();
+    const { subtype, terminal_reason, stop_reason, api_error, api_error_status, errors } = result;
+    const said = textOf(listOf(errors)[0]) || (textOf(result.result).trimStart().split("\n", 1)[0] ?? "");
+    const kinds = [this.#error, api_error, subtype, terminal_reason, stop_reason].map((kind) => ({ kind }));
+    const complaint = complaintIn([...kinds, { api_error_status, message: said }], now);
+    const { resets_at, wait_ms } = this.#limits.told();
+    const wait = wait_ms === undefined || !complaint.numbers.includes(429) ? undefined : now + wait_ms;
+    const reset = resets_at === undefined ? undefined : Math.max(now, milliseconds(resets_at));
+    return { ...complaint, retry_at: reset ?? complaint.retry_at ?? wait };
   }
 
   #take(event: JsonObject): "message" | "answer" | "over" {
@@ -130,14 +173,9 @@ export class ClaudeReader implements Reader {
     if (this.#messages.answer !== undefined) return "message";
     if (event.is_error === true) return "over";
     const { structured_output, result } = event;
-    const { expects } = this.#turn.request.payload;
     // The result is only the last block of the message, and sometimes empty.
     const text = this.#last.text.includes(textOf(result)) ? this.#last.text : textOf(result);
-    const read = structured_output === undefined ? answerIn(text, expects) : readAnswer(structured_output, expects);
-    if (read.ok) return this.#messages.take(read.value.payload_type, read.value.payload);
-    const said = structured_output === undefined ? text : JSON.stringify(structured_output);
-    this.#messages.refuse(Buffer.from(said), read.error);
-    return "message";
+    return this.#messages.read(text, structured_output);
   }
 
   /** A question ends the turn; for a permission, the program waits. */
@@ -166,7 +204,7 @@ export class ClaudeReader implements Reader {
       reply({ behavior: "deny", message: "Nobody can be asked now. Decide by yourself, and say what you assumed." });
       return "message";
     }
-    const taken = this.#messages.take(asking.payload_type, asking.payload);
+    const taken = this.#messages.take(asking);
     reply({ behavior: "deny", message: "The answer comes with the next prompt.", interrupt: true });
     this.#close();
     return taken;

@@ -5,10 +5,10 @@ import { permissionsOf } from "../../../protocol/roles.ts";
 import { answerSchema } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
 import { answered } from "../../permissions/decision.ts";
-import { permissionIn } from "./codex-permissions.ts";
+import { permissionIn } from "./codex-items.ts";
 import { askingAnswer } from "./questions.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
-import type { DialectTurn, Heard, Port, Reader, Spoken } from "./dialect.ts";
+import type { DialectTurn, Port, ProcessPlan, Reader, ReadOutput } from "./dialect.ts";
 
 /** The ids of Bosun's requests; codex numbers its own separately. */
 const INITIALIZE = 1;
@@ -23,7 +23,7 @@ const SETTINGS = ["features.default_mode_request_user_input=true", "suppress_uns
 const NOBODY = "Nobody can be asked now. Decide by yourself, and say so in your answer.";
 
 /** One turn of `codex app-server`, which can ask for permissions and put questions: JSON-RPC, one message per line. */
-export function server(turn: DialectTurn): Spoken {
+export function server(turn: DialectTurn): ProcessPlan {
   const { program, settings } = codexCommand(turn);
   const own = SETTINGS.flatMap((setting) => ["-c", setting]);
   const before = turn.repair?.conversation ?? turn.request.conversation;
@@ -102,7 +102,7 @@ class ServerReader implements Reader {
     return this.#asked(id, method, objectOf(params));
   }
 
-  end(end: RunEnd, stderr: string): Heard {
+  end(end: RunEnd, stderr: string): ReadOutput {
     return this.#heard.heard(end, stderr);
   }
 

@@ -11,13 +11,12 @@ import { milliseconds } from "../../../protocol/timestamp.ts";
 import { type Complaint, complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, type Program } from "../../causes/failures.ts";
 import type { Row } from "../../causes/rows.ts";
-import { answerIn } from "../../prompts/answers.ts";
 import { Messages } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import { isCall, isCommand, itemLine } from "./codex-items.ts";
 import { windowsIn } from "./codex-limits.ts";
-import type { DialectTurn, Heard } from "./dialect.ts";
+import type { DialectTurn, ReadOutput } from "./dialect.ts";
 
 /** What only codex says. */
 const ROWS: readonly Row[] = [
@@ -103,28 +102,25 @@ export class CodexTurn {
   }
 
   /** Takes an answer that is known before the turn ends. */
-  take({ payload_type, payload }: Answer): "message" | "answer" {
-    return this.#messages.take(payload_type, payload);
+  take(answer: Answer): "message" | "answer" {
+    return this.#messages.take(answer);
   }
 
   /** Call when the turn is over: its last message is the answer. */
   finished(status: Json = "completed"): "answer" | "over" {
-    const { expects } = this.#turn.request.payload;
     if (this.#messages.answer !== undefined || this.#failure !== undefined) return "over";
     if (status === "interrupted" || this.#text.trim() === "") {
       const cause = status === "interrupted" ? "interrupted" : "refusal";
       this.#failure = failureFor(cause, this.#complaint(this.#error), this.#program());
       return "over";
     }
-    const read = answerIn(this.#text, expects);
-    if (read.ok && this.take(read.value) === "answer") return "answer";
-    if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
+    if (this.#messages.read(this.#text) === "answer") return "answer";
     const refused = this.#messages.refused.at(-1);
     if (refused !== undefined) this.#repair = this.#turn.prompts.repair(refused);
     return "over";
   }
 
-  heard({ exit }: RunEnd, stderr: string): Heard {
+  heard({ exit }: RunEnd, stderr: string): ReadOutput {
     const { answer, refused } = this.#messages;
     const isFailed = typeof exit?.code === "number" && exit.code !== 0;
     // Before it starts working, codex reports errors on stderr: a bad flag, an unknown conversation, missing trust.

@@ -9,7 +9,7 @@ import { answerSchema } from "../../prompts/answers.ts";
 import type { RunEnd } from "../process.ts";
 import { server } from "./codex-server.ts";
 import { codexCommand, codexEnvironment, CodexTurn, usageIn } from "./codex-turn.ts";
-import type { Dialect, DialectTurn, Heard, Reader, Spoken } from "./dialect.ts";
+import type { Dialect, DialectTurn, ProcessPlan, Reader, ReadOutput } from "./dialect.ts";
 
 /**
  * OpenAI's Codex CLI: `codex exec` if it has nothing to ask, or `codex app-server`, whose protocol is experimental, if a person may grant it more or
@@ -25,7 +25,7 @@ function mayAsk({ role, payload }: TurnRequest): boolean {
 }
 
 /** One turn of `codex exec`: the prompt on stdin, events on stdout. It cannot ask for anything. */
-function exec(turn: DialectTurn): Spoken {
+function exec(turn: DialectTurn): ProcessPlan {
   const { request, repair } = turn;
   const { program, settings, sandbox } = codexCommand(turn);
   const schema = join(turn.scratch(), "answer.schema.json");
@@ -70,7 +70,7 @@ class ExecReader implements Reader {
     return parsed.ok ? this.#event(parsed.value) : "console";
   }
 
-  end(end: RunEnd, stderr: string): Heard {
+  end(end: RunEnd, stderr: string): ReadOutput {
     return this.#heard.heard(end, stderr);
   }
 

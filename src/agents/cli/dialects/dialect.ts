@@ -10,7 +10,7 @@ import type { RunEnd } from "../process.ts";
  * How to talk to a program. Each dialect is one file, named in `index.ts`. `agent.ts` runs the process; a dialect knows the program's flags, its
  * lines and its error messages.
  */
-export type Dialect = (turn: DialectTurn) => Spoken;
+export type Dialect = (turn: DialectTurn) => ProcessPlan;
 
 /** What a dialect gets for each process of a turn. */
 export interface DialectTurn {
@@ -38,7 +38,7 @@ export interface Repair {
 }
 
 /** One process of a turn, as its dialect specifies it. */
-export interface Spoken {
+export interface ProcessPlan {
   /** The program and all its arguments. */
   readonly command: readonly string[];
   /** Variables in addition to the turn's environment. */
@@ -62,7 +62,7 @@ export interface Reader {
    */
   read(line: Buffer, cut: boolean): "console" | "message" | "answer" | "over";
   /** Returns everything that was said. Called once the process is gone, however it ended. */
-  end(end: RunEnd, stderr_tail: string): Heard;
+  end(end: RunEnd, stderr_tail: string): ReadOutput;
 }
 
 /** A reader's channel to a program that converses. */
@@ -75,7 +75,7 @@ export interface Port {
 }
 
 /** What a process said. */
-export interface Heard {
+export interface ReadOutput {
   readonly answer?: Answer | undefined;
   readonly refused: readonly Refusal[];
   /** Why there is no valid answer. Only for a process that exited by itself, or said that its turn is over: other ends have their own reasons. */

@@ -3,7 +3,7 @@ import { canonicalJson } from "../../../lib/canonical.ts";
 import { WIRE_VERSION } from "../../../protocol/record.ts";
 import { membersFor, parseLine } from "../../../protocol/limits.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
-import type { Dialect, Heard, Reader } from "./dialect.ts";
+import type { Dialect, Reader, ReadOutput } from "./dialect.ts";
 
 /** The line that gives a turn to an agent: canonical JSON, so that the log reproduces its bytes. */
 export function requestLine(request: TurnRequest): string {
@@ -62,7 +62,7 @@ export class EnvelopeReader implements Reader {
     return this.#messages.accept(line, parsed.value);
   }
 
-  end(): Heard {
+  end(): ReadOutput {
     const { answer, refused } = this.#messages;
     return { answer, refused, exitCounts: true };
   }

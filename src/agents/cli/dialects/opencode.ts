@@ -1,17 +1,16 @@
 import { dirname, join } from "node:path";
 import type { TurnRequest } from "../../../kernel/agent.ts";
-import { isJsonObject, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
+import { countOf, isJsonObject, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
-import { answerIn } from "../../prompts/answers.ts";
 import { Messages, oneLine, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import type { Dialect, DialectTurn, Heard, Reader } from "./dialect.ts";
+import type { Dialect, DialectTurn, Reader, ReadOutput } from "./dialect.ts";
 
 /** The last rule that fits a path counts; a star also stands for slashes. */
 const PROTECTED = Object.fromEntries(
@@ -103,7 +102,7 @@ class OpencodeReader implements Reader {
     return this.#take(type, objectOf(part), objectOf(error));
   }
 
-  end(end: RunEnd, stderr_tail: string): Heard {
+  end(end: RunEnd, stderr_tail: string): ReadOutput {
     const { request } = this.#turn;
     const lost = request.conversation !== undefined && /session not found/i.test(stderr_tail);
     const failed = this.#failure(end, stderr_tail);
@@ -146,10 +145,7 @@ class OpencodeReader implements Reader {
   /** Takes the last text as the answer. opencode may stay alive after it, or fail at something else. */
   #finish(): "answer" | "over" {
     if (this.#messages.answer !== undefined) return "over";
-    const read = answerIn(this.#text, this.#turn.request.payload.expects);
-    if (read.ok && this.#messages.take(read.value.payload_type, read.value.payload) === "answer") return "answer";
-    if (!read.ok) this.#messages.refuse(Buffer.from(this.#text), read.error);
-    return "over";
+    return this.#messages.read(this.#text) === "answer" ? "answer" : "over";
   }
 
   /** Text that something follows is not the answer, but shows what opencode does. */
@@ -176,9 +172,9 @@ class OpencodeReader implements Reader {
     this.#reason = reason;
     this.#steps += 1;
     this.#usage = {
-      input_tokens: before.input_tokens + count(input) + count(read) + count(write),
-      output_tokens: before.output_tokens + count(output) + count(reasoning),
-      cached_tokens: before.cached_tokens + count(read),
+      input_tokens: before.input_tokens + countOf(input) + countOf(read) + countOf(write),
+      output_tokens: before.output_tokens + countOf(output) + countOf(reasoning),
+      cached_tokens: before.cached_tokens + countOf(read),
       cost_usd: before.cost_usd + (typeof cost === "number" && cost > 0 ? cost : 0),
     };
   }
@@ -216,8 +212,4 @@ class OpencodeReader implements Reader {
 
 function titleOf({ role, stamp }: TurnRequest): string {
   return stamp.subject === undefined ? `bosun ${role.role_id}` : `bosun ${role.role_id} ${stamp.subject}`;
-}
-
-function count(value: Json | undefined): number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { start } from "../../src/agents/launch.ts";
+import { EscapedProcesses, start } from "../../src/agents/launch.ts";
 import { markerOf } from "../../src/agents/process-marker.ts";
 import { environmentOf } from "../../src/agents/process-table.ts";
-import { EscapedProcesses } from "../../src/agents/escaped-processes.ts";
 import { isLiving, killStray } from "../processes.ts";
 import { scratchDirectory } from "./scratch.ts";
 

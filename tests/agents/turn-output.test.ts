@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { ConsoleLog } from "../../src/agents/cli/console-log.ts";
+import { ConsoleLog } from "../../src/agents/cli/turn-output.ts";
 import { scratchDirectory } from "./scratch.ts";
 
 let directory: string;

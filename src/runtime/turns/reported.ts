@@ -1,5 +1,7 @@
 import type { TurnResult } from "../../kernel/agent.ts";
+import { isCount } from "../../lib/json.ts";
 import type { Usage } from "../../protocol/payload.ts";
+import type { Role } from "../../protocol/roles.ts";
 
 const LONGEST_ID = 500;
 const LONGEST_NAME = 64;
@@ -47,10 +49,19 @@ function usageIn({ cost_usd, ...told }: Usage): Usage {
   return { ...Object.fromEntries(counts), ...cost };
 }
 
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
-}
-
 function fits(text: string, most: number): boolean {
   return text !== "" && text.length <= most && text.isWellFormed();
+}
+
+const MILLION = 1_000_000;
+const MAX_COST_USD = 1_000_000_000;
+
+/** Adds the cost by the role's price, if the program reported all tokens but no cost. */
+export function priced(usage: Usage | undefined, { price }: Pick<Role, "price">): Usage | undefined {
+  const { input_tokens, output_tokens, cached_tokens = 0, cost_usd } = usage ?? {};
+  if (!price || cost_usd !== undefined || input_tokens === undefined || output_tokens === undefined) return usage;
+  const { input_usd, output_usd, cached_usd = input_usd } = price;
+  const cached = Math.min(cached_tokens, input_tokens);
+  const sum = (input_tokens - cached) * input_usd + cached * cached_usd + output_tokens * output_usd;
+  return { ...usage, cost_usd: Math.min(sum / MILLION, MAX_COST_USD), computed: true };
 }

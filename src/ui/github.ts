@@ -1,0 +1,195 @@
+import { appendFileSync } from "node:fs";
+import { type Presentation, shownStatus, type Tone } from "../kernel/presentation.ts";
+import { hasTold, spentWords } from "../log/usage-words.ts";
+import { safeLine, safeText } from "./display.ts";
+import { headline, needsOf, sessionState, stateOf } from "./ending.ts";
+import { markdownCell, markdownCode, markdownText } from "./markdown.ts";
+import { mermaidLines } from "./mermaid.ts";
+import { plainReporter } from "./plain.ts";
+import type { Ending, Opening, Reporter, TicketLine } from "./reporter.ts";
+import type { Output, Terminal } from "./terminal.ts";
+import { commandFor, sentenceFor, type Waiting } from "./waiting.ts";
+import { counted, localize } from "./words.ts";
+
+/**
+ * The plain reporter for the log of a GitHub job: events are in a group, what needs a person is an annotation, and the ending is appended to
+ * `summary`, the file of the step's summary, if there is one. In a job, a terminal writes no other text as a workflow command.
+ */
+export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary: string | undefined): Reporter {
+  const { out } = terminal;
+  const plain = plainReporter({ ...terminal, canRedraw: false });
+  let opening: Opening | undefined;
+  let isGroupOpen = false;
+  const endGroup = () => {
+    if (isGroupOpen) out.command(END_GROUP);
+    isGroupOpen = false;
+  };
+  const summarize = (ending: Ending) => {
+    if (summary === undefined) return;
+    try {
+      appendFileSync(summary, summaryMarkdown(out, ending, opening?.resumed));
+    } catch (error) {
+      out.command(annotation("warning", "Bosun", `The summary cannot be written: ${String(error)}`));
+    }
+  };
+  return {
+    begin(begun) {
+      opening = begun;
+      plain.begin(begun);
+      out.command(beginGroup(`What happens in ${begun.session_id}`));
+      isGroupOpen = true;
+    },
+    event(event) {
+      if (event.kind === "warning") out.command(annotation("warning", opening?.session_id ?? "Bosun", event.text));
+      else plain.event(event);
+    },
+    asked: (waiting) => plain.asked(waiting),
+    childWaits: (child) => plain.childWaits(child),
+    end(ending) {
+      endGroup();
+      plain.end(ending);
+      for (const line of annotationsFor(out, ending)) out.command(line);
+      summarize(ending);
+    },
+    close() {
+      plain.close();
+      endGroup();
+    },
+  };
+}
+
+/** Maximum number of annotations of a level that GitHub shows for a step. */
+const MAX_ANNOTATIONS = 10;
+
+type Naming = Pick<Output, "program" | "anywhere">;
+
+/** The severity of an annotation. */
+type Level = "error" | "warning" | "notice";
+
+/** A line that makes GitHub show an annotation: `::error title=…::…`. Both texts may be untrusted. */
+export function annotation(level: Level, title: string, text: string): string {
+  return `::${level} title=${escapedProperty(title)}::${escapedData(text)}`;
+}
+
+/** A line that begins a collapsible group in the log. */
+export function beginGroup(title: string): string {
+  return `::group::${escapedData(title)}`;
+}
+
+const END_GROUP = "::endgroup::";
+
+function escapedData(text: string): string {
+  return safeText(text).replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function escapedProperty(text: string): string {
+  return escapedData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+
+/** The annotations for how a session was left: what ended it, its tickets in error, and what waits for a person. */
+export function annotationsFor(naming: Naming, ending: Ending): string[] {
+  const { session_id, presentation, tickets, failure, message, outcome } = ending;
+  const failed = tickets.filter(({ status }) => shownStatus(presentation, status).stage === "failed");
+  const needs = needsOf(ending);
+  const troubles = [
+    ...(failure ? [annotation("error", session_id, failure.message)] : []),
+    ...failed.map((ticket) => ticketAnnotation(naming, session_id, presentation.subjectName, ticket)),
+  ];
+  const stopped = outcome === undefined && failure === undefined && message !== undefined;
+  return [
+    ...troubles.slice(0, MAX_ANNOTATIONS),
+    ...needs.slice(0, MAX_ANNOTATIONS).map(([id, one]) => needAnnotation(naming, id, one)),
+    ...(stopped ? [annotation("notice", sessionState(ending), localize(naming, message))] : []),
+  ];
+}
+
+function ticketAnnotation(
+  naming: Naming,
+  session_id: string,
+  subject: string,
+  { ticket_id, reason, spent, said = "" }: TicketLine,
+): string {
+  const why = [[reason, spent].filter(Boolean).join(", "), said].filter(Boolean).join("\n");
+  const log = localize(naming, `bosun log ${session_id} ${ticket_id}`);
+  return annotation(
+    "error",
+    `${session_id}: ${subject} ${ticket_id} is in error`,
+    [why, log].filter(Boolean).join("\n"),
+  );
+}
+
+function needAnnotation(naming: Naming, session_id: string, waiting: Waiting): string {
+  const command = localize(naming, commandFor(session_id, waiting));
+  return annotation("warning", `${session_id} needs a person`, `${sentenceFor(waiting)}\n${command}`);
+}
+
+/** With more rows, the summary of a job is too long for GitHub. */
+const MAX_TICKETS = 200;
+
+const TEXT_WIDTH = 400;
+const CELL_WIDTH = 120;
+const NAME_WIDTH = 60;
+
+const ICONS: Readonly<Record<Tone, string>> = { good: "✅", bad: "❌", warn: "⛔", quiet: "⏳", busy: "▶️", plain: "▶️" };
+
+/** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
+export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
+  const { session_id, presentation, message, failure, tickets, next, report, log } = ending;
+  const needs = needsOf(ending);
+  const answers = needs.map(([id, one]) => commandFor(id, one));
+  const commands = [...answers, ...next.filter((command) => !answers.includes(command))];
+  const graph = mermaidLines(
+    presentation,
+    tickets.map(({ ticket_id: id, status, dependencies: depends_on = [] }) => ({ id, status, depends_on })),
+  );
+  const page = localize(naming, `bosun report ${session_id} --html report.html`);
+  const texts = [failure?.message, message].filter((text) => text !== undefined);
+  const lines = [
+    `## Bosun: ${markdownText(sessionState(ending), NAME_WIDTH)}`,
+    "",
+    markdownText(headline(ending, resumed), TEXT_WIDTH),
+    ...texts.flatMap((text) => ["", markdownText(localize(naming, text), TEXT_WIDTH)]),
+    ...tableLines(ending),
+    ...(graph.length > 0 ? ["", "```mermaid", ...graph, "```"] : []),
+    ...(needs.length > 0 ? ["", "### To decide", "", ...needs.map(([, one]) => needLine(one))] : []),
+    ...(commands.length > 0
+      ? ["", "### Next", "", "```sh", ...commands.map((command) => safeLine(localize(naming, command))), "```"]
+      : []),
+    "",
+    `The record is in ${markdownCode(log, TEXT_WIDTH)}${report === undefined ? "" : `, the report in ${markdownCode(report, TEXT_WIDTH)}`}.`,
+    `Keep its home as an artifact or in a cache, so that a later job can resume. For the whole report: ${markdownCode(page, TEXT_WIDTH)}.`,
+    "",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function needLine(waiting: Waiting): string {
+  return `- ${markdownText(sentenceFor(waiting), TEXT_WIDTH)}`;
+}
+
+function tableLines({ presentation, tickets }: Ending): string[] {
+  if (tickets.length === 0) return [];
+  const { subjectName, statementName } = presentation;
+  const hidden = tickets.length - MAX_TICKETS;
+  return [
+    "",
+    `| ${[subjectName, "state", "owner", "attempts", "used", statementName ?? "what"].join(" | ")} |`,
+    "|---|---|---|--:|---|---|",
+    ...tickets.slice(0, MAX_TICKETS).map((ticket) => rowOf(presentation, ticket)),
+    ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${subjectName}`)}`] : []),
+  ];
+}
+
+function rowOf(presentation: Presentation, ticket: TicketLine): string {
+  const { ticket_id, status, owner = "-", attempt, usage, title, said = "" } = ticket;
+  const what = said === "" ? title : `${title}: ${said}`;
+  const cells = [
+    markdownCode(ticket_id, NAME_WIDTH),
+    `${ICONS[shownStatus(presentation, status).tone]} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
+    markdownCell(owner, NAME_WIDTH),
+    String(attempt),
+    usage !== undefined && hasTold(usage) ? markdownText(spentWords(usage), CELL_WIDTH) : "-",
+    markdownCell(what, CELL_WIDTH),
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
