@@ -16,6 +16,8 @@ export const CONTEXT_TYPES: ReadonlySet<string> = new Set<PayloadType>([
   "turn_request",
   "turn_failed",
   "user_command",
+  "session_recovered",
+  "session_reopened",
   ...AGENT_PAYLOAD_TYPES.filter((type) => type !== "plan"),
 ]);
 
@@ -73,7 +75,7 @@ export class RecordFormatter {
       this.#holds.set(hold.hold_id, hold);
       if (isRate(hold)) {
         if (this.#isPaced(hold, now)) say(hold, { text: rateWords(hold, now), style: "dim" });
-      } else if (before === undefined || before.until !== hold.until)
+      } else if (hold.trying !== true && (before === undefined || before.until !== hold.until))
         say(hold, { ...heldLine(session_id, hold, now), style: "yellow" });
     }
     return [...lines.values()];

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { RecordedEffect, UnsealedRecord } from "../../src/protocol/record.ts";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
+import type { RecordedEffect, RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { applyRecord } from "../../src/ui/model/apply.ts";
 import { emptyModel } from "../../src/ui/model/model.ts";
 import { processTerminal } from "../../src/ui/terminal.ts";
@@ -44,7 +45,7 @@ export async function showUpdates({ tickets, ms, screen, file }: ScreenOrder): P
   const terminal = processTerminal({});
   const model = emptyModel();
   const dashboard = screen
-    ? new Dashboard({ terminal, steering: undefined, presentationOf: async () => undefined, detach: undefined })
+    ? new Dashboard({ terminal, steering: undefined, detach: undefined })
     : { earlier: undefined, event: undefined };
   const ids = Array.from({ length: tickets }, (_, index) => `T-${index}`);
   let sequence = 0;
@@ -116,8 +117,11 @@ function planned(ids: readonly string[]): UnsealedRecord {
     description: `The work of ticket ${index}, in a title of the usual length`,
     dependencies: index === 0 ? [] : [`T-${Math.floor(index / 2)}`],
   }));
+  const changed = tasks.map(({ task_id, dependencies }, order) => ({
+    ...{ ticket_id: task_id, title_at: `/tasks/${order}/description`, depends_on: dependencies, order },
+  }));
   const effects = ids.map((ticket_id) => ({ ticket_id, from: null, event: "created", to: "pending" }));
-  return recordOf("plan", { summary: "Much", tasks }, { effects });
+  return recordOf("plan", { summary: "Much", tasks }, { state: "running", effects, changed });
 }
 
 function opened(): UnsealedRecord {
@@ -129,11 +133,7 @@ function opened(): UnsealedRecord {
   });
 }
 
-function recordOf(
-  payload_type: string,
-  payload: JsonObject,
-  more: { readonly effects?: RecordedEffect[] } = {},
-): UnsealedRecord {
+function recordOf(payload_type: string, payload: JsonObject, more: Partial<RecordMeta> = {}): UnsealedRecord {
   const at = new Date().toISOString();
   return {
     session_id: "s-bench1",
@@ -167,6 +167,8 @@ function opening() {
       held: [],
     }),
     counts: () => ({}),
+    earlier: [],
+    presentation: () => schedulePresentation,
     time: Date.now,
   };
 }

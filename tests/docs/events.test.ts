@@ -92,6 +92,8 @@ async function written(): Promise<JsonObject[]> {
     now,
     time: Date.now,
     counts: () => ({}),
+    earlier: [],
+    presentation: () => schedulePresentation,
   } satisfies Opening);
   vi.advanceTimersByTime(30_000);
   vi.useRealTimers();

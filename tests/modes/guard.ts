@@ -56,3 +56,10 @@ export function guard<S extends object>(state: S): { readonly state: S; readonly
     },
   };
 }
+
+/** Makes a value and all that it holds read-only. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) freeze(inner);
+  return Object.freeze(value);
+}

@@ -10,11 +10,10 @@ import { applyToState, emptyState, newSubject, standingState } from "../../src/k
 import { type Json, type JsonObject, textWithin } from "../../src/lib/json.ts";
 import { validatePayload } from "../../src/protocol/envelope.ts";
 import { isNotice, type PayloadType } from "../../src/protocol/payload.ts";
+import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import { permits } from "../../src/protocol/rights.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { tellingOf } from "../../src/protocol/telling.ts";
-import type { FactInput } from "../../src/runtime/facts.ts";
-import { factRecord } from "../../src/runtime/recordings.ts";
 
 /** What the tests of one mode add to the invariants of every mode. */
 export interface ModeRules<S> {
@@ -68,12 +67,12 @@ export class Invariants<S> {
   }
 
   /** Call after it. */
-  after(fact: Fact, advance: Advance): void {
+  after(fact: Fact, advance: Advance, record: UnsealedRecord): void {
     this.#checkLoadedDecision(advance);
     this.#checkRights(fact, advance);
     this.#keepRows(advance.changes);
     this.#load();
-    this.#fold(fact, advance);
+    this.#fold(record);
     this.#followEffects(advance);
     this.#checkEnvelopes(advance);
     this.#checkReport(fact, advance.step.commands);
@@ -127,11 +126,7 @@ export class Invariants<S> {
   }
 
   /** What records tell adds up to what is stored: no view needs another source. */
-  #fold(fact: Fact, advance: Advance): void {
-    const { payload_type, payload } = fact;
-    const target = payload_type === "turn_request" ? { target: payload.role_id } : {};
-    const input = { ...fact, ...target } as unknown as FactInput;
-    const record = factRecord("s-1", input, fact.received_at, advance, this.#lookup);
+  #fold(record: UnsealedRecord): void {
     applyToState(this.#folded, record, tellingOf(record), newSubject);
     const read = (title: Json) => textWithin(resolve(title, this.#lookup));
     const stored = standingState({ ...this.#engine, mode: this.#mode }, read);

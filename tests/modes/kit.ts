@@ -9,7 +9,7 @@ import {
   type TurnDraft,
   type TurnStamp,
 } from "../../src/kernel/mode.ts";
-import { type Lookup, type Recorded, resolve } from "../../src/kernel/references.ts";
+import { type Lookup, resolve } from "../../src/kernel/references.ts";
 import { NOTHING } from "../../src/kernel/step.ts";
 import { type SessionState, standingState } from "../../src/kernel/state.ts";
 import { type JsonObject, textWithin } from "../../src/lib/json.ts";
@@ -18,15 +18,24 @@ import {
   type PayloadByType,
   type PayloadType,
   type ResolvedConfiguration,
+  type Usage,
 } from "../../src/protocol/payload.ts";
-import { type Effect, recordedEffect } from "../../src/protocol/recording.ts";
+import type { Actor, UnsealedRecord } from "../../src/protocol/record.ts";
+import type { Effect } from "../../src/protocol/recording.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { later, milliseconds } from "../../src/protocol/timestamp.ts";
-import { guard } from "./guard.ts";
+import { closingRecords } from "../../src/runtime/closing.ts";
+import type { FactInput } from "../../src/runtime/facts.ts";
+import { decidedRecord, factRecord } from "../../src/runtime/recordings.ts";
+import { freeze, guard } from "./guard.ts";
 import { Invariants, type ModeRules, valid } from "./invariants.ts";
 
 const START = "2026-01-01T00:00:00Z";
 const SECOND_MS = 1000;
+const SESSION_ID = "s-1";
+
+/** The person who sends what a user sends. */
+const PERSON: Actor = { user: "ada", host: "h", via: "cli" };
 
 /** The defaults, without a budget and without a plan gate. */
 export const CONFIG: ResolvedConfiguration = {
@@ -40,8 +49,18 @@ export interface Opening {
   readonly roles: readonly Role[];
   readonly config?: Partial<ResolvedConfiguration> | undefined;
   readonly input?: JsonObject | undefined;
+  readonly requirement?: string | undefined;
   /** The checks take time in proportion to the state; measurements of large sessions do without them. */
   readonly unchecked?: boolean | undefined;
+}
+
+/** What a fact's channel knows about it. */
+export interface Channel {
+  readonly subject?: string | undefined;
+  readonly turn?: TurnStamp;
+  readonly at?: string;
+  readonly usage?: Usage;
+  readonly actor?: Actor;
 }
 
 /** A turn in its agent's hands. */
@@ -62,7 +81,8 @@ export interface AdmittedTurn {
  */
 export class ModeSession<S> {
   readonly engine: Engine<S>;
-  readonly records: Recorded[] = [];
+  /** As the runtime writes them. */
+  readonly records: UnsealedRecord[] = [];
   readonly opening: JsonObject;
   last: Advance = { disposition: "applied", step: NOTHING, changes: [], envelopes: [], deltas: {} };
   /** The latest fact's sequence, whatever was recorded after it. */
@@ -72,7 +92,7 @@ export class ModeSession<S> {
   #now = START;
   #finish: Extract<Command, { do: "finish" }> | undefined;
 
-  constructor(mode: Mode<S>, rules: ModeRules<S>, { roles, config, input, unchecked }: Opening) {
+  constructor(mode: Mode<S>, rules: ModeRules<S>, { roles, config, input, requirement, unchecked }: Opening) {
     const { state, reading } = guard(mode.empty() as S & object);
     const guarded: Mode<S> = {
       ...mode,
@@ -90,7 +110,7 @@ export class ModeSession<S> {
       roles,
       schemas: { digest: `sha256:${"0".repeat(64)}` },
       workspace: "/project",
-      ...(input ? { input } : {}),
+      ...optional({ input, requirement }),
     };
     this.submit("scheduler", "session_opened", this.opening);
   }
@@ -128,34 +148,29 @@ export class ModeSession<S> {
     source: string,
     payload_type: PayloadType,
     payload: JsonObject | Fact["payload"],
-    channel: { subject?: string | undefined; turn?: TurnStamp; at?: string } = {},
+    channel: Channel = {},
   ): this {
     // The payload of a turn request still holds references; `admit` has checked it without them.
     if (payload_type !== "turn_request") valid(payload_type, payload);
     this.sequence = this.records.length + 1;
     this.#now = channel.at ?? (this.sequence === 1 ? START : later(this.#now, SECOND_MS));
-    const { subject, turn } = channel;
-    const header = { sequence: this.sequence, received_at: this.#now, source, ...optional({ subject, turn }) };
+    const { subject, turn, usage, actor } = channel;
+    const header = { sequence: this.sequence, received_at: this.#now, source, ...optional({ subject, turn, usage }) };
     const fact = freeze({ ...header, payload_type, payload }) as unknown as Fact;
     this.#invariants?.before(fact);
     this.last = advance(this.engine, fact);
-    const { effects, commands } = this.last.step;
-    this.#record(payload_type, payload, {
-      ticket_id: subject,
-      attempt: turn?.attempt,
-      effects: effects.map(recordedEffect),
-    });
-    for (const envelope of this.last.envelopes) {
-      this.#record(envelope.payload_type, this.resolved(envelope.payload), { ticket_id: envelope.subject });
-    }
+    const target = fact.payload_type === "turn_request" ? { target: fact.payload.role_id } : {};
+    const input = { ...fact, ...target, ...optional({ actor }) } as unknown as FactInput;
+    const record = factRecord(SESSION_ID, input, this.#now, this.last, this.lookup);
+    this.records.push(record);
+    for (const envelope of this.last.envelopes)
+      this.records.push(decidedRecord(SESSION_ID, envelope, this.#now, this.lookup));
     for (const change of this.last.changes) if ("put" in change) freeze(change.value);
-    this.#invariants?.after(fact, this.last);
+    this.#invariants?.after(fact, this.last, record);
     if (payload_type === "session_reopened") this.#finish = undefined;
+    const { commands } = this.last.step;
     const finish = commands.find((command) => command.do === "finish");
-    if (finish) {
-      this.#finish = finish;
-      for (const type of ["final_report", "session_closed"]) this.#record(type, {}, {});
-    }
+    if (finish) this.#close(finish);
     for (const command of commands) if (command.do === "fail_turn") this.#failTurn(command);
     return this;
   }
@@ -198,9 +213,15 @@ export class ModeSession<S> {
   }
 
   /** The turn's agent answers; the turn is admitted first if it is only offered. */
-  answer(subject: string | undefined, payload_type: PayloadType, payload: JsonObject | Fact["payload"]): this {
+  answer(
+    subject: string | undefined,
+    payload_type: PayloadType,
+    payload: JsonObject | Fact["payload"],
+    usage?: Usage,
+  ): this {
     const turn = this.#opened(subject);
-    return this.submit(turn.role_id ?? "", payload_type, payload, { subject, turn: stampOf(turn) });
+    const channel = { subject, turn: stampOf(turn), ...optional({ usage }) };
+    return this.submit(turn.role_id ?? "", payload_type, payload, channel);
   }
 
   /** The turn ends without an answer, in a way of its own unless `more` has a message. */
@@ -213,7 +234,8 @@ export class ModeSession<S> {
   /** A user sends something, about the ticket that it names, if any. */
   send(payload_type: PayloadType, payload: JsonObject | Fact["payload"]): this {
     const { ticket_id } = payload as JsonObject;
-    return this.submit("user", payload_type, payload, typeof ticket_id === "string" ? { subject: ticket_id } : {});
+    const subject = typeof ticket_id === "string" ? { subject: ticket_id } : {};
+    return this.submit("user", payload_type, payload, { ...subject, actor: PERSON });
   }
 
   command(command: PayloadByType["user_command"]["command"], ticket_id?: string, more: JsonObject = {}): this {
@@ -354,8 +376,13 @@ export class ModeSession<S> {
     this.submit("scheduler", "turn_failed", { turn_id, code, message }, { subject, turn: stampOf(turn) });
   }
 
-  #record(payload_type: string, payload: JsonObject, record: JsonObject): void {
-    this.records.push({ payload_type, payload, record: { received_at: this.#now, ...optional(record) } });
+  #close(command: Extract<Command, { do: "finish" }>): void {
+    this.#finish = command;
+    const head = { sequence: this.records.length, hash: `sha256:${"0".repeat(64)}` };
+    const { mode, ledger } = this.engine;
+    const times = { opened_at: START, at: this.#now };
+    const closing = { session_id: SESSION_ID, mode: mode.name, ...times, command, ledger, head, records: this.lookup };
+    this.records.push(...closingRecords(closing));
   }
 }
 
@@ -366,10 +393,4 @@ function arrow({ subject, from, event, to, reason }: Effect): string {
 /** The fields that have a value. */
 function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
-
-function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const inner of Object.values(value)) freeze(inner);
-  return Object.freeze(value);
 }

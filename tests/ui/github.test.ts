@@ -99,8 +99,8 @@ describe("the end of a session in a GitHub job", () => {
       dependencies: number === 0 ? [] : ["t0"],
     }));
     expect(annotationsFor(NAMING, { ...ENDING, tickets, waiting: [], children: [] })).toHaveLength(11);
-    expect(mermaidLines(tickets.map(nodeOf))).toEqual([]);
-    expect(mermaidLines(tickets.slice(0, 60).map(nodeOf))).not.toEqual([]);
+    expect(mermaidLines(schedulePresentation, tickets.map(nodeOf))).toEqual([]);
+    expect(mermaidLines(schedulePresentation, tickets.slice(0, 60).map(nodeOf))).not.toEqual([]);
     const summary = summaryMarkdown(NAMING, { ...ENDING, tickets });
     expect(summary).toContain("and 100 more tickets");
     expect(Buffer.byteLength(summary)).toBeLessThan(200_000);
@@ -177,12 +177,12 @@ describe("untrusted text", () => {
   });
 
   it("keeps its letters in the label of a graph, and cannot end the label", () => {
-    const graph = mermaidLines([
+    const graph = mermaidLines(schedulePresentation, [
       { id: "変更", status: "done", depends_on: [] },
-      { id: 'a"]:::done', status: "constructor", depends_on: ["変更"] },
+      { id: 'a"]:::good', status: "constructor", depends_on: ["変更"] },
     ]);
-    expect(graph).toContain('  t0["変更<br/>done"]:::done');
-    expect(graph).toContain('  t1["a#34;#93;#58;#58;#58;done<br/>constructor"]');
+    expect(graph).toContain('  t0["変更<br/>done"]:::good');
+    expect(graph).toContain('  t1["a#34;#93;#58;#58;#58;good<br/>constructor"]');
   });
 
   it("becomes neither markup nor a link nor a mention in Markdown", () => {

@@ -1,6 +1,8 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { debatePresentation } from "../../src/modes/debate/presentation.ts";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import type { Standing } from "../../src/runtime/feed/standing.ts";
 import { widthOf } from "../../src/lib/text-layout.ts";
 import { LiveLine } from "../../src/ui/live-line.ts";
@@ -46,7 +48,6 @@ describe("the live line", () => {
       `2/2 done · acme is unavailable since ${localTime(new Date("2026-01-02T03:04:05Z")).slice(0, 8)}; trying again`,
     ],
     [{ state: "paused", counts: {}, waiting: 0, usage: undefined, checking: ["a"] }, "paused · 7 at work"],
-    [{ counts: { asked: 2, answered: 1 }, waiting: 0, running: [], usage: undefined }, "2 asked · 1 answered"],
     [
       {
         usage: { turns: 1, input_tokens: 41_000, output_tokens: 0, cost_usd: null },
@@ -67,7 +68,16 @@ describe("the live line", () => {
       words,
     ]),
   ])("says what is done, under way and needed, and what it cost: %o", (more, words) => {
-    expect(summaryWords({ ...STANDING, ...more })).toBe(words);
+    expect(summaryWords({ ...STANDING, ...more }, schedulePresentation)).toBe(words);
+  });
+
+  it.each([
+    ["states something", debatePresentation],
+    ["is not known", undefined],
+  ])("counts each state in a mode that %s", (_, presentation) => {
+    const counts = { answering: 2, answered: 1 };
+    const standing = { ...STANDING, counts, waiting: 0, running: [], usage: undefined };
+    expect(summaryWords(standing, presentation)).toBe("2 answering · 1 answered");
   });
 
   describe("on a terminal", () => {
@@ -128,7 +138,8 @@ describe("the live line", () => {
     it.each([true, false])("is there only where rows can be drawn again: %s", (canRedraw) => {
       const out = outputOn(stream);
       const reporter = plainReporter({ out, err: out, canRedraw });
-      reporter.begin({ session_id: "s-1", workspace: "/w", now: () => STANDING, time: Date.now } as unknown as Opening);
+      const opening = { session_id: "s-1", workspace: "/w", now: () => STANDING, time: Date.now, earlier: [] };
+      reporter.begin({ ...opening, presentation: () => schedulePresentation } as unknown as Opening);
       vi.advanceTimersByTime(500);
       expect(lines().some((line) => line.includes("7/20 done"))).toBe(canRedraw);
       reporter.close();

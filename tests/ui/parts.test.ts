@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Presentation } from "../../src/kernel/presentation.ts";
 import { folded, widthOf } from "../../src/lib/text-layout.ts";
+import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import { hanging } from "../../src/ui/display.ts";
 import { shortTicketTable, ticketTable } from "../../src/ui/ending.ts";
 import { firstLines, fittedScreen, type Part, partOf, wholeScreen } from "../../src/ui/parts.ts";
@@ -22,7 +22,6 @@ function terminal(columns: number, rows: number) {
   return { stream, out, written: () => String(stream.read() ?? "") };
 }
 
-const PRESENTATION = { subjectName: "ticket" } as Presentation;
 const STATES = ["done", "pending", "in_progress", "blocked", "error", "awaiting_review"];
 
 function ticket(number: number, status: string, title: string): TicketLine {
@@ -39,9 +38,9 @@ function status(out: Output, tickets: readonly TicketLine[], questions: readonly
       out,
       3,
       (paper) => {
-        for (const line of ticketTable(PRESENTATION, tickets, paper)) paper.line(line);
+        for (const line of ticketTable(schedulePresentation, tickets, paper)) paper.line(line);
       },
-      { shorter: (rows) => shortTicketTable(PRESENTATION, tickets, out, rows) },
+      { shorter: (rows) => shortTicketTable(schedulePresentation, tickets, out, rows) },
     ),
     partOf(
       out,

@@ -11,6 +11,8 @@ const AT = new Date(2026, 0, 2, 11, 59, 30).toISOString();
 const said = (turn: string, summary: string) =>
   record("report", { status: "progress", summary }, { turn_id: `t-${turn}`, ticket_id: turn, received_at: AT }, "hand");
 
+const ended = (turn: string) => ({ ended: { turns: [`t-${turn}`] } });
+
 describe("progress of an open turn", () => {
   let written: string[];
   let reporter: Reporter;
@@ -22,15 +24,20 @@ describe("progress of an open turn", () => {
     stream.on("data", (text: Buffer) => void written.push(text.toString()));
     const out = outputOn(stream);
     reporter = plainReporter({ out, err: out, canRedraw: false });
-    const now = () => ({ state: "running", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] });
-    reporter.begin({ session_id: "s", workspace: "/w", output: "/o", now, time: Date.now } as unknown as Opening);
   });
   afterEach(() => void vi.useRealTimers());
 
+  const begin = (...earlier: readonly UnsealedRecord[]) => {
+    const now = () => ({ state: "running", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] });
+    const where = { session_id: "s", workspace: "/w", output: "/o" };
+    const opening = { ...where, earlier, now, time: Date.now, presentation: () => undefined };
+    reporter.begin(opening as unknown as Opening);
+  };
   const happens = (one: UnsealedRecord) => reporter.event({ kind: "record", sequence: 2, record: one });
   const shown = () => written.filter((text) => text.includes("progress of"));
 
   it("is shown every ten seconds, the latest of each turn", () => {
+    begin();
     for (let step = 1; step <= 1000; step += 1) happens(said("build", `step ${step} of 2000`));
     happens(said("docs", `\u001B[2Jpage ${"x".repeat(500)}`));
     expect(shown()).toEqual([]);
@@ -45,20 +52,24 @@ describe("progress of an open turn", () => {
     expect(shown().at(-1)).toContain('"step 1001 of 2000"');
   });
 
-  it("is not shown once the turn is over or its ticket has moved", () => {
+  it("is not shown once the turn is over or its ticket is taken away", () => {
+    begin();
     happens(said("build", "nearly there"));
     happens(said("docs", "nearly there"));
     happens(said("page", "half"));
     happens(record("artifact_ref", { label: "a", uri: "a" }, { turn_id: "t-page", ticket_id: "page" }, "hand"));
     happens(record("error", { message: "No." }, { turn_id: "t-page", disposition: "refused" }, "scheduler"));
-    happens(record("report", { status: "completed" }, { turn_id: "t-build", ticket_id: "build" }, "hand"));
+    happens(
+      record("report", { status: "completed" }, { turn_id: "t-build", ticket_id: "build", ...ended("build") }, "hand"),
+    );
     const effects = [effect("docs", "in_progress", "error", "withdrawn")];
-    happens(record("user_command", { command: "cancel" }, { ticket_id: "docs", effects }, "user"));
+    happens(record("user_command", { command: "cancel" }, { ticket_id: "docs", effects, ...ended("docs") }, "user"));
     vi.advanceTimersByTime(10_000);
     expect(shown()).toEqual([expect.stringContaining("page")]);
   });
 
   it("is shown for eight turns at once, and then for the others", () => {
+    begin();
     for (let turn = 0; turn < 12; turn += 1) happens(said(`t${turn}`, "half"));
     vi.advanceTimersByTime(10_000);
     expect(shown()).toHaveLength(8);
@@ -67,7 +78,7 @@ describe("progress of an open turn", () => {
   });
 
   it("is shown to a later viewer, and not after the close", () => {
-    reporter.earlier?.(said("build", "half"));
+    begin(said("build", "half"));
     vi.advanceTimersByTime(10_000);
     expect(shown()).toHaveLength(1);
     reporter.close();

@@ -1,5 +1,7 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordedEffect, RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
+import { applyRecord } from "../../src/ui/model/apply.ts";
+import { emptyModel, type SessionModel } from "../../src/ui/model/model.ts";
 
 /** A record with the given payload; by default it is applied, and from `w`. */
 export function record(
@@ -32,3 +34,10 @@ export function moved(from: string | null, to: string, reason?: string): Partial
 }
 
 export const PERSON = { actor: { user: "ada", host: "h", via: "cli" } } satisfies Partial<RecordMeta>;
+
+/** The model of a session with these records. */
+export function modelOf(records: readonly UnsealedRecord[]): SessionModel {
+  const model = emptyModel();
+  for (const [index, one] of records.entries()) applyRecord(model, index + 1, one);
+  return model;
+}

@@ -27,7 +27,7 @@ const QUESTION: OpenQuestion = {
 
 /** One record of each kind, as a session may have them. */
 const RECORDS: readonly UnsealedRecord[] = [
-  record("session_opened", { roles: ["a", "b"].map((role_id) => ({ role_id, type: "worker", account: "acme" })) }),
+  record("session_opened", {}, { state: "planning" }),
   record("turn_request", {}, { turn_id: "t0" }, "scheduler", "manager"),
   record("clarification", { questions: [{ text: "Which branch?" }, "いつ発表しますか。"] }, {}, "manager"),
   record(
@@ -107,9 +107,15 @@ const RECORDS: readonly UnsealedRecord[] = [
   record(
     "turn_failed",
     { turn_id: "t1", code: "authentication", message: "Not logged in.", details: { stderr_tail: "a\nb\nno key\n" } },
-    { turn_id: "t1", run: 1, ticket_id: "t" },
+    {
+      ...{ turn_id: "t1", run: 1, ticket_id: "t", ended: { turns: ["t1"] } },
+      opened: {
+        holds: ["a", "b"].map((role_id) => ({ hold_id: role_id, role_id, reason: "authentication", account: "acme" })),
+      },
+    },
     "scheduler",
   ),
+  record("user_command", { command: "release", role_id: "a" }, { ...PERSON, ended: { holds: ["a", "b"] } }, "user"),
   record("turn_request", {}, { ticket_id: "t", turn_id: "t2" }, "scheduler", "b"),
   record(
     "error",
@@ -288,7 +294,11 @@ describe.each([40, 80, 120])("on %s columns", (columns) => {
     const formatter = new RecordFormatter();
     const at = new Date(2026, 0, 2, 20, 31, 2, 118);
     for (const one of RECORDS)
-      for (const line of formatter.format(one, { ...BRIEF, output: "/logs/s-1/output" }))
+      for (const line of formatter.format(one, {
+        ...BRIEF,
+        presentation: schedulePresentation,
+        output: "/logs/s-1/output",
+      }))
         for (const text of timelineLines(out, at, line, "s-1")) out.line(text);
     await expect(lines()).toMatchFileSnapshot(file("records"));
   });

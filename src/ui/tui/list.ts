@@ -116,7 +116,7 @@ function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number,
     trusted(isSelected ? "▸" : " "),
     mark,
     trusted(` ${cell(safeLine(ticket.id), id)}  `, isSelected ? "bold" : undefined),
-    trusted(cell(word, STATE), style),
+    trusted(cell(safeLine(word), STATE), style),
     trusted(`${wide}  `),
     untrusted(what(scene, ticket), stage === "done" ? "dim" : undefined),
   ];

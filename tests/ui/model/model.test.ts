@@ -1,111 +1,125 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { PAYLOAD_TYPES, type Usage } from "../../../src/protocol/payload.ts";
-import type { RecordMeta, UnsealedRecord } from "../../../src/protocol/record.ts";
+import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
+import { PAYLOAD_TYPES } from "../../../src/protocol/payload.ts";
+import type { RecordMeta } from "../../../src/protocol/record.ts";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
+import { askText } from "../../../src/ui/model/asks.ts";
 import { copyOf } from "../../../src/ui/model/copy.ts";
-import { emptyModel, type SessionModel, stateOf } from "../../../src/ui/model/model.ts";
+import { stateOf } from "../../../src/ui/model/model.ts";
 import { blockersOf, ticketsByNeed } from "../../../src/ui/model/order.ts";
 import { costCell } from "../../../src/ui/tui/scene.ts";
-import { effect, PERSON, record } from "../records.ts";
+import { COMPLETED, INSTRUCTION, schedule, type ScheduleSession, task } from "../../modes/schedule/session.ts";
+import { effect, modelOf, record } from "../records.ts";
 import { SESSION } from "./session.ts";
 
-const TURN = { turn_id: "t1", run: 1, attempt: 1, ticket_id: "build" };
-const GIVEN = record(
-  "turn_request",
-  { message: { payload_type: "instruction" } },
-  { ...TURN, effects: [effect("build", "pending", "in_progress")] },
-  "scheduler",
-  "hand",
-);
-
-/** The end of that turn. */
-function reported(usage: Usage, moves = false): UnsealedRecord {
-  const effects = moves ? { effects: [effect("build", "in_progress", "awaiting_review")] } : {};
-  return record("report", { status: "completed" }, { ...TURN, usage, ...effects }, "hand");
-}
-
 it("shows tickets, roles, costs and open asks from records alone", () => {
-  const model = shown(SESSION);
-  expect({ ...model, memory: undefined }).toMatchSnapshot();
+  const model = modelOf(SESSION);
+  expect(model).toMatchSnapshot();
   expect(stateOf(model)).toBe("running");
-  expect(ticketsByNeed(model).map(({ id }) => id)).toEqual(["docs", "tests", "ship", "build"]);
-  expect([...model.tickets.values()].map((ticket) => blockersOf(model, ticket))).toEqual([[], [], [], ["docs"]]);
+  expect(ticketsByNeed(model, schedulePresentation).map(({ id }) => id)).toEqual(["docs", "tests", "ship", "build"]);
+  expect([...model.subjects.values()].map((ticket) => blockersOf(model, schedulePresentation, ticket))).toEqual([
+    ...[[], [], [], ["docs"]],
+  ]);
 });
 
 it("applies further records to a copy as to the original, which stays unchanged", () => {
   for (let split = 0; split <= SESSION.length; split += 1) {
-    const model = shown(SESSION.slice(0, split));
+    const model = modelOf(SESSION.slice(0, split));
     const copy = copyOf(model);
     for (const [index, one] of SESSION.slice(split).entries()) applyRecord(copy, split + index + 1, one);
-    expect(copy).toEqual(shown(SESSION));
-    expect(model).toEqual(shown(SESSION.slice(0, split)));
+    expect(copy).toEqual(modelOf(SESSION));
+    expect(model).toEqual(modelOf(SESSION.slice(0, split)));
   }
 });
 
 it("keeps an ask open until all its questions are answered", () => {
-  const asked = {
-    questions: [
-      { question_id: "one", text: "1?" },
-      { question_id: "two", text: "2?" },
-    ],
-    status: "open",
+  const session = schedule().plan(task("a")).ask("a", "one", "two");
+  const told = () => {
+    const model = modelOf(session.records);
+    return [...model.asks.values()].map((ask) => [ask.open, askText(model, ask)]);
   };
-  const model = shown([record("clarification", asked, { turn_id: "t2", attempt: 1, run: 1 }, "boss")]);
-  const answer = (question_id: string): JsonObject => ({ answers: [{ question_id, text: "yes" }], status: "answered" });
-  expect(model.asks.get("c1")?.open).toEqual(["one", "two"]);
-  applyRecord(model, 2, record("clarification_response", answer("c1.one"), PERSON, "user"));
-  expect(model.asks.get("c1")?.open).toEqual(["two"]);
-  applyRecord(model, 3, record("clarification_response", answer("two"), PERSON, "user"));
-  expect(model.asks.size).toBe(0);
+  expect(told()).toEqual([[["one", "two"], "c1.one: What of one? / c1.two: What of two?"]]);
+  session.answerQuestions({ "c1.one": "yes" });
+  expect(told()).toEqual([[["two"], "c1.two: What of two?"]]);
+  session.answerQuestions({ two: "yes" });
+  expect(told()).toEqual([]);
 });
 
-it.each<[ends: string, records: readonly UnsealedRecord[], cost: string, untold: number]>([
-  ["with its usage", [reported({ input_tokens: 1, output_tokens: 1, cost_usd: 0.5 })], "$0.50", 0],
-  ["and moves its ticket", [reported({ input_tokens: 1, output_tokens: 1, cost_usd: 0.5 }, true)], "$0.50", 0],
-  ["when its scheduler is killed", [record("session_recovered", { graceful: false }, {}, "scheduler")], "$?", 1],
-  ["at a stop", [record("session_stopped", { reason: "signal" }, {}, "scheduler")], "$?", 1],
+const FREE = { input_tokens: 0, output_tokens: 0, cost_usd: 0 };
+const HALF = { input_tokens: 1, output_tokens: 1, cost_usd: 0.5 };
+
+/** A worker has the turn of ticket `build`; its manager's turns were free. */
+function given(): ScheduleSession {
+  return schedule()
+    .requirement()
+    .answer(undefined, "plan", { tasks: [task("build")] }, FREE)
+    .answer("build", "instruction", INSTRUCTION, FREE)
+    .admit("build");
+}
+
+it.each<[ends: string, session: ScheduleSession, cost: string, untold: number]>([
+  ["with its usage", given().answer("build", "report", COMPLETED, HALF), "$0.50", 0],
+  [
+    "with its usage and does not move its ticket",
+    given().answer("build", "error", { code: "agent_failed", message: "No." }, HALF),
+    "$0.50",
+    0,
+  ],
+  ["when its scheduler is killed", given().recover(false), "$?", 1],
+  ["at a stop", given().stop(), "$?", 1],
   [
     "at a stop and is given again",
-    [
-      record("session_stopped", { reason: "signal" }, {}, "scheduler"),
-      record("session_recovered", { graceful: true }, {}, "scheduler"),
-      GIVEN,
-      reported({ input_tokens: 1, output_tokens: 1, cost_usd: 0.5 }),
-    ],
+    given().stop().recover().admit("build").answer("build", "report", COMPLETED, HALF),
     "$0.50+",
     1,
   ],
-  ["when the session closes", [record("session_closed", { outcome: "cancelled" }, {}, "scheduler")], "$?", 1],
-  [
-    "when its ticket is taken away",
-    [record("user_command", {}, { effects: [effect("build", "in_progress", "error")] }, "user")],
-    "$?",
-    1,
-  ],
-])("counts what a turn used as unknown unless it was told: it ends %s", (_, records, cost, untold) => {
-  const { spend, roles, tickets } = shown([GIVEN, ...records]);
-  for (const one of [spend, roles.get("hand")?.spend, tickets.get("build")?.spend]) {
+  ["when the session closes", given().command("cancel"), "$?", 1],
+  ["when its ticket is taken away", given().command("cancel", "build"), "$?", 1],
+])("counts what a turn used as unknown unless it was told: it ends %s", (_, session, cost, untold) => {
+  const { spend, roles, subjects } = modelOf(session.records);
+  for (const one of [spend, roles.get("hand")?.spend, subjects.get("build")?.spend]) {
     expect(one && [costCell(one), one.untold]).toEqual([cost, untold]);
   }
 });
 
 it("applies any record without throwing", () => {
+  const ids = fc.array(fc.oneof(fc.constantFrom("t1", "build", "c1", "__proto__"), fc.jsonValue()));
+  const field = fc.constantFrom(
+    "ask_id",
+    "hold_id",
+    "check_id",
+    "ticket_id",
+    "kind",
+    "open",
+    "until",
+    "title_at",
+    "owner",
+  );
+  const text = fc.constantFrom("t1", "build", "c1", "questions", "review", "/tasks/0", "__proto__");
+  const forged = fc.array(fc.dictionary(field, fc.oneof(text, fc.jsonValue())));
   const meta = fc.record({
     disposition: fc.constantFrom("applied", "refused", "late", "duplicate"),
     ticket_id: fc.constantFrom("build", "other", undefined),
     turn_id: fc.constantFrom("t1", undefined),
     effects: fc.array(fc.constantFrom(effect("build", "pending", "done"), effect("__proto__", null, "x"))),
+    state: fc.jsonValue(),
+    opened: fc.oneof(fc.jsonValue(), fc.dictionary(fc.constantFrom("asks", "holds", "checks"), forged)),
+    ended: fc.oneof(
+      fc.jsonValue(),
+      fc.dictionary(fc.constantFrom("turns", "asks", "holds", "checks", "subjects"), ids),
+    ),
+    changed: fc.oneof(fc.jsonValue(), forged),
   });
   const records = fc.array(
     fc
       .tuple(fc.constantFrom(...PAYLOAD_TYPES), fc.object({ key: fc.constantFrom(...KEYS) }), meta)
-      .map(([type, payload, more]) => record(type, payload as JsonObject, more as Partial<RecordMeta>)),
+      .map(([type, payload, more]) => record(type, payload as JsonObject, more as unknown as Partial<RecordMeta>)),
   );
   fc.assert(
     fc.property(records, (all) => {
-      expect(shown([...SESSION, ...all]).sequence).toBe(SESSION.length + all.length);
+      expect(modelOf([...SESSION, ...all]).sequence).toBe(SESSION.length + all.length);
     }),
   );
 });
@@ -123,9 +137,3 @@ const KEYS = [
   "budget",
   "text",
 ];
-
-function shown(records: readonly UnsealedRecord[]): SessionModel {
-  const model = emptyModel();
-  for (const [index, one] of records.entries()) applyRecord(model, index + 1, one);
-  return model;
-}

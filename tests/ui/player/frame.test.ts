@@ -9,7 +9,7 @@ import { HOSTILE, textOf } from "../tui/scenes.ts";
 import { playerSceneOf, recordingOf } from "./scenes.ts";
 
 /** The place of the record in which the checks of a ticket fail. */
-const FAILED = 10;
+const FAILED = 16;
 
 describe("the replay player", () => {
   it.each([
@@ -33,7 +33,7 @@ describe("the replay player", () => {
     expect(at(1)).toContain("no ticket yet");
     expect(at(FAILED)).toContain("nothing needs a person");
     const last = at(SESSION.length - 1);
-    expect(last).toContain("docs asks: Per-role time-out");
+    expect(last).toContain("docs asks: c1.q1: Per-role time-out");
     expect(last).toContain("by ada");
     expect(at(7)).not.toContain("time-out");
   });
@@ -117,17 +117,19 @@ function misfits(scene: PlayerScene, columns: number, rows: number): unknown[] {
 }
 
 function hostileRecords(text: string): Parameters<typeof recordingOf>[0] {
-  const tasks = ["build", "docs", text].map((task_id) => ({
-    task_id,
-    description: text,
-    dependencies: ["build", text],
+  const tasks = ["build", "docs", text].map((task_id) => ({ task_id, description: text }));
+  const changed = tasks.map(({ task_id }, index) => ({
+    ...{ ticket_id: task_id, title_at: `/tasks/${index}/description`, depends_on: ["build", text] },
+    ...{ owner: text, reason: text },
   }));
+  const hold = { hold_id: text, role_id: text, reason: text, account: text };
+  const ask = { ask_id: text, kind: "questions", record: SESSION.length + 4, ticket_id: text, open: [text] } as const;
   return [
     ...SESSION,
     record(
       "plan",
       { tasks, summary: text, [text]: text },
-      { effects: [effect(text, null, "pending")], ...PERSON },
+      { state: text, effects: [effect(text, null, text)], changed, ...PERSON },
       text,
       text,
     ),
@@ -138,8 +140,18 @@ function hostileRecords(text: string): Parameters<typeof recordingOf>[0] {
       text,
       text,
     ),
-    record("turn_failed", { code: text, message: text }, { ticket_id: "tests", turn_id: "t5" }, "scheduler"),
-    record("clarification", { questions: [{ question_id: text, text }] }, { ticket_id: text }, text),
+    record(
+      "turn_failed",
+      { code: text, message: text },
+      { ticket_id: "tests", turn_id: "t17", ended: { turns: ["t17"] }, opened: { holds: [hold] } },
+      "scheduler",
+    ),
+    record(
+      "clarification",
+      { questions: [{ question_id: text, text }] },
+      { ticket_id: text, opened: { asks: [ask] } },
+      text,
+    ),
     { ...record("report", {}, { disposition: "refused" }, text), version: text },
   ];
 }

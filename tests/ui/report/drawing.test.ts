@@ -3,7 +3,8 @@ import { drawGraph, MAX_NODES } from "../../../src/ui/report/html/graph.ts";
 import { drawTimeline, tickLabel, ticksOf } from "../../../src/ui/report/html/timeline.ts";
 import { computing } from "../../computing.ts";
 
-const drawn = (id: string, ...depends_on: string[]) => ({ id, depends_on, tone: "", status: "done", row: 0 }) as const;
+const drawn = (id: string, ...depends_on: string[]) =>
+  ({ id, depends_on, tone: "plain", status: "done", row: 0 }) as const;
 
 interface Box {
   readonly x: number;

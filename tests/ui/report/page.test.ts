@@ -84,7 +84,7 @@ describe("the page of a report in Chromium", () => {
       "Reviews1",
       "Checks1",
       "Artifacts1",
-      "Envelopes15",
+      "Envelopes21",
     ]);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(400);
     await page.close();
@@ -94,11 +94,11 @@ describe("the page of a report in Chromium", () => {
     const { page } = await opened(context, pageOf(SESSION));
     await page.keyboard.press("/");
     await page.keyboard.type("scaffold");
-    await page.locator("#envelopes .count", { hasText: "1 of 15" }).waitFor();
+    await page.locator("#envelopes .count", { hasText: "1 of 21" }).waitFor();
     expect(await page.locator("#tickets .count").textContent()).toBe("1 of 4");
     expect(await page.locator("#tickets [data-place]").allTextContents()).toEqual([expect.stringContaining("build")]);
     await page.keyboard.press("Escape");
-    await page.locator("#envelopes .count", { hasText: /^15$/ }).waitFor();
+    await page.locator("#envelopes .count", { hasText: /^21$/ }).waitFor();
     await page.close();
   });
 
@@ -128,8 +128,8 @@ describe("the page of a report in Chromium", () => {
     await page.locator("#graph [data-ticket]").first().click();
     expect(await page.locator("dialog h2").textContent()).toBe("build");
     await page.keyboard.press("Escape");
-    await page.locator("#envelopes [data-place='6']").click();
-    expect(JSON.parse((await page.locator("dialog pre").textContent()) ?? "")).toEqual(SESSION[6]?.payload);
+    await page.locator("#envelopes [data-place='9']").click();
+    expect(JSON.parse((await page.locator("dialog pre").textContent()) ?? "")).toEqual(SESSION[9]?.payload);
     await page.close();
   });
 

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { widthOf } from "../../../src/lib/text-layout.ts";
+import { stampOf } from "../../../src/kernel/ledger.ts";
 import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
 import type { Proof } from "../../../src/runtime/proof.ts";
 import { factsOf, ticketsOf, timeOf } from "../../../src/ui/report/figures.ts";
@@ -9,8 +10,10 @@ import { markdownReport } from "../../../src/ui/report/markdown.ts";
 import { reportObject } from "../../../src/ui/report/report-object.ts";
 import { terminalReport } from "../../../src/ui/report/terminal.ts";
 import { type Output, outputOn } from "../../../src/ui/terminal.ts";
-import { SESSION } from "../model/session.ts";
-import { effect, PERSON, record } from "../records.ts";
+import { DebateSession } from "../../modes/debate/session.ts";
+import { schedule, task } from "../../modes/schedule/session.ts";
+import { running, SESSION } from "../model/session.ts";
+import { effect, record } from "../records.ts";
 import { gathered, proofOf } from "./gathered.ts";
 import { HOSTILE, spoilt } from "./hostile.ts";
 
@@ -47,21 +50,19 @@ it("renders a Markdown document", () => {
 });
 
 it("counts what is done in the words of the mode, and ends its time then", () => {
-  const at = (second: number) => ({ received_at: `2026-01-02T03:04:0${second}Z` });
-  const asked = (id: string) =>
-    record("turn_request", {}, { ...at(1), turn_id: id, ticket_id: id, effects: [effect(id, null, "answering")] });
-  const moved = (id: string, second: number, to: string) =>
-    record("opinion", {}, { ...at(second), turn_id: id, ticket_id: id, effects: [effect(id, "answering", to)] });
-  const records = [asked("ada"), asked("bob"), asked("eve"), moved("ada", 3, "answered"), moved("eve", 5, "dropped")];
-  records.push(record("user_message", {}, at(9)));
-
+  const { records } = new DebateSession({ rounds: 1 }, { max_retries: 0 })
+    .admit("python")
+    .admit("go")
+    .admit("architect")
+    .opinion("python")
+    .fail("architect")
+    .command("tell", undefined, { text: "Hurry." });
   const debate = gathered(records, proofOf(records), debatePresentation);
   expect(factsOf(debate)).toContainEqual(["debaters", "1 of 3 answered"]);
-  const times = ticketsOf(debate.session).map((ticket) => [ticket.id, timeOf(ticket, debate)]);
-  expect(times).toEqual([
-    ["ada", "2s"],
-    ["bob", "8s"],
-    ["eve", "4s"],
+  expect(ticketsOf(debate).map((ticket) => [ticket.id, timeOf(ticket, debate)])).toEqual([
+    ["python", "3s"],
+    ["go", "4s"],
+    ["architect", "2s"],
   ]);
 
   expect(factsOf(gathered(records, proofOf(records), null))).toContainEqual(["subjects", "3"]);
@@ -74,43 +75,45 @@ it("renders an object for programs", () => {
 });
 
 it("has each turn from its request to its end, including turns that were cut off", () => {
-  const { turns } = gathered([
-    ...SESSION,
-    record("session_recovered", { graceful: false, epoch: 2, turns: [{ turn_id: "t5", run: 2 }] }),
-    record("turn_request", {}, { turn_id: "t5", run: 2, attempt: 2, ticket_id: "tests" }, "scheduler", "claude"),
-    record("turn_failed", { code: "timeout", message: "late" }, { turn_id: "t5", run: 2, ticket_id: "tests" }),
-    record("turn_request", {}, { turn_id: "t9", run: 1, ticket_id: "tests" }, "scheduler", "claude"),
-  ]);
-  expect(turns.map(({ turn_id, run, failed, to }) => [turn_id, run, failed, to === undefined])).toEqual([
-    ["t1", 1, undefined, false],
-    ["t2", 1, undefined, false],
-    ["t4", 1, undefined, false],
-    ["t6", 1, undefined, false],
-    ["t5", 1, "cut_off", false],
-    ["t5", 2, "timeout", false],
-    ["t9", 1, undefined, true],
+  const session = running().recover(false).fail("tests", "timeout").fireTimer("retry:tests").admit("tests");
+  const { turns } = gathered(session.records);
+  expect(
+    turns.map(({ role_id, ticket_id, run, failed, to }) => [role_id, ticket_id, run, failed, to !== undefined]),
+  ).toEqual([
+    ["codex", undefined, 1, undefined, true],
+    ["codex", "build", 1, undefined, true],
+    ["claude", "build", 1, undefined, true],
+    ["codex", "build", 1, undefined, true],
+    ["codex", "tests", 1, undefined, true],
+    ["claude", "tests", 1, undefined, true],
+    ["codex", "docs", 1, undefined, true],
+    ["claude", "tests", 1, "cut_off", true],
+    ["claude", "tests", 2, "timeout", true],
+    ["claude", "tests", 1, undefined, false],
   ]);
 });
 
 it("pairs questions with answers and permissions with decisions, and keeps a person's commands", () => {
-  const { asked } = gathered([
-    ...SESSION,
-    record("clarification_response", { answers: [{ question_id: "c1.q1", text: "One." }] }, PERSON, "user"),
-    record(
-      "approval_request",
-      { subject: "permission", ask_id: "p1", about: { role_id: "claude", action: "run", details: "npm test" } },
-      { turn_id: "t5", ticket_id: "tests" },
-    ),
-    record("approval", { decision: "approved", scope: "ticket", ask_id: "p1" }, PERSON, "user"),
-    record("approval_request", { subject: "plan", ask_id: "a1" }, {}, "scheduler", "user"),
-  ]);
-  const told = asked.map(({ kind, text, answer }) => [kind, text, answer?.by, answer?.text]);
+  const session = running().answerQuestions({ "c1.q1": "One." });
+  const about = { role_id: "claude", action: "run", details: "npm test", digest: "d" };
+  const channel = { subject: "tests", turn: stampOf(session.turn("tests")) };
+  session
+    .submit("scheduler", "approval_request", { subject: "permission", ask_id: "p1", about }, channel)
+    .send("approval", { decision: "approved", scope: "ticket", ask_id: "p1" });
+  const told = gathered(session.records).asked.map(({ kind, text, answer }) => [kind, text, answer?.by, answer?.text]);
   expect(told).toEqual([
     ["questions", "Per-role time-out, or one for all?", "ada", "One."],
     ["command", "limits usd=30", "ada", ""],
     ["permission", "run: npm test", "ada", "approved, ticket"],
-    ["approval", "The plan needs your approval.", undefined, undefined],
   ]);
+});
+
+it("has an approval that waits, and none that was decided", () => {
+  const session = schedule({ config: { plan_approval: "ask" } }).plan(task("a"));
+  const asked = () => gathered(session.records).asked.map(({ kind, text, answer }) => [kind, text, answer?.text]);
+  expect(asked()).toEqual([["approval", "The plan needs your approval.", undefined]]);
+  session.send("approval", { decision: "approved" });
+  expect(asked()).toEqual([["approval", "The plan needs your approval.", "approved"]]);
 });
 
 it("warns of a log that is not closed, and shows a truncated one as damaged", () => {
@@ -140,11 +143,22 @@ it("creates no markup from untrusted text in Markdown", () => {
   const text = [
     ...markdownReport(
       gathered([
-        record("session_opened", { requirement: hostile, mode: hostile, workspace: hostile }, {}, hostile),
+        record(
+          "session_opened",
+          { requirement: hostile, mode: hostile, workspace: hostile },
+          { state: hostile },
+          hostile,
+        ),
         record(
           "plan",
           { tasks: [{ task_id: "a", description: hostile }] },
-          { effects: [effect("a", null, "pending"), effect(hostile, null, hostile, hostile)] },
+          {
+            effects: [effect("a", null, "pending"), effect(hostile, null, hostile, hostile)],
+            changed: [
+              { ticket_id: "a", title_at: "/tasks/0/description", depends_on: [hostile] },
+              { ticket_id: hostile, title: hostile, owner: hostile, depends_on: ["a"] },
+            ],
+          },
         ),
         record(
           "check_result",
@@ -155,7 +169,7 @@ it("creates no markup from untrusted text in Markdown", () => {
     ),
   ].join("");
   const fences = text.split("\n").filter((line) => /^`{3,}/.test(line));
-  const outside = text.replace(/^(`{3,})[^`]*\n[^]*?\n\1$/gm, "");
-  expect(fences).toHaveLength(3);
+  const outside = text.replace(/^(`{3,})[^`\n]*\n[^]*?\n\1$/gm, "");
+  expect(fences).toHaveLength(5);
   expect(outside).not.toMatch(/(?<!\\)<(?!!-- bosun report -->)|(?<!\\)\[|[@$]|www\.|:\/\/|\u202E|[^\P{Cc}\n]/u);
 });

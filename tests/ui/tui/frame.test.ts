@@ -6,6 +6,7 @@ import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.
 import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { handleKey, INITIAL_VIEW, type View } from "../../../src/ui/tui/view.ts";
+import { DebateSession } from "../../modes/debate/session.ts";
 import { SESSION } from "../model/session.ts";
 import { effect, record } from "../records.ts";
 import { HOSTILE, sceneOf, textOf } from "./scenes.ts";
@@ -37,23 +38,17 @@ describe("the dashboard", () => {
   });
 
   it("counts the debaters that have answered, and offers no retry in a debate", () => {
-    const answered = record("opinion", { position: "Yes." }, { effects: [effect("ada", "answering", "answered")] });
-    const joined = record(
-      "turn_request",
-      {},
-      {
-        effects: [effect("ada", null, "answering"), effect("bob", null, "answering")],
-      },
-    );
-    const scene = sceneOf([joined, answered], { presentation: debatePresentation });
+    const session = new DebateSession().admit("python").admit("go").opinion("go", "Yes.");
+    const scene = sceneOf(session.records, { presentation: debatePresentation });
     const [, progress = "", ...rest] = textOf(dashboardFrame(scene, INITIAL_VIEW, 120, 15)).split("\n");
-    expect(progress).toMatch(/^ █+▓+ 1\/2 /);
+    expect(progress).toMatch(/^ █+▓+ 1\/3 /);
     expect(rest.join("\n")).toContain("x cancel");
     expect(rest.join("\n")).not.toContain("r retry");
   });
 
   it('shows unknown states such as "constructor" by name', () => {
-    const odd = record("plan", {}, { effects: [effect("a", null, "constructor"), effect("b", null, "answering")] });
+    const created = [effect("a", null, "constructor"), effect("b", null, "answering")];
+    const odd = record("plan", {}, { state: "running", effects: created });
     const moved = record("report", {}, { effects: [effect("b", "answering", "toString")] });
     for (const page of ["list", "graph"] as const) {
       const shown = textOf(dashboardFrame(sceneOf([odd, moved]), { ...INITIAL_VIEW, page }, 80, 24));
@@ -167,24 +162,44 @@ function shown(scene: Scene, view: View) {
 }
 
 function hostileScene(text: string): Scene {
-  const tasks = ["build", "docs", text].map((task_id) => ({
-    task_id,
-    description: text,
-    dependencies: ["build", text],
+  const tasks = ["build", "docs", text].map((task_id) => ({ task_id, description: text }));
+  const changed = tasks.map(({ task_id }, index) => ({
+    ...{ ticket_id: task_id, title_at: `/tasks/${index}/description`, depends_on: ["build", text] },
+    ...{ owner: text, reason: text, order: index },
   }));
   const meta = { ticket_id: "docs", turn_id: "t9", attempt: 1, run: 1 };
+  const hold = { hold_id: text, role_id: text, reason: text, account: text };
+  const asks = [
+    { ask_id: text, kind: "questions", record: SESSION.length + 7, ticket_id: text, open: [text] },
+    { ask_id: `${text}2`, kind: "permission", record: SESSION.length + 8, ticket_id: "docs" },
+  ] as const;
   return sceneOf(
     [
       ...SESSION,
-      record("plan", { tasks, summary: text }, { effects: [effect(text, null, "pending")] }, "codex"),
+      record("plan", { tasks, summary: text }, { state: text, effects: [effect(text, null, text)], changed }, "codex"),
       record("turn_request", { message: { payload_type: "instruction" } }, meta, "scheduler", text),
       record("report", { status: "progress", summary: text }, meta, text),
-      record("turn_failed", { code: text, message: text }, { ticket_id: "tests", turn_id: "t5" }, "scheduler"),
+      record(
+        "turn_failed",
+        { code: text, message: text },
+        { ticket_id: "tests", turn_id: "t17", ended: { turns: ["t17"] }, opened: { holds: [hold] } },
+        "scheduler",
+      ),
       record("review", { decision: text, notes: text }, { ticket_id: "tests" }, text),
       record("artifact_ref", { label: text, uri: text }, { ticket_id: "tests" }, text),
-      record("clarification", { questions: [{ question_id: text, text }] }, { ticket_id: "docs" }, "codex"),
+      record(
+        "clarification",
+        { questions: [{ question_id: text, text }] },
+        { ticket_id: "docs", opened: { asks: [asks[0]] } },
+        "codex",
+      ),
+      record(
+        "approval_request",
+        { subject: "permission", ask_id: text, about: { role_id: text, action: text, details: text } },
+        { ticket_id: "docs", opened: { asks: [asks[1]] } },
+      ),
       record("report", { status: "error" }, { ticket_id: "tests", effects: [effect("tests", "x", "error", text)] }),
     ],
-    { notice: text === "" ? undefined : text, answer: text },
+    { notice: text === "" ? undefined : text, answer: text, outages: text === "" ? [] : [text] },
   );
 }

@@ -1,24 +1,26 @@
 import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { UnsealedRecord } from "../../../src/protocol/record.ts";
-import { applyRecord } from "../../../src/ui/model/apply.ts";
-import { emptyModel } from "../../../src/ui/model/model.ts";
-import { BRIEF, recordLines } from "../../../src/ui/record-lines.ts";
+import { RecordFormatter } from "../../../src/ui/record-formatter.ts";
+import { BRIEF } from "../../../src/ui/record-lines.ts";
 import type { Line } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
 import { Stories } from "../../../src/ui/tui/stories.ts";
+import { modelOf } from "../records.ts";
 
 /** The dashboard's scene five seconds after the last of these records. */
 export function sceneOf(records: readonly UnsealedRecord[], more: Partial<Scene> = {}): Scene {
-  const model = emptyModel();
+  const { presentation = schedulePresentation } = more;
+  const model = modelOf(records);
   const stories = new Stories();
-  for (const [index, record] of records.entries()) {
-    applyRecord(model, index + 1, record);
+  const formatter = new RecordFormatter();
+  for (const record of records) {
     const at = Date.parse(record.record.received_at);
-    for (const { ticket, text, style } of recordLines(record, BRIEF)) stories.add({ at, ticket, text, style });
+    for (const { ticket, text, style } of formatter.format(record, { ...BRIEF, presentation }))
+      stories.add({ at, ticket, text, style });
   }
   return {
     model,
-    presentation: schedulePresentation,
+    presentation,
     now: Date.parse(model.at) + 5_000,
     events: stories.events,
     story: (id) => stories.of(id),
