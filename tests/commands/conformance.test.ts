@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { casesFor } from "../../src/agents/conformance/cases.ts";
-import { type Seat, test as tryCase, type Tested } from "../../src/agents/conformance/trial.ts";
+import type { Seat } from "../../src/agents/conformance/case.ts";
+import { test as tryCase, type Tested } from "../../src/agents/conformance/trial.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { value } from "../results.ts";
 
