@@ -1,3 +1,5 @@
+import { shownStatus } from "../kernel/presentation.ts";
+import type { TicketLine } from "../ui/reporter.ts";
 import type { Command } from "commander";
 import { openTurns } from "./lookup/tickets.ts";
 import { defined } from "../lib/json.ts";
@@ -13,7 +15,6 @@ import { commandMessage } from "./interaction/person-message.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION, resolveTarget } from "./lookup/resolve.ts";
-import { hasTickets } from "./lookup/schedule-state.ts";
 import { readSession, type StoredView } from "./lookup/view.ts";
 
 interface CancelOptions {
@@ -74,14 +75,15 @@ async function cancel(
 }
 
 /** The question before a session is cancelled, which names what ends. */
-function cancelQuestion(store: StoreReader, { row, tickets, ledger }: StoredView): string {
+function cancelQuestion(store: StoreReader, { row, presentation, tickets, ledger }: StoredView): string {
   const { session_id } = row;
-  const unfinished = hasTickets(store, session_id)
-    ? tickets.filter(({ status }) => status !== "done" && status !== "error").length
-    : 0;
+  const isOpen = ({ status }: TicketLine) => !["done", "failed"].includes(shownStatus(presentation, status).stage);
+  const unfinished = tickets.filter(isOpen).length;
   const working = ownerOf(store, row) === undefined ? 0 : openTurns(ledger).length;
   const ends = [
-    ...(unfinished === 0 ? [] : [`${counted(unfinished, "unfinished ticket")} ${unfinished === 1 ? "ends" : "end"}`]),
+    ...(unfinished === 0
+      ? []
+      : [`${counted(unfinished, `unfinished ${presentation.subjectName}`)} ${unfinished === 1 ? "ends" : "end"}`]),
     ...(working === 0 ? [] : [`${counted(working, "agent")} at work ${working === 1 ? "is" : "are"} stopped`]),
   ];
   return `Cancel ${session_id}?${ends.length === 0 ? "" : ` ${ends.join(", ")}.`}`;

@@ -1,6 +1,10 @@
+import { type Presentation, shownStatus } from "../kernel/presentation.ts";
+import { applyToState, emptyState, newSubject, type SessionState } from "../kernel/state.ts";
+import { tellingOf } from "../protocol/telling.ts";
+import type { Retell } from "../runtime/retelling.ts";
+import { loadReading, retellingOf } from "./lookup/modes.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
-import { turnAsked } from "../kernel/doubts.ts";
 import { listOf, objectOf } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import type { LogRecord } from "../protocol/record.ts";
@@ -23,7 +27,6 @@ import type { CommandContext, Exit, Run } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { readHomeOf } from "./lookup/homes.ts";
-import { questionSet, ticketValue } from "./lookup/schedule-state.ts";
 import { ANY_SESSION, resolveTarget, SHOW, type Target } from "./lookup/resolve.ts";
 import { type AgentTurn, showAgentOutput } from "./presenters/agent-output.ts";
 
@@ -63,9 +66,10 @@ async function log(context: CommandContext, words: readonly string[], { follow =
       target: target.value,
       output: paths.output,
       formatter: new RecordFormatter(),
+      presentation: (await loadReading(row.mode))?.presentation,
+      retell: await retellingOf(store, session_id),
+      state: emptyState(),
       turns: new Map(),
-      tickets: new Set(),
-      subjects: new Map(),
       progress: undefined,
       followsOutput: false,
       printing: undefined,
@@ -73,7 +77,7 @@ async function log(context: CommandContext, words: readonly string[], { follow =
     };
     let shown = show(story, 0);
     if (ticket_id !== undefined && !story.hasLines && story.progress === undefined) {
-      const status = ticketValue(store, session_id, ticket_id)?.status;
+      const status = story.state.subjects.get(ticket_id)?.status;
       out.line(`Nothing has happened to ${safeLine(ticket_id)} yet${status === undefined ? "" : `; it is ${status}`}.`);
     }
     if (follow) shown = await followOn(story, shown);
@@ -84,12 +88,10 @@ async function log(context: CommandContext, words: readonly string[], { follow =
       return ok(EXIT_DONE);
     }
     out.line(out.style("dim", `record  ${safeLine(paths.log)} (${counted(shown, "record")})`));
-    const tickets = [...story.tickets];
-    const toLookAt = tickets.find((id) => ticketValue(store, session_id, id)?.status === "error") ?? tickets[0];
-    tellNext(
-      out,
-      toLookAt === undefined ? `bosun status ${session_id}` : `bosun log ${session_id} ${safeLine(toLookAt)}`,
-    );
+    const subjects = [...story.state.subjects.values()];
+    const failed = subjects.find(({ status }) => shownStatus(story.presentation, status).stage === "failed");
+    const { id } = failed ?? subjects[0] ?? {};
+    tellNext(out, id === undefined ? `bosun status ${session_id}` : `bosun log ${session_id} ${safeLine(id)}`);
     return ok(EXIT_DONE);
   });
 }
@@ -106,12 +108,12 @@ interface Story {
   /** The folder with the output of agents. */
   readonly output: string;
   readonly formatter: RecordFormatter;
+  readonly presentation: Presentation | undefined;
+  readonly retell: Retell;
+  /** What stood in the session after the last record. */
+  readonly state: SessionState;
   /** The turns about the named ticket; without one, the turns about no ticket (the manager's). */
   readonly turns: Map<string, FollowedTurn>;
-  /** The tickets of the records so far. */
-  readonly tickets: Set<string>;
-  /** The ticket of each turn. */
-  readonly subjects: Map<string, string>;
   /** The latest progress that was not shown yet, and how many such reports there were: there may be thousands. */
   progress: { readonly record: LogRecord; readonly words: string; readonly times: number } | undefined;
   /** Whether the output of the named ticket's agent is shown as it comes. */
@@ -123,25 +125,26 @@ interface Story {
 
 /** Shows the records after `from`; returns the sequence of the last one. */
 function show(story: Story, from: number): number {
-  const { store, output, formatter, turns, tickets, subjects } = story;
+  const { store, output, formatter, presentation, turns, state } = story;
   const { row, ticket_id } = story.target;
   let last = from;
-  for (const record of recordsOf(store, row.session_id, from + 1)) {
+  for (const stored of recordsOf(store, row.session_id, from + 1)) {
     last += 1;
+    const record = story.retell(last, stored);
+    const answered = ticketAnswered(state, record);
+    applyToState(state, record, tellingOf(record), newSubject);
     const { ticket_id: about, turn_id, run = 1, attempt, received_at } = record.record;
-    if (about !== undefined) tickets.add(about);
     if (record.payload_type === "turn_request" && turn_id !== undefined) {
       if (about === ticket_id) {
         const turn = { turn_id, run, role_id: record.target, attempt };
         turns.set(turn_id, turn);
         if (story.followsOutput) followOutput(story, turn, false);
       }
-      if (about !== undefined) subjects.set(turn_id, about);
     }
     const words = about === ticket_id ? progressOf(record) : undefined;
     if (words !== undefined) story.progress = { record, words, times: (story.progress?.times ?? 0) + 1 };
-    for (const line of formatter.format(record, { ...WHOLE, output })) {
-      const ticket = line.ticket ?? ticketAnswered(story, record);
+    for (const line of formatter.format(record, { ...WHOLE, output, presentation })) {
+      const ticket = line.ticket ?? answered;
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
       // Output that led to the record was printed before it.
       showPrinted(story);
@@ -182,13 +185,11 @@ function showProgress(story: Story): void {
   showLine(story, record.record.received_at, progressLine(record, words, times));
 }
 
-/** The ticket of a person's answers: that of the question set, or of the turn that the question is about. */
-function ticketAnswered({ store, target, subjects }: Story, { payload_type, payload }: LogRecord): string | undefined {
+/** The ticket that a person's answers are about. */
+function ticketAnswered({ asks }: SessionState, { payload_type, payload }: LogRecord): string | undefined {
   if (payload_type !== "clarification_response") return undefined;
   const question_id = wordsOf(objectOf(listOf(payload.answers)[0]).question_id);
-  const [scope = ""] = question_id.split(".");
-  const set = questionSet(store, target.row.session_id, wordsOf(payload.ask_id) || scope);
-  return set ? set.subject : subjects.get(turnAsked(question_id));
+  return asks.get(wordsOf(payload.ask_id) || (question_id.split(".")[0] ?? ""))?.subject;
 }
 
 /** Follows the session until it stops or the output is closed, so that `log --follow | grep -m 1 done` ends with that line. */

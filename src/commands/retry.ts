@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
-import { canBeRetried } from "../modes/schedule/waiting.ts";
+import { canBeRetried, errorBefore } from "../modes/schedule/waiting.ts";
 import { fails, type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
@@ -12,7 +12,7 @@ import { commandMessage } from "./interaction/person-message.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
-import { errorBefore, hasTickets, retriableTickets, ticketValue } from "./lookup/schedule-state.ts";
+import { retriableTickets, scheduleState } from "./lookup/schedule-state.ts";
 import { resolveSession, resolveTarget, RETRY, type Target } from "./lookup/resolve.ts";
 
 interface RetryOptions extends AfterwardsOptions, RunFlags {
@@ -39,7 +39,7 @@ async function retry(context: CommandContext, words: readonly string[], options:
   if (!runOptions.ok) return runOptions;
   return withHome(await openHomeOf(context, words[0]), async (home) => {
     const { store } = home;
-    const target = options.all === true ? await allRetriable(store, words[0]) : retriable(store, words);
+    const target = options.all === true ? await allRetriable(store, words[0]) : await retriable(store, words);
     if (!target.ok) return target;
     const { row, tickets } = target.value;
     const messages = tickets.map((ticket_id) => commandMessage({ command: "retry", ticket_id }));
@@ -66,11 +66,11 @@ interface Retriable {
   readonly tickets: readonly string[];
 }
 
-function retriable(store: StoreReader, words: readonly string[]): Result<Retriable, Failure> {
+async function retriable(store: StoreReader, words: readonly string[]): Promise<Result<Retriable, Failure>> {
   const target = resolveTarget(store, { words, command: "retry" }, RETRY);
   if (!target.ok) return target;
   const { row, ticket_id } = target.value;
-  const wrong = cannotRetry(store, target.value);
+  const wrong = await cannotRetry(store, target.value);
   return wrong ? err(wrong) : ok({ row, tickets: ticket_id === undefined ? [] : [ticket_id] });
 }
 
@@ -78,31 +78,29 @@ async function allRetriable(store: StoreReader, named: string | undefined): Prom
   const row = resolveSession(store, named, RETRY);
   if (!row.ok) return row;
   const { session_id } = row.value;
-  const stored = await store.load(session_id);
-  if (!stored.ok) return stored;
-  const tickets = retriableTickets(stored.value);
+  const state = await scheduleState(store, session_id);
+  const tickets = state === undefined ? [] : retriableTickets(state);
   if (tickets.length > 0) return ok({ row: row.value, tickets });
-  const hint = `See bosun status ${session_id}.`;
-  return fails("usage", `${session_id} has no ticket that can be tried again.`, { hint });
+  return fails("usage", `${session_id} has no ticket that can be tried again.`, {
+    hint: `See bosun status ${session_id}.`,
+  });
 }
 
-function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
+async function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Promise<Failure | undefined> {
   const { session_id } = row;
-  if (!hasTickets(store, session_id)) {
-    return failure("usage", `${session_id} is a ${row.mode}, which has no tickets.`, {
-      hint: `See bosun status ${session_id}.`,
-    });
-  }
+  const hint = `See bosun status ${session_id}.`;
+  const state = await scheduleState(store, session_id);
+  if (state === undefined) return failure("usage", `${session_id} is a ${row.mode}, which has no tickets.`, { hint });
   if (ticket_id === undefined) {
     return failure("usage", "The ticket is missing.", {
       hint: `Name one: bosun retry ${session_id} TICKET; or all: bosun retry --all ${session_id}. bosun status ${session_id} lists them.`,
     });
   }
-  const ticket = ticketValue(store, session_id, ticket_id);
+  const ticket = state.tickets.get(ticket_id);
   const possible = ticket !== undefined && canBeRetried(ticket);
   // In an open session an earlier message may still unblock the other ticket: its owner decides.
   if (possible && row.state !== "closed") return undefined;
-  const lost = ticket && errorBefore(store, session_id, ticket);
+  const lost = ticket && errorBefore((id) => state.tickets.get(id), state, ticket);
   if (lost !== undefined) {
     return failure("usage", `Ticket ${ticket_id} of ${session_id} depends on ${lost}, which is in error.`, {
       hint: `Retry that one: bosun retry ${session_id} ${lost}.`,
@@ -112,6 +110,6 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
   return failure(
     "usage",
     `Ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}. Only a ticket in error, waiting for a retry, out of budget, or blocked with delivered work can be retried.`,
-    { hint: `See bosun status ${session_id}.` },
+    { hint },
   );
 }

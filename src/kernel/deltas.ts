@@ -63,7 +63,7 @@ export function ledgerDeltas(
   const opened = someOf({ asks: asks.opened, holds: holds.opened, checks: checks.opened });
   const turns = endedTurns(ledger, before);
   const ended = someOf({ turns, asks: asks.ended, holds: holds.ended, checks: checks.ended, subjects: gone });
-  return { ...(opened && { opened }), ...(ended && { ended }) } as Pick<Deltas, "opened" | "ended">;
+  return { ...(opened && { opened }), ...(ended && { ended }) };
 }
 
 /** The runs that ended; their turns may be offered again. Nothing tells the turns that began: each has a record of its own, its request. */

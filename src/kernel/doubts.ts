@@ -7,11 +7,6 @@ import { NOTHING } from "./step.ts";
 /** The id of the question about an in-doubt turn. The ask has the turn's id, so the question is answered as `<turn_id>.again`. */
 const QUESTION = "again";
 
-/** The turn that this question is about, if it is about an in-doubt turn. */
-export function turnAsked(question_id: string): string {
-  return question_id.slice(0, -QUESTION.length - 1);
-}
-
 const REPEAT = "repeat";
 const GIVE_UP = "give up";
 

@@ -57,6 +57,12 @@ export function shownStatus(presentation: Presentation | undefined, status: stri
   return { icon: "-", tone: "plain", stage: "open", word: status, ...(isKnown ? statuses[status] : {}), isKnown };
 }
 
+/** Whether nothing more happens to a subject with this status by itself. */
+export function isOver(presentation: Presentation | undefined, status: string): boolean {
+  const { stage } = shownStatus(presentation, status);
+  return stage === "done" || stage === "failed";
+}
+
 /** The place of a status among those of its mode: the lower, the more urgent. An unknown one comes last. */
 export function urgencyOf(presentation: Presentation | undefined, status: string): number {
   const place = statusesOf(presentation).indexOf(status);

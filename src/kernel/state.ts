@@ -102,11 +102,16 @@ export function applyToState<S extends SubjectState>(
   if (told.turn) state.turns.set(told.turn.turn_id, told.turn);
 }
 
-function alter(subject: SubjectState, { subject: _, ...change }: ToldSubject): void {
-  for (const field in change) {
-    const value = change[field as keyof typeof change];
-    if (value !== undefined) Object.assign(subject, { [field]: value ?? undefined });
-  }
+function alter(subject: SubjectState, change: ToldSubject): void {
+  const { title, owner, attempt, max_attempts, depends_on, order, reason, spent } = change;
+  if (title !== undefined) subject.title = title;
+  if (owner !== undefined) subject.owner = owner ?? undefined;
+  if (attempt !== undefined) subject.attempt = attempt;
+  if (max_attempts !== undefined) subject.max_attempts = max_attempts ?? undefined;
+  if (depends_on !== undefined) subject.depends_on = depends_on;
+  if (order !== undefined) subject.order = order;
+  if (reason !== undefined) subject.reason = reason ?? undefined;
+  if (spent !== undefined) subject.spent = spent ?? undefined;
 }
 
 function drop({ subjects, counts }: SessionState, id: string): void {

@@ -117,16 +117,16 @@ export function tellingOf(whole: UnsealedRecord): Telling {
 }
 
 function turnIn({ target, payload_type, record }: UnsealedRecord): ToldTurn | undefined {
-  const { turn_id, ticket_id, run = 1, received_at, disposition } = record;
+  const { turn_id, ticket_id, run, received_at, disposition } = record;
   if (payload_type !== "turn_request" || turn_id === undefined || disposition !== "applied") return undefined;
-  return { turn_id, role_id: target, subject: ticket_id, run, since: received_at };
+  return { turn_id, role_id: target, subject: ticket_id, run: number(run) ?? 1, since: received_at };
 }
 
 function toldSubject(one: JsonObject, payload: JsonObject): ToldSubject {
   const { ticket_id, title, title_at, owner, attempt, max_attempts, depends_on, order, reason, spent } = one;
   return {
     subject: textOf(ticket_id),
-    title: typeof title_at === "string" ? textWithin(at(payload, title_at)) : text(title),
+    title: typeof title_at === "string" ? textWithin(at(payload, title_at)) || undefined : text(title),
     owner: owner === null ? null : text(owner),
     attempt: number(attempt),
     max_attempts: max_attempts === null ? null : number(max_attempts),

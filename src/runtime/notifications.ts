@@ -2,7 +2,7 @@ import type { RunEnd } from "../agents/cli/process.ts";
 import { exitWords } from "../agents/cli/outcome.ts";
 import { StderrTail } from "../agents/cli/stderr-tail.ts";
 import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
-import type { Results } from "../kernel/mode.ts";
+import type { Engine } from "../kernel/engine.ts";
 import type { Presentation } from "../kernel/presentation.ts";
 import type { SessionState } from "../kernel/state.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
@@ -33,8 +33,7 @@ export interface ReadableSession {
   readonly sequence: number;
   readonly presentation: Presentation;
   state(read: (title: Json) => string): SessionState;
-  /** What a subject has produced so far. */
-  resultsOf(id: string): Results | undefined;
+  readonly engine: Engine<unknown>;
   resolve(value: JsonObject): JsonObject;
 }
 

@@ -1,6 +1,6 @@
 import { type Advance, advance, type Engine, stateOf } from "../kernel/engine.ts";
 import type { Ledger } from "../kernel/ledger.ts";
-import type { Change, Command, Fact, Mode, Results } from "../kernel/mode.ts";
+import type { Change, Command, Fact } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
 import { resolve } from "../kernel/references.ts";
 import { type SessionState, standingState } from "../kernel/state.ts";
@@ -113,19 +113,13 @@ export class Session<S> {
     return this.#workload.running;
   }
 
-  get mode(): Mode<S> {
-    return this.#setup.engine.mode;
+  get engine(): Engine<S> {
+    return this.#setup.engine;
   }
 
   /** What stands in the session. `read` resolves titles. */
   state(read: (title: Json) => string): SessionState {
     return standingState(this.#setup.engine, read);
-  }
-
-  /** What a subject has produced so far. */
-  resultsOf(id: string): Results | undefined {
-    const { mode, state } = this.#setup.engine;
-    return mode.results?.(state, id);
   }
 
   /** Resolves references into the session's records. */

@@ -6,8 +6,7 @@ import type { TotalUsage } from "../protocol/payload.ts";
 import { cut } from "../protocol/refusal.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
-import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
-import { eventStyle } from "./status.ts";
+import { type ListedSubject, subjectTable } from "./subject-columns.ts";
 import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
@@ -119,44 +118,12 @@ function urgency(presentation: Presentation, { status, interrupted }: TicketLine
 
 /** A table of tickets in the plan's order, coloured by their states. */
 export function ticketTable(presentation: Presentation, tickets: readonly TicketLine[], output: Output): string[] {
-  const columns = columnsFor(presentation);
-  const rows = tickets.map((ticket) => columns.map(({ cell }) => cell(ticket)));
-  const [heading = "", ...lines] = tableLines(columns, rows, output.width);
-  return [
-    output.style("dim", heading),
-    ...lines.map((line, index) => {
-      const { status = "", interrupted } = tickets[index] ?? {};
-      const style = interrupted === true ? "yellow" : eventStyle(presentation, status);
-      return style ? output.style(style, line) : line;
-    }),
-  ];
+  return subjectTable({ name: "table", presentation }, tickets.map(asListed), output);
 }
 
-interface TicketColumn extends Column {
-  readonly cell: (ticket: TicketLine) => string;
-}
-
-function columnsFor({ subjectName, statementName }: Presentation): TicketColumn[] {
-  return [
-    { heading: subjectName.toUpperCase(), widest: 24, cell: ({ ticket_id }) => ticket_id },
-    { heading: "STATE", widest: 40, cell: stateOf },
-    ...(statementName === undefined
-      ? [{ heading: "OWNER", widest: 16, cell: ({ owner = "-" }: TicketLine) => owner }]
-      : []),
-    { heading: "TRY", cell: ({ attempt }) => String(attempt) },
-    statementName === undefined
-      ? { heading: "WHAT", cell: workOf }
-      : { heading: statementName.toUpperCase(), cell: saidBy },
-  ];
-}
-
-function workOf({ title, outputs }: TicketLine): string {
-  const what = clipped(title, PROSE_WIDTH);
-  return outputs.length > 0 ? `${what} -> ${outputs.join(", ")}` : what;
-}
-
-function saidBy({ ticket_id, title }: TicketLine): string {
-  return title === ticket_id ? "-" : clipped(title, PROSE_WIDTH);
+/** A final line as lists show it. */
+export function asListed(ticket: TicketLine): ListedSubject {
+  return { ...ticket, id: ticket.ticket_id };
 }
 
 /** The result of a mode without tickets. */
@@ -171,11 +138,6 @@ function resultLines(parts: readonly ResultPart[], output: Output): string[] {
   ]);
 }
 
-/** An interrupted ticket keeps its recorded state. */
-export function stateOf(ticket: TicketLine): string {
-  return ticket.interrupted === true ? `interrupted (${ticket.status})` : ticket.status + reasonOf(ticket);
-}
-
 /** What needs a person, in the session and then in its child sessions, each with the id of its session. */
 export function needsOf({ session_id, waiting, children }: Ending): (readonly [session_id: string, Waiting])[] {
   const sessions = [{ session_id, waiting }, ...children];
@@ -188,11 +150,6 @@ export function interruptedLines({ width }: Pick<Output, "width">, turns: number
   const text =
     turns === 1 ? "1 turn was cut off; resume repeats it." : `${turns} turns were cut off; resume repeats them.`;
   return wrappedLines(text, width, 0);
-}
-
-function reasonOf({ reason, spent, blocked_by }: TicketLine): string {
-  if (blocked_by !== undefined) return ` (waits for ${blocked_by})`;
-  return reason === undefined ? "" : ` (${[reason, spent].filter(Boolean).join(", ")})`;
 }
 
 /** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are for the whole session. */

@@ -1,8 +1,8 @@
 import { appendFileSync } from "node:fs";
 import { type Presentation, shownStatus, type Tone } from "../kernel/presentation.ts";
-import { hasTold, spentWords } from "../log/usage-words.ts";
 import { safeLine, safeText } from "./display.ts";
-import { headline, needsOf, sessionState, stateOf } from "./ending.ts";
+import { asListed, headline, needsOf, sessionState } from "./ending.ts";
+import { columnsOf, type ListedSubject, type SubjectColumn } from "./subject-columns.ts";
 import { markdownCell, markdownCode, markdownText } from "./markdown.ts";
 import { mermaidLines } from "./mermaid.ts";
 import { plainReporter } from "./plain.ts";
@@ -166,27 +166,19 @@ export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, en
 
 function tableLines({ presentation, tickets }: Ending): string[] {
   if (tickets.length === 0) return [];
-  const { subjectName, statementName } = presentation;
+  const columns = columnsOf({ name: "summary", presentation });
   const hidden = tickets.length - MAX_TICKETS;
+  const rows = tickets.slice(0, MAX_TICKETS).map(asListed);
   return [
     "",
-    `| ${[subjectName, "state", "owner", "attempts", "used", statementName ?? "what"].join(" | ")} |`,
-    "|---|---|---|--:|---|---|",
-    ...tickets.slice(0, MAX_TICKETS).map((ticket) => rowOf(presentation, ticket)),
-    ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${subjectName}`)}`] : []),
+    `| ${columns.map(({ heading }) => heading).join(" | ")} |`,
+    `|${columns.map(({ align }) => (align === "right" ? "--:" : "---")).join("|")}|`,
+    ...rows.map((row) => `| ${columns.map((column) => cellOf(presentation, column, row)).join(" | ")} |`),
+    ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${presentation.subjectName}`)}`] : []),
   ];
 }
 
-function rowOf(presentation: Presentation, ticket: TicketLine): string {
-  const { ticket_id, status, owner = "-", attempt, usage, title, said = "" } = ticket;
-  const what = said === "" ? title : `${title}: ${said}`;
-  const cells = [
-    markdownCode(ticket_id, NAME_WIDTH),
-    `${ICONS[shownStatus(presentation, status).tone]} ${markdownText(stateOf(ticket), CELL_WIDTH)}`,
-    markdownCell(owner, NAME_WIDTH),
-    String(attempt),
-    usage !== undefined && hasTold(usage) ? markdownText(spentWords(usage), CELL_WIDTH) : "-",
-    markdownCell(what, CELL_WIDTH),
-  ];
-  return `| ${cells.join(" | ")} |`;
+function cellOf(presentation: Presentation, { cell, toned }: SubjectColumn, row: ListedSubject): string {
+  const text = markdownCell(cell(row), CELL_WIDTH);
+  return toned === true ? `${ICONS[shownStatus(presentation, row.status).tone]} ${text}` : text;
 }

@@ -80,6 +80,7 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
         formatter.format(record, BRIEF);
         progress.note(record);
       }
+      formatter.begin(begun.now().held);
       const { session_id, requirement, resumed, closed } = begun;
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
       head("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`);

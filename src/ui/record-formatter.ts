@@ -35,6 +35,11 @@ export class RecordFormatter {
   /** The roles whose rate was shown. It holds a role again and again. */
   readonly #paced = new Set<string>();
 
+  /** Takes the roles that are held already. */
+  begin(holds: readonly ToldHold[]): void {
+    for (const hold of holds) this.#holds.set(hold.hold_id, hold);
+  }
+
   /** When a turn was given, in ms since 1970, if it is one of the latest. */
   since(turn_id: string): number | undefined {
     return this.#turns.get(turn_id)?.since;

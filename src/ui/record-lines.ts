@@ -104,8 +104,7 @@ function summaryOf(payload_type: string, payload: JsonObject): string {
   return wordsOf(payload.summary ?? payload.message ?? payload.notes);
 }
 
-function eventOf(record: UnsealedRecord, options: FormatOptions): Told | undefined {
-  const { width, role_id } = options;
+function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Told | undefined {
   const { payload_type, payload, source, target } = record;
   switch (payload_type) {
     case "turn_request":
@@ -113,7 +112,7 @@ function eventOf(record: UnsealedRecord, options: FormatOptions): Told | undefin
     case "plan": {
       const tasks = counted(lengthOf(payload.tasks), "task");
       return {
-        text: `PLAN ${tasks} by ${source}${said(payload.summary)}${revision(record, options)}`,
+        text: `PLAN ${tasks} by ${source}${said(payload.summary)}${revision(record, width)}`,
         style: "bold",
       };
     }
@@ -193,24 +192,17 @@ function checks(payload: JsonObject, width: number): Told {
 }
 
 /** How a revised plan moved the tickets. Changed tasks that are still pending are not known here. */
-function revision(
-  { payload, record: { effects = [] } }: UnsealedRecord,
-  { width, presentation }: FormatOptions,
-): string {
+function revision({ payload, record: { effects = [] } }: UnsealedRecord, width: number): string {
   const made = effects.filter(({ from }) => from === null);
   const groups = [
     { what: "new", of: made.length < lengthOf(payload.tasks) ? made : [] },
-    { what: "restarted", of: effects.filter(({ from, to }) => from !== null && isWaiting(presentation, to)) },
+    { what: "restarted", of: effects.filter(({ from, reason }) => from !== null && reason !== "withdrawn") },
     { what: "removed", of: effects.filter(({ reason }) => reason === "withdrawn") },
   ].filter(({ of }) => of.length > 0);
   const lists = groups.map(
     ({ what, of }) => `${what}: ${clipped(of.map(({ ticket_id }) => ticket_id).join(", "), width)}`,
   );
   return lists.length === 0 ? "" : `, ${lists.join("; ")}`;
-}
-
-function isWaiting(presentation: Presentation | undefined, status: string): boolean {
-  return shownStatus(presentation, status).stage === "waiting";
 }
 
 function timeShift({ cause, shift_ms }: JsonObject): string {

@@ -4,7 +4,7 @@ import { clipped, safeLine } from "./display.ts";
 /** A column: its heading, and its maximum width. */
 export interface Column {
   readonly heading: string;
-  readonly widest?: number;
+  readonly widest?: number | undefined;
 }
 
 /** Maximum width of free text in a row, even without a terminal. It is enough to tell rows apart; `--json` has the whole text. */

@@ -1,6 +1,4 @@
 import { onAsk } from "../runtime/sessions.ts";
-import { applyToState, emptyState, newSubject } from "../../src/kernel/state.ts";
-import { tellingOf } from "../../src/protocol/telling.ts";
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -303,7 +301,7 @@ describe("a session's files", () => {
     person(session);
     end = value(await session.run({ waitForPeople: true }));
     store.close();
-    for (const script of ["verify.py", "sent.py", "open.py"]) writeFileSync(join(home, script), quoted(script));
+    for (const script of ["verify.py", "sent.py"]) writeFileSync(join(home, script), quoted(script));
   });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -363,22 +361,6 @@ describe("a session's files", () => {
     }
     const recorded = requests.map((name) => readFileSync(join(folder, name), "utf8")).join("");
     for (const kind of ["$from", "$history", "$events", "$file", "$first"]) expect(recorded).toContain(`"${kind}"`);
-  });
-
-  it("tell what is open after each record", () => {
-    const told = python("open.py", folder).trimEnd().split("\n");
-    const known = emptyState();
-    for (const [index, name] of names().entries()) {
-      const one = JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord;
-      applyToState(known, one, tellingOf(one), newSubject);
-      const turns = Array.from(known.turns.values(), ({ turn_id, role_id }) => `${turn_id} ${role_id}`);
-      const asks = Array.from(known.asks.values(), ({ ask_id, kind, open }) => `${ask_id} ${open.join("/") || kind}`);
-      const parts = Object.entries({ turns, asks }).filter(([, { length }]) => length > 0);
-      const open = parts.map(([kind, list]) => `${kind}: ${list.join(", ")}`);
-      expect(told[index]).toBe([name.slice(0, -".json".length), ...open].join("  "));
-    }
-    expect(told.join("\n")).toMatch(/asks: c\d\.?/);
-    expect(told.at(-1)).not.toContain(": ");
   });
 
   test.each([

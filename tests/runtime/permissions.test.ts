@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { Session } from "../../src/runtime/session.ts";
 import type { Permission } from "../../src/kernel/agent.ts";
 import { asking } from "./asking.ts";
 import { crew, criterion, instructed, report } from "./crew.ts";
@@ -145,7 +144,7 @@ describe("a permission that a program asks for", () => {
     const { agentFor, heard } = asking();
     const session = await begin(rig, { agentFor, config: { max_workers: 1 } });
     const other = told(session, (event) => recordOf("review", "b")(event));
-    const asked = isAsked(session as Session<never>);
+    const asked = isAsked(session);
     const ended = session.run({ waitForPeople: true });
     await asked;
     await other;
@@ -159,7 +158,7 @@ describe("a permission that a program asks for", () => {
     const rig = newRig();
     const { agentFor, heard } = asking();
     const session = await begin(rig, { agentFor });
-    const asked = isAsked(session as Session<never>);
+    const asked = isAsked(session);
     const ended = session.run({ waitForPeople: true });
     await asked;
     const [ask_id = ""] = session.ledger.asks.keys();

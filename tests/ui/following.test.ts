@@ -175,7 +175,7 @@ const NOW: Standing = {
     { turn_id: "t3", role_id: "manager" },
   ],
   checking: ["page"],
-  held: [{ role_id: "other", reason: "rate_limited" }],
+  held: [{ hold_id: "other", role_id: "other", reason: "rate_limited" }],
 };
 
 describe("a session without events for half a minute", () => {

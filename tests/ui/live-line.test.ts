@@ -27,7 +27,7 @@ describe("the live line", () => {
   it.each<[Partial<Standing>, string]>([
     [{}, "7/20 done · 6 at work · 1 needs you · 1 in error · $1.20"],
     [
-      { counts: { done: 2 }, running: [], waiting: 2, held: [{ role_id: "a", reason: "trust" }] },
+      { counts: { done: 2 }, running: [], waiting: 2, held: [{ hold_id: "a", role_id: "a", reason: "trust" }] },
       "2/2 done · 2 need you · 1 held · $1.20",
     ],
     [
@@ -36,6 +36,7 @@ describe("the live line", () => {
         running: [],
         waiting: 0,
         held: ["a", "b"].map((role_id) => ({
+          hold_id: role_id,
           role_id,
           reason: "unavailable",
           account: "acme",

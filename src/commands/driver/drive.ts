@@ -53,7 +53,9 @@ export async function driveSession<S>(
   const attended = () => ask || patience?.attended() === true;
   // A process that handed the session over shows what of its answers was not used.
   const answers = patience === undefined ? runOptions.answers : [];
-  const retell = retelling(recordAt(store, session_id, 1), session.mode, (one) => keptRecord(store, session_id, one));
+  const retell = retelling(recordAt(store, session_id, 1), session.engine.mode, (one) =>
+    keptRecord(store, session_id, one),
+  );
   const reached = { feed: liveFeed(session), control: liveControl(session), retell };
   const driver = new Driver({ context, home, store, ...reached, reporter, ask, given: runOptions, answers, attended });
   driver.begin(

@@ -1,14 +1,18 @@
-import { textOf } from "../../lib/json.ts";
-import { at } from "../../lib/json-pointer.ts";
-import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
+import { loadReading } from "./modes.ts";
+import { depthsOf } from "../../lib/cycle.ts";
 import {
   artifactsOf,
   isAddition,
   type Place,
   type QuestionSet,
+  type ScheduleState,
   type SessionValue,
   type Ticket,
 } from "../../modes/schedule/state.ts";
+import { stateIn } from "../../runtime/stored-state.ts";
+import { textOf } from "../../lib/json.ts";
+import { at } from "../../lib/json-pointer.ts";
+import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
 import { canBeRetried } from "../../modes/schedule/waiting.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
@@ -23,9 +27,12 @@ export function sessionValue(reader: StoreReader, session_id: string): SessionVa
   return reader.value(session_id, "session", "session") as unknown as SessionValue | undefined;
 }
 
-/** Whether the session is a schedule, whose tickets can be retried. */
-export function hasTickets(reader: StoreReader, session_id: string): boolean {
-  return sessionValue(reader, session_id) !== undefined;
+/** The whole state; undefined for a session of another mode. */
+export async function scheduleState(reader: StoreReader, session_id: string): Promise<ScheduleState | undefined> {
+  const stored = await reader.load(session_id);
+  const reading = await loadReading("schedule");
+  if (!stored.ok || reading?.name !== stored.value.session.mode) return undefined;
+  return stateIn(stored.value, reading).state as ScheduleState;
 }
 
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {
@@ -62,54 +69,12 @@ export function newCommands(reader: StoreReader, session_id: string, tasks: read
   return [...new Set(commandLines(added))];
 }
 
-/** The first ticket in error that this one depends on, directly or not: the one to retry. */
-export function errorBefore(reader: StoreReader, session_id: string, { depends_on }: Ticket): string | undefined {
-  let found: string | undefined;
-  let ahead = [...depends_on];
-  const seen = new Set<string>();
-  for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
-    const ticket = seen.has(id) ? undefined : ticketValue(reader, session_id, id);
-    seen.add(id);
-    if (ticket?.status === "error") {
-      found = id;
-      ahead = [...ticket.depends_on];
-      seen.clear();
-    } else if (ticket?.status === "pending") {
-      ahead.push(...ticket.depends_on);
-    }
-  }
-  return found;
-}
-
 /** The tickets that a person may retry all at once, each after its dependencies; without those that a revised plan left out. */
-export function retriableTickets(stored: StoredSession): string[] {
-  const tickets = new Map(
-    Array.from(stored.rows("ticket"), ({ value }) => value as unknown as Ticket).map((ticket) => [ticket.id, ticket]),
-  );
-  const unmet = new Map<string, number>();
-  const dependents = new Map([...tickets.keys()].map((id) => [id, [] as string[]]));
-  for (const { id, depends_on } of tickets.values()) {
-    // Earlier plans may have had other tickets.
-    const known = new Set(depends_on.filter((dependency) => tickets.has(dependency)));
-    unmet.set(id, known.size);
-    for (const dependency of known) dependents.get(dependency)?.push(id);
-  }
-  const ordered = [...tickets.keys()].filter((id) => unmet.get(id) === 0);
-  for (const id of ordered) {
-    for (const dependent of dependents.get(id) ?? []) {
-      const left = (unmet.get(dependent) ?? 0) - 1;
-      unmet.set(dependent, left);
-      if (left === 0) ordered.push(dependent);
-    }
-  }
-  return ordered.filter((id) => {
+export function retriableTickets({ tickets }: ScheduleState): string[] {
+  return [...depthsOf([...tickets.values()]).keys()].filter((id) => {
     const ticket = tickets.get(id);
     return ticket !== undefined && ticket.unplanned !== true && canBeRetried(ticket);
   });
-}
-
-export function questionSet(reader: StoreReader, session_id: string, ask_id: string): QuestionSet | undefined {
-  return reader.value(session_id, "question", ask_id) as unknown as QuestionSet | undefined;
 }
 
 /** All question sets, answered or not. */

@@ -37,9 +37,9 @@ export interface TicketSources {
   readonly state: SessionState;
   readonly presentation: Presentation;
   readonly report: JsonObject | undefined;
-  resultsOf(id: string): Results | undefined;
+  readonly resultsOf: (id: string) => Results | undefined;
   /** Resolves a reference. */
-  resolved(reference: Json): Json;
+  readonly resolved: (reference: Json) => Json;
 }
 
 /** The tickets for tables. Only a report says what blocks a ticket. */

@@ -54,7 +54,8 @@ export function snapshotOf(store: StoreReader, session: ReadableSession): Sessio
   const resolved = (reference: Json) => session.resolve({ value: reference }).value ?? "";
   const state = session.state((title) => wordsOf(resolved(title)));
   const report = finalReport(store, session_id, session.sequence);
-  const resultsOf = (id: string) => session.resultsOf(id);
+  const { mode, state: rows } = session.engine;
+  const resultsOf = (id: string) => mode.results?.(rows, id);
   const tickets = ticketLines({ state, presentation, report, resultsOf, resolved });
   const waiting = openAsks(store, session_id, state);
   return snapshot(store, session_id, { presentation, state, tickets, ledger, waiting, report });

@@ -10,10 +10,10 @@ import { acceptPlan, closeGate, takePlan } from "./planning.ts";
 import { asksAbout } from "./commands.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
-import { isAgainstEvidence, restartReview, onReview, refuseReview } from "./reviewing.ts";
+import { isAgainstEvidence, onReview, refuseReview, restartReview } from "./reviewing.ts";
 import { escalate, retry } from "./trouble.ts";
 import { onCommandsDecided } from "./work.ts";
-import { canBeRetried, REVISION, waitsForChecks } from "./waiting.ts";
+import { canBeRetried, errorBefore, REVISION, waitsForChecks } from "./waiting.ts";
 
 /** Handles a person's decision to approve, send back or reject the plan or the result. */
 export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
@@ -144,7 +144,7 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
 
 function retryTicket(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
-  const cause = ticket && errorBefore(draft, ticket);
+  const cause = ticket && errorBefore((one) => draft.ticket(one), draft.before, ticket);
   if (draft.session.gate?.first) {
     draft.refuse(
       notPermitted("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve"),
@@ -193,17 +193,6 @@ function retryTicket(draft: Draft, id: string): void {
     draft.command({ do: "clear_timer", timer_id });
     retry(draft, id, timer_id);
   }
-}
-
-/** Returns the ticket to retry: the one in error that this one depends on, directly or not, and that depends on no other in error. */
-function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
-  const cannotBeDone = (id: string) => draft.ticket(id)?.status === "error" || draft.before.blockedByError.has(id);
-  let found: string | undefined;
-  for (let next = ticket.depends_on.find(cannotBeDone); next !== undefined; ) {
-    found = next;
-    next = draft.ticket(next)?.depends_on.find(cannotBeDone);
-  }
-  return found;
 }
 
 /** Resets a ticket's attempts and budget, for a person's retry. */

@@ -1,5 +1,5 @@
-import type { Command } from "../../kernel/mode.ts";
-import type { Ticket } from "./state.ts";
+import type { Command, ReadonlyState } from "../../kernel/mode.ts";
+import type { ScheduleState, Ticket } from "./state.ts";
 
 /** The prefix of the timers that end a discussion. */
 export const DISCUSSION_TIMER = "discussion:";
@@ -26,6 +26,21 @@ export function waitsForChecks(waits_for: string | undefined): boolean {
 export function canBeRetried({ id, status, reason, delivered, waits_for }: Ticket): boolean {
   if (status === "error" || delivered === true || waits_for === `retry:${id}`) return true;
   return status === "blocked" && reason === "budget_exhausted";
+}
+
+/** Returns the ticket to retry: the one in error that this one depends on, directly or not, and that depends on no other in error. */
+export function errorBefore(
+  ticketOf: (id: string) => Ticket | undefined,
+  { blockedByError }: Pick<ReadonlyState<ScheduleState>, "blockedByError">,
+  { depends_on }: Ticket,
+): string | undefined {
+  const cannotBeDone = (id: string) => ticketOf(id)?.status === "error" || blockedByError.has(id);
+  let found: string | undefined;
+  for (let next = depends_on.find(cannotBeDone); next !== undefined; ) {
+    found = next;
+    next = ticketOf(next)?.depends_on.find(cannotBeDone);
+  }
+  return found;
 }
 
 /** The commands that end what a ticket waits for, or the session if `id` is absent. */

@@ -2,7 +2,7 @@ import { objectOf } from "../../lib/json.ts";
 import { applyToState, newSubject, type SessionState } from "../../kernel/state.ts";
 import type { PayloadType, TotalUsage } from "../../protocol/payload.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import { type Hold, tellingOf } from "../../protocol/telling.ts";
+import { tellingOf, type ToldHold } from "../../protocol/telling.ts";
 import type { LedgerFigures } from "../../kernel/ledger.ts";
 import { totalOf } from "../usage.ts";
 
@@ -21,7 +21,7 @@ export interface Standing {
   /** The subjects whose checks run. */
   readonly checking: readonly string[];
   /** The roles held by more than their rate limit. */
-  readonly held: readonly Hold[];
+  readonly held: readonly ToldHold[];
 }
 
 /** A turn that a role holds now. */

@@ -1,6 +1,7 @@
 import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
 import type { Spent } from "../../protocol/payload.ts";
 import { spentOf as spentOfLedger } from "../../runtime/usage.ts";
+import type { ListedSubject } from "../subject-columns.ts";
 import type { Waiting } from "../waiting.ts";
 
 /**
@@ -145,6 +146,12 @@ export function noSpend(): SpendModel {
 /** Converts a spend to the form that the usage formatters take. */
 export function spentOf({ unpriced, untold, ...spend }: SpendModel): Spent {
   return spentOfLedger({ ...spend, cached_tokens: 0, unpriced_turns: unpriced, untold_turns: untold });
+}
+
+/** A ticket as lists show it. */
+export function listed(ticket: TicketModel): ListedSubject {
+  const { spend } = ticket;
+  return { ...ticket, usage: spend.turns === 0 ? undefined : spentOf(spend) };
 }
 
 /** The number of tickets in any of these states. */

@@ -1,12 +1,13 @@
-import { type Presentation, shownStatus, urgencyOf } from "../../kernel/presentation.ts";
+import { type Presentation, shownStatus, statusesOf } from "../../kernel/presentation.ts";
 import type { SessionModel, TicketModel } from "./model.ts";
 
 /** Sorts tickets by how much they need a person: those with an open ask, then by the urgency of their status, in the plan's order. */
 export function ticketsByNeed({ subjects, asks }: SessionModel, presentation: Presentation | undefined): TicketModel[] {
   const needy = new Set([...asks.values()].map(({ subject }) => subject));
+  const urgency = new Map(statusesOf(presentation).map((status, rank) => [status, rank]));
   const ranked = new Map<number, TicketModel[]>();
   for (const ticket of subjects.values()) {
-    const rank = needy.has(ticket.id) ? -1 : urgencyOf(presentation, ticket.status);
+    const rank = needy.has(ticket.id) ? -1 : (urgency.get(ticket.status) ?? Infinity);
     const same = ranked.get(rank);
     if (same) same.push(ticket);
     else ranked.set(rank, [ticket]);

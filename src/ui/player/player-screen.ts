@@ -148,7 +148,11 @@ export class PlayerScreen {
     const { recording, name, presentation } = this.#parts;
     const { place } = this.#player;
     if (this.#told?.place !== place)
-      this.#told = { place, events: recording.eventsAt(place), record: recording.shown(place) };
+      this.#told = {
+        place,
+        events: recording.eventsAt(place, this.#parts.presentation),
+        record: recording.shown(place),
+      };
     return {
       ...this.#told,
       player: this.#player,
@@ -157,7 +161,7 @@ export class PlayerScreen {
       presentation,
       model: recording.modelAt(place),
       now: instantOf(this.#player, recording.tape),
-      story: (ticket_id) => recording.storyAt(place, ticket_id),
+      story: (ticket_id) => recording.storyAt(place, ticket_id, this.#parts.presentation),
       proof: this.#proof,
     };
   }

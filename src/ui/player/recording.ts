@@ -1,3 +1,4 @@
+import type { Presentation } from "../../kernel/presentation.ts";
 import { join } from "node:path";
 import { type Listing, listFolder, recordIn, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
@@ -107,26 +108,31 @@ export class Recording {
   }
 
   /** The latest events as of `place`, oldest first. */
-  eventsAt(place: number): StoryLine[] {
+  eventsAt(place: number, presentation: Presentation | undefined): StoryLine[] {
     const places = Array.from({ length: RECORDS_TOLD }, (_, index) => place - RECORDS_TOLD + 1 + index);
-    return this.#told(places.filter((one) => one >= 0));
+    return this.#told(
+      places.filter((one) => one >= 0),
+      presentation,
+    );
   }
 
   /** The latest events of a ticket as of `place`, oldest first. */
-  storyAt(place: number, ticket_id: string): StoryLine[] {
+  storyAt(place: number, ticket_id: string, presentation: Presentation | undefined): StoryLine[] {
     const places: number[] = [];
     for (let one = place; one >= 0 && places.length < RECORDS_TOLD; one -= 1)
       if (this.#entries[one]?.ticket === ticket_id) places.push(one);
-    return this.#told(places.reverse()).filter(({ ticket }) => ticket === ticket_id);
+    return this.#told(places.reverse(), presentation).filter(({ ticket }) => ticket === ticket_id);
   }
 
-  #told(places: readonly number[]): StoryLine[] {
+  #told(places: readonly number[], presentation: Presentation | undefined): StoryLine[] {
     const formatter = new RecordFormatter();
     return places.flatMap((place) => {
       const { record } = this.read(place);
       if (record === undefined) return [];
       const at = Date.parse(record.record.received_at);
-      return formatter.format(record, BRIEF).map(({ ticket, text, style }) => ({ at, ticket, text, style }));
+      return formatter
+        .format(record, { ...BRIEF, presentation })
+        .map(({ ticket, text, style }) => ({ at, ticket, text, style }));
     });
   }
 }

@@ -3,9 +3,18 @@ import { reasonReader } from "../../kernel/state.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import { askText } from "../model/asks.ts";
-import type { RoleModel, SessionModel, SpendModel, TicketModel } from "../model/model.ts";
-import { countOf, spentOf, stateOf } from "../model/model.ts";
+import {
+  countOf,
+  listed,
+  type RoleModel,
+  type SessionModel,
+  type SpendModel,
+  spentOf,
+  stateOf,
+  type TicketModel,
+} from "../model/model.ts";
 import { isDamaged, type ProofLine } from "../proof-words.ts";
+import type { ListedSubject, SubjectList } from "../subject-columns.ts";
 import { counted } from "../words.ts";
 import type { SessionReport } from "./report-model.ts";
 import type { TurnSpan } from "./turn-spans.ts";
@@ -92,31 +101,10 @@ export function toneOf({ presentation }: SessionReport, status: string): Tone {
   return shownStatus(presentation, status).tone;
 }
 
-/** The state of a ticket, with its reason. */
-export function stateWords({ status, reason }: TicketModel): string {
-  return reason === undefined ? status : `${status} (${reason})`;
-}
-
-export function triesOf({ attempt, max_attempts }: TicketModel): string {
-  if (attempt === 0) return "-";
-  return max_attempts === undefined ? String(attempt) : `${attempt}/${max_attempts}`;
-}
-
-/** Time from a ticket's first turn to its last transition, or to the end of the log if the ticket is open. */
-export function timeOf(ticket: TicketModel, report: SessionReport): string {
-  const { begun, since } = ticket;
-  return begun === undefined ? "-" : durationOf(begun, isOver(ticket, report) ? since : report.to);
-}
-
-function isOver({ status }: TicketModel, { presentation }: SessionReport): boolean {
-  return ["done", "failed"].includes(shownStatus(presentation, status).stage);
-}
-
-/** The id, state, owner, tries, time, cost and title of a ticket. */
-export function ticketCells(ticket: TicketModel, report: SessionReport): string[] {
-  const { id, owner = "-", spend, title } = ticket;
-  const cost = spend.cost_usd > 0 ? costOf(spend) : "-";
-  return [id, stateWords(ticket), owner, triesOf(ticket), timeOf(ticket, report), cost, title];
+/** The list of tickets, with its rows. */
+export function ticketList(report: SessionReport): { readonly list: SubjectList; readonly subjects: ListedSubject[] } {
+  const { presentation, to } = report;
+  return { list: { name: "report", presentation, now: Date.parse(to) }, subjects: ticketsOf(report).map(listed) };
 }
 
 /** The id, type, turns, tokens in, tokens out and cost of a role. */

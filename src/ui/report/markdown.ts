@@ -1,19 +1,11 @@
+import { columnsOf } from "../subject-columns.ts";
+import { factsOf, momentOf, outcomeOf, proofWord, roleCells, ticketList, ticketsOf } from "./figures.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import { safeText } from "../display.ts";
 import { markdownCell, markdownText } from "../markdown.ts";
 import { mermaidLines } from "../mermaid.ts";
 import { proofLines } from "../proof-words.ts";
 import { cutText } from "./envelopes.ts";
-import {
-  factsOf,
-  momentOf,
-  outcomeOf,
-  proofWord,
-  roleCells,
-  subjectNameOf,
-  ticketCells,
-  ticketsOf,
-} from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 
 /** The first line of every Markdown report, and of no other file. */
@@ -60,8 +52,11 @@ export function* markdownReport(report: SessionReport): IterableIterator<string>
 }
 
 function ticketLines(report: SessionReport): string[] {
-  const rows = ticketsOf(report).map((ticket) => ticketCells(ticket, report));
-  return table(`What was done`, [subjectNameOf(report), "state", "by", "try", "time", "cost", "what"], rows);
+  const { list, subjects } = ticketList(report);
+  const columns = columnsOf(list);
+  const rows = subjects.map((subject) => columns.map(({ cell }) => cell(subject)));
+  const headings = columns.map(({ heading }) => heading);
+  return table(`What was done`, headings, rows);
 }
 
 function graphLines(report: SessionReport): string[] {

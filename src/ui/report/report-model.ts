@@ -83,7 +83,7 @@ export class ReportGatherer {
     if (this.#from === "") this.#from = record.record.received_at;
     this.#envelopes.add(sequence, record);
     applyRecord(this.#session, sequence, record);
-    this.#turns.add(this.#session, record);
+    this.#turns.add(record);
     if (record.record.disposition !== "applied") return;
     this.#asked.add(this.#session, sequence, record);
     this.#addContent(sequence, record);

@@ -1,22 +1,11 @@
+import { subjectTable } from "../subject-columns.ts";
+import { factsOf, outcomeOf, PROOF_TONE, proofWord, roleCells, ticketList, ticketsOf } from "./figures.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "../display.ts";
 import { proofLines } from "../proof-words.ts";
 import { type Column, tableLines } from "../table.ts";
 import { STYLES } from "../status.ts";
 import type { Output } from "../terminal.ts";
 import { counted } from "../words.ts";
-import {
-  factsOf,
-  outcomeOf,
-  PROOF_TONE,
-  proofWord,
-  roleCells,
-  stateWords,
-  subjectNameOf,
-  ticketsOf,
-  timeOf,
-  toneOf,
-  triesOf,
-} from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
 import type { Tone } from "../../kernel/presentation.ts";
@@ -67,29 +56,8 @@ function styled(out: Output, tone: Tone, text: string): string {
 }
 
 function ticketLines(report: SessionReport, out: Output): string[] {
-  const tickets = ticketsOf(report);
-  if (tickets.length === 0) return [];
-  const columns: Column[] = [
-    { heading: subjectNameOf(report).toUpperCase(), widest: 24 },
-    { heading: "STATE", widest: 30 },
-    { heading: "BY", widest: 16 },
-    { heading: "TRY" },
-    { heading: "TIME" },
-    { heading: "WHAT" },
-  ];
-  const rows = tickets.map((ticket) => [
-    ticket.id,
-    stateWords(ticket),
-    ticket.owner ?? "-",
-    triesOf(ticket),
-    timeOf(ticket, report),
-    clipped(ticket.title, 120),
-  ]);
-  const [heading = "", ...lines] = tableLines(columns, rows, out.width);
-  return [
-    out.style("dim", heading),
-    ...lines.map((line, index) => styled(out, toneOf(report, tickets[index]?.status ?? ""), line)),
-  ];
+  const { list, subjects } = ticketList(report);
+  return subjects.length === 0 ? [] : subjectTable(list, subjects, out);
 }
 
 function roleLines({ session }: SessionReport, out: Output): string[] {

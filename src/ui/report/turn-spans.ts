@@ -1,7 +1,6 @@
-import type { UnsealedRecord } from "../../protocol/record.ts";
 import { textOf } from "../../lib/json.ts";
-import type { ToldTurn } from "../../protocol/telling.ts";
-import type { SessionModel } from "../model/model.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import { tellingOf, type ToldTurn } from "../../protocol/telling.ts";
 
 /** One run of a turn, from its request to its end. */
 export interface TurnSpan {
@@ -16,37 +15,33 @@ export interface TurnSpan {
   readonly failed: string | undefined;
 }
 
-/** Finds when turns ended, from the turns that are open in the model after each record. */
+/** The runs of turns, from what records tell. */
 export class TurnSpans {
   readonly #ended: TurnSpan[] = [];
   readonly #open = new Map<string, ToldTurn>();
 
   /** In the order in which they ended, followed by the open ones. */
   get all(): readonly TurnSpan[] {
-    const open = [...this.#open.values()].map((turn) => spanOf(turn, undefined, undefined));
-    return [...this.#ended, ...open];
+    return [...this.#ended, ...Array.from(this.#open.values(), (turn) => spanOf(turn, undefined, undefined))];
   }
 
-  /** Call after the record is applied to the model. */
-  add({ turns }: SessionModel, record: UnsealedRecord): void {
+  add(record: UnsealedRecord): void {
     const { turn_id, received_at } = record.record;
-    for (const [id, turn] of this.#open) {
-      if (turns.get(id) === turn) continue;
-      this.#ended.push(spanOf(turn, received_at, id === turn_id ? failureOf(record) : "cut_off"));
+    const { ended, turn } = tellingOf(record);
+    for (const id of ended.turns) {
+      const run = this.#open.get(id);
+      if (run) this.#ended.push(spanOf(run, received_at, id === turn_id ? failureOf(record) : "cut_off"));
       this.#open.delete(id);
     }
-    const given = turn_id === undefined ? undefined : turns.get(turn_id);
-    if (given) this.#open.set(given.turn_id, given);
+    if (turn) this.#open.set(turn.turn_id, turn);
   }
 }
 
 function spanOf(turn: ToldTurn, to: string | undefined, failed: string | undefined): TurnSpan {
-  const { turn_id, run, role_id, subject, since } = turn;
-  return { turn_id, run, role_id, ticket_id: subject, from: since, to, failed };
+  const { subject, since, ...run } = turn;
+  return { ...run, ticket_id: subject, from: since, to, failed };
 }
 
-/** A request with a higher run means that the previous run was cut off. */
 function failureOf({ payload_type, payload }: UnsealedRecord): string | undefined {
-  if (payload_type === "turn_request") return "cut_off";
   return payload_type === "turn_failed" ? textOf(payload.code) || "failed" : undefined;
 }

@@ -1,11 +1,12 @@
+import { columnsOf, type SubjectColumn } from "../subject-columns.ts";
+import { listed, type TicketModel } from "../model/model.ts";
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
-import type { TicketModel } from "../model/model.ts";
 import { blockersOf, ticketsByNeed } from "../model/order.ts";
 import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
-import { costCell, elapsed, type Shown } from "./scene.ts";
+import type { Shown } from "./scene.ts";
 import type { View } from "./view.ts";
 
 /** Column widths; the title takes the rest. */
@@ -17,7 +18,6 @@ const WIDE = 72;
 const ROOMY = 100;
 const ID_LEAST = 4;
 const STATE = 11;
-const OWNER = 8;
 
 /** The tickets that match the filter, those that need a person first. */
 export function ticketsOf(
@@ -90,34 +90,23 @@ function presentationWidth({ presentation }: Shown): number {
   return presentation?.subjectName.length ?? 0;
 }
 
-function heading({ presentation }: Shown, id: number, columns: number): Line {
-  const { subjectName = "id", statementName = "title" } = presentation ?? {};
-  const wide = columns >= WIDE;
-  return [
-    trusted(
-      `   ${cell(subjectName.toUpperCase(), id)}  ${cell("STATE", STATE)}${wide ? `  ${cell("OWNER", OWNER)}  TRY    TIME      $` : ""}  ${statementName.toUpperCase()}`,
-      "dim",
-    ),
-  ];
+function heading(scene: Shown, id: number, columns: number): Line {
+  const { subjectName = "id", statementName = "title" } = scene.presentation ?? {};
+  const wide = wideCells(scene, columns, ({ heading: text }) => text.toUpperCase());
+  const words = `   ${cell(subjectName.toUpperCase(), id)}  ${cell("STATE", STATE)}${wide}  ${statementName.toUpperCase()}`;
+  return [trusted(words, "dim")];
 }
 
 function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number, columns: number): Line {
   const { icon, word, style, stage } = styledStatus(scene.presentation, ticket.status);
   const asks = [...scene.model.asks.values()].some(({ subject }) => subject === ticket.id);
-  const mark = asks ? trusted("?", "yellow") : trusted(icon, style);
-  const { owner = "-", attempt, max_attempts, spend } = ticket;
-  const tries =
-    attempt === 0 ? "" : `${attempt}${max_attempts === undefined || attempt > max_attempts ? "" : `/${max_attempts}`}`;
-  const wide =
-    columns < WIDE
-      ? ""
-      : `  ${cell(safeLine(owner), OWNER)}  ${cellRight(tries, 3)}  ${cellRight(timeOf(scene, ticket), 6)}  ${cellRight(costOf(spend), 5)}`;
+  const subject = listed(ticket);
   const line: Line = [
     trusted(isSelected ? "▸" : " "),
-    mark,
+    asks ? trusted("?", "yellow") : trusted(icon, style),
     trusted(` ${cell(safeLine(ticket.id), id)}  `, isSelected ? "bold" : undefined),
     trusted(cell(safeLine(word), STATE), style),
-    trusted(`${wide}  `),
+    trusted(`${wideCells(scene, columns, (column) => safeLine(column.cell(subject)))}  `),
     untrusted(what(scene, ticket), stage === "done" ? "dim" : undefined),
   ];
   return isSelected
@@ -125,16 +114,12 @@ function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number,
     : line;
 }
 
-/** How long an open ticket has been in its state, or how long a finished one took. */
-function timeOf({ now, presentation }: Shown, { begun, since, status }: TicketModel): string {
-  if (begun === undefined) return "";
-  const isOver = ["done", "failed"].includes(styledStatus(presentation, status).stage);
-  const from = isOver ? Date.parse(begun) : Date.parse(since);
-  return elapsed((isOver ? Date.parse(since) : now) - from);
-}
-
-function costOf(spend: TicketModel["spend"]): string {
-  return spend.turns === 0 ? "" : costCell(spend).slice(1);
+/** The columns between state and title. Narrow screens omit them. */
+function wideCells({ presentation, now }: Shown, columns: number, textOf: (column: SubjectColumn) => string): string {
+  if (columns < WIDE) return "";
+  return columnsOf({ name: "dashboard", presentation, now })
+    .map((column) => `  ${(column.align === "right" ? cellRight : cell)(textOf(column), column.narrow ?? 0)}`)
+    .join("");
 }
 
 /** The title, with what the ticket waits for, its progress, or why it is blocked or in error. */

@@ -1,10 +1,11 @@
+import { columnsOf } from "../../../src/ui/subject-columns.ts";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { widthOf } from "../../../src/lib/text-layout.ts";
 import { stampOf } from "../../../src/kernel/ledger.ts";
 import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
 import type { Proof } from "../../../src/runtime/proof.ts";
-import { factsOf, ticketsOf, timeOf } from "../../../src/ui/report/figures.ts";
+import { factsOf, ticketList } from "../../../src/ui/report/figures.ts";
 import { htmlReport } from "../../../src/ui/report/html/html-report.ts";
 import { markdownReport } from "../../../src/ui/report/markdown.ts";
 import { reportObject } from "../../../src/ui/report/report-object.ts";
@@ -59,7 +60,9 @@ it("counts what is done in the words of the mode, and ends its time then", () =>
     .command("tell", undefined, { text: "Hurry." });
   const debate = gathered(records, proofOf(records), debatePresentation);
   expect(factsOf(debate)).toContainEqual(["debaters", "1 of 3 answered"]);
-  expect(ticketsOf(debate).map((ticket) => [ticket.id, timeOf(ticket, debate)])).toEqual([
+  const { list, subjects } = ticketList(debate);
+  const time = columnsOf(list).find(({ heading }) => heading === "time");
+  expect(subjects.map((subject) => [subject.id, time?.cell(subject)])).toEqual([
     ["python", "3s"],
     ["go", "4s"],
     ["architect", "2s"],

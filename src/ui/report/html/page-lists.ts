@@ -1,17 +1,10 @@
+import { defined } from "../../../lib/json.ts";
+import { columnsOf, stateOf } from "../../subject-columns.ts";
+import { type ArtifactModel, listed, type ReviewModel, type TicketModel } from "../../model/model.ts";
+import { momentOf, roleCells, spendWordsOf, subjectNameOf, ticketList, ticketsOf, toneOf } from "../figures.ts";
 import { formatDuration } from "../../../lib/durations.ts";
-import type { ArtifactModel, ReviewModel, TicketModel } from "../../model/model.ts";
 import type { Asked } from "../asked.ts";
 import { cutText } from "../envelopes.ts";
-import {
-  momentOf,
-  roleCells,
-  spendWordsOf,
-  stateWords,
-  subjectNameOf,
-  ticketCells,
-  ticketsOf,
-  toneOf,
-} from "../figures.ts";
 import type { CheckRun, SessionReport } from "../report-model.ts";
 import type { TurnSpan } from "../turn-spans.ts";
 import type { PageDetail, PageList, PageRow } from "./page-data.ts";
@@ -31,7 +24,7 @@ export function listsOf(report: SessionReport): PageList[] {
     artifacts.map((artifact) => ({ id, artifact })),
   );
   return [
-    ticketList(report),
+    ticketSection(report),
     roleList(report),
     {
       id: "asked",
@@ -88,26 +81,19 @@ export function listsOf(report: SessionReport): PageList[] {
   ];
 }
 
-function ticketList(report: SessionReport): PageList {
+function ticketSection(report: SessionReport): PageList {
   const subjectName = subjectNameOf(report);
+  const columns = columnsOf(ticketList(report).list);
   const tickets = ticketsOf(report);
   const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
   const checks = Map.groupBy(report.checks, ({ ticket_id }) => ticket_id);
   return {
     id: "tickets",
     title: `${subjectName.charAt(0).toUpperCase()}${subjectName.slice(1)}s`,
-    empty: "There is no plan yet.",
-    columns: [
-      { heading: subjectName, width: 20 },
-      { heading: "state", width: 18, toned: true },
-      { heading: "by", width: 12 },
-      { heading: "try", width: 5 },
-      { heading: "time", width: 8, align: "right" },
-      { heading: "cost", width: 10, align: "right" },
-      { heading: "what" },
-    ],
+    empty: `There is no ${subjectName} yet.`,
+    columns: columns.map(({ heading, width, align, toned }) => ({ heading, ...defined({ width, align, toned }) })),
     rows: tickets.map((ticket) => ({
-      cells: ticketCells(ticket, report),
+      cells: columns.map(({ cell }) => cell(listed(ticket))),
       tone: toneOf(report, ticket.status),
       details: known([
         ...aboutTicket(report, ticket),
@@ -123,7 +109,7 @@ function aboutTicket({ work }: SessionReport, ticket: TicketModel): PageDetail[]
   const { failure } = ticket;
   return [
     ["what", ticket.title],
-    ["state", stateWords(ticket)],
+    ["state", stateOf(ticket)],
     ["depends on", ticket.depends_on.join(", ")],
     ["used", spendWordsOf(ticket.spend)],
     ["it says", done?.summary ?? ticket.progress ?? ""],

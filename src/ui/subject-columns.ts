@@ -1,0 +1,135 @@
+import { isOver, type Presentation } from "../kernel/presentation.ts";
+import { formatDuration } from "../lib/durations.ts";
+import type { Spent } from "../protocol/payload.ts";
+import { clipped } from "./display.ts";
+import { eventStyle } from "./status.ts";
+import { PROSE_WIDTH, tableLines } from "./table.ts";
+import type { Output } from "./terminal.ts";
+
+/** A subject as lists show it: of a screen's model, or of a final table. What a list does not know is undefined. */
+export interface ListedSubject {
+  readonly id: string;
+  readonly status: string;
+  readonly title: string;
+  readonly attempt: number;
+  readonly owner?: string | undefined;
+  readonly max_attempts?: number | undefined;
+  /** Why it has its status. */
+  readonly reason?: string | undefined;
+  readonly spent?: string | undefined;
+  readonly blocked_by?: string | undefined;
+  /** Whether its turn or its checks were cut off. */
+  readonly interrupted?: boolean | undefined;
+  /** When its first turn was given, and when it entered its status. */
+  readonly begun?: string | undefined;
+  readonly since?: string | undefined;
+  /** What its turns have used; undefined before the first. */
+  readonly usage?: Spent | undefined;
+  readonly outputs?: readonly string[];
+  /** What its worker reported as wrong. */
+  readonly said?: string | undefined;
+}
+
+/** A list of subjects: the dashboard's, the table of `status` and of the end, a report's in every form, a GitHub job's. */
+type ListName = "dashboard" | "table" | "report" | "summary";
+
+/** A list that is shown now. */
+export interface SubjectList {
+  readonly name: ListName;
+  readonly presentation: Presentation | undefined;
+  /** In ms since 1970; open subjects count their time until then. */
+  readonly now?: number;
+}
+
+export interface SubjectColumn {
+  readonly heading: string;
+  /** Maximum width, and that on the dashboard, in columns; the last column takes the rest. */
+  readonly width?: number;
+  readonly narrow?: number;
+  readonly align?: "right";
+  /** Whether it has the tone of the subject's status. */
+  readonly toned?: true;
+  readonly cell: (subject: ListedSubject) => string;
+}
+
+/** The columns of a list, in their order. A new one needs an entry here, and nothing else. */
+export function columnsOf({ name, presentation, now = 0 }: SubjectList): SubjectColumn[] {
+  const { subjectName = "subject", statementName } = presentation ?? {};
+  const all: readonly (SubjectColumn & { readonly of?: readonly ListName[]; readonly isHidden?: boolean })[] = [
+    { heading: subjectName, width: 24, cell: ({ id }) => id, of: ["table", "report", "summary"] },
+    { heading: "state", width: 40, toned: true, cell: stateOf, of: ["table", "report", "summary"] },
+    // A subject that states something is its own owner.
+    { heading: "owner", width: 16, narrow: 8, cell: ({ owner = "-" }) => owner, isHidden: statementName !== undefined },
+    { heading: "try", width: 5, narrow: 3, align: "right", cell: triesOf },
+    {
+      heading: "time",
+      width: 8,
+      narrow: 6,
+      align: "right",
+      cell: (subject) => timeOf(subject, presentation, now, name === "dashboard" ? 1_000 : 1),
+      of: ["dashboard", "report"],
+    },
+    { heading: "cost", width: 8, narrow: 6, align: "right", cell: costOf, of: ["dashboard", "report", "summary"] },
+    {
+      heading: statementName ?? "what",
+      cell: (subject) => whatOf(subject, name, statementName),
+      of: ["table", "report", "summary"],
+    },
+  ];
+  return all.filter(({ of, isHidden }) => isHidden !== true && (of === undefined || of.includes(name)));
+}
+
+/** The state with its reason; an interrupted subject keeps its recorded state. */
+export function stateOf({ status, interrupted, blocked_by, reason, spent }: ListedSubject): string {
+  if (interrupted === true) return `interrupted (${status})`;
+  if (blocked_by !== undefined) return `${status} (waits for ${blocked_by})`;
+  return reason === undefined ? status : `${status} (${[reason, spent].filter(Boolean).join(", ")})`;
+}
+
+function triesOf({ attempt, max_attempts }: ListedSubject): string {
+  if (attempt === 0) return "-";
+  return max_attempts === undefined || attempt > max_attempts ? String(attempt) : `${attempt}/${max_attempts}`;
+}
+
+/** The time from a subject's first turn to the end of its work or, if it is not over, to now. */
+function timeOf(
+  { begun, since = "", status }: ListedSubject,
+  presentation: Presentation | undefined,
+  now: number,
+  unit: number,
+): string {
+  if (begun === undefined) return "-";
+  const end = isOver(presentation, status) ? Date.parse(since) : now;
+  return formatDuration(Math.floor((end - Date.parse(begun)) / unit) * unit);
+}
+
+/** `$1.20`, `$1.20+` if some turns did not report their cost, `?` if none did. */
+function costOf({ usage }: ListedSubject): string {
+  if (usage === undefined) return "-";
+  const { cost_usd, told_usd = 0 } = usage;
+  if (cost_usd !== null) return cost_usd === 0 ? "-" : `$${cost_usd.toFixed(2)}`;
+  return told_usd > 0 ? `$${told_usd.toFixed(2)}+` : "?";
+}
+
+/** What it states or, of work, what it is and what came of it. */
+function whatOf({ id, title, outputs = [], said = "" }: ListedSubject, list: ListName, statementName?: string): string {
+  if (statementName !== undefined) return title === id ? "-" : title;
+  if (list === "summary" && said !== "") return `${title}: ${said}`;
+  return list === "table" && outputs.length > 0 ? `${clipped(title, PROSE_WIDTH)} -> ${outputs.join(", ")}` : title;
+}
+
+/** A list as a table for a terminal, coloured by what went well or wrong. */
+export function subjectTable(list: SubjectList, subjects: readonly ListedSubject[], output: Output): string[] {
+  const columns = columnsOf(list);
+  const headings = columns.map(({ heading, width }) => ({ heading: heading.toUpperCase(), widest: width }));
+  const rows = subjects.map((subject) => columns.map(({ cell }) => cell(subject)));
+  const [heading = "", ...lines] = tableLines(headings, rows, output.width);
+  return [
+    output.style("dim", heading),
+    ...lines.map((line, index) => {
+      const { status = "", interrupted } = subjects[index] ?? {};
+      const style = interrupted === true ? "yellow" : eventStyle(list.presentation, status);
+      return style ? output.style(style, line) : line;
+    }),
+  ];
+}
