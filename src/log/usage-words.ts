@@ -52,7 +52,7 @@ function dollars(usd: number): string {
 }
 
 /** Whether any turn reported tokens or a cost. */
-export function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }: Spent): boolean {
+function hasTold({ input_tokens, output_tokens, cost_usd, told_usd = 0 }: Spent): boolean {
   return (input_tokens ?? 0) + (output_tokens ?? 0) > 0 || (cost_usd ?? 0) > 0 || told_usd > 0;
 }
 
