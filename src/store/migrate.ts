@@ -115,3 +115,14 @@ function migrationsFolder(): string {
   }
   return join(folder, "migrations");
 }
+
+/** A view of the state rows as a migration leaves them. */
+const VIEW = /^CREATE TEMP VIEW told AS[\s\S]*?;$/m;
+
+/** Shows a reader of an older database its rows as the missing migrations would leave them. Writes nothing. */
+export function showMigrated(database: Database, missing: readonly Migration[]): void {
+  for (const { sql } of missing) {
+    const [view] = VIEW.exec(sql) ?? [];
+    if (view !== undefined) database.exec(view.replace("TEMP VIEW told", "TEMP VIEW state"));
+  }
+}

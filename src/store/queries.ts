@@ -123,11 +123,11 @@ const PAGE_ROWS = 250;
 /** The queries of `state`: values by collection and id. */
 function stateQueries(database: Database) {
   const put = database.prepare<[number, string, string, string]>(
-    `INSERT INTO state (session, collection, id, value) VALUES (?, ?, ?, ?)
+    `INSERT INTO main.state (session, collection, id, value) VALUES (?, ?, ?, ?)
      ON CONFLICT (session, collection, id) DO UPDATE SET value = excluded.value`,
   );
   const drop = database.prepare<[number, string, string]>(
-    "DELETE FROM state WHERE session = ? AND collection = ? AND id = ?",
+    "DELETE FROM main.state WHERE session = ? AND collection = ? AND id = ?",
   );
   const one = database
     .prepare<[number, string, string], string>(

@@ -16,7 +16,7 @@ import {
 import { busy, damaged, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
-import { appliedCount, bundledMigrations, migrate } from "./migrate.ts";
+import { appliedCount, bundledMigrations, migrate, showMigrated } from "./migrate.ts";
 import { type Queries, queriesOn } from "./queries.ts";
 import { checkSessionId, unknownSession } from "./sessions.ts";
 import { readerOn } from "./sqlite-reader.ts";
@@ -76,6 +76,7 @@ function readingOn(home: string, untouched = false): Result<StoreReader | undefi
   const opened = guardedOpening(path, () => {
     const applied = appliedCount(database.value, bundledMigrations(), path);
     if (!applied.ok) return applied;
+    showMigrated(database.value, bundledMigrations().slice(applied.value));
     return ok(applied.value === 0 ? undefined : readerOn(home, database.value, queriesOn(database.value)));
   });
   if (!opened.ok || opened.value === undefined) database.value.close();
