@@ -1,3 +1,9 @@
+import { resolve } from "../../src/kernel/references.ts";
+import { applyToState, emptyState, newSubject, standingState } from "../../src/kernel/state.ts";
+import { tellingOf } from "../../src/protocol/telling.ts";
+import { replayState } from "../../src/runtime/replayed-state.ts";
+import { retelling } from "../../src/runtime/retelling.ts";
+import { textWithin } from "../../src/lib/json.ts";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -20,13 +26,17 @@ const GOLDEN = join(import.meta.dirname, "..", "fixtures", "golden-logs");
 const FOLDERS = readdirSync(GOLDEN).toSorted();
 const SESSION_ID = "s";
 
+function linesOf(folder: string, state: "closed" | "waiting"): string[] {
+  return readFileSync(join(GOLDEN, folder, `${state}.ndjson`), "utf8")
+    .trimEnd()
+    .split("\n");
+}
+
 /** Writes a recorded log into the log folder of a home, and returns that folder and the records. */
 function unpack(home: string, folder: string, state: "closed" | "waiting"): { log: string; records: LogRecord[] } {
   const log = join(home, "logs", SESSION_ID);
   mkdirSync(log, { recursive: true, mode: 0o700 });
-  const lines = readFileSync(join(GOLDEN, folder, `${state}.ndjson`), "utf8")
-    .trimEnd()
-    .split("\n");
+  const lines = linesOf(folder, state);
   const records = lines.map((line) => JSON.parse(line) as LogRecord);
   for (const [index, { payload_type }] of records.entries())
     writeFileSync(join(log, recordName(index + 1, payload_type)), `${lines[index]}\n`);
@@ -47,6 +57,24 @@ describe.each(FOLDERS)("a log of %s", (folder) => {
       problems: [],
       records: records.length,
     });
+  });
+
+  // Records of earlier versions do not tell what they opened and ended, so they are replayed.
+  it.each(["closed", "waiting"] as const)("that is %s is shown as the engine has it", (state) => {
+    const lines = linesOf(folder, state);
+    const records = lines.map((line) => JSON.parse(line) as LogRecord);
+    const mode = MODES.get(records[0]?.payload["mode"] as string) as Mode<unknown>;
+    const read = (sequence: number) => records[sequence - 1] as LogRecord;
+    const retell = retelling(records[0], mode, read);
+    const shown = emptyState();
+    for (const [index, record] of records.entries()) {
+      const retold = retell(index + 1, record);
+      applyToState(shown, retold, tellingOf(retold), newSubject);
+    }
+    const { engine } = replayState(mode, lines) ?? {};
+    const lookup = { record: read, bytes: () => 0, file: () => "" };
+    const stored = engine && standingState(engine, (title) => textWithin(resolve(title, lookup)));
+    expect(shown).toEqual(stored);
   });
 
   // A log folder by itself that has no end is not verified.

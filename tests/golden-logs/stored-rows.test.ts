@@ -6,7 +6,7 @@ import type { Mode } from "../../src/kernel/mode.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { replayState } from "../../src/runtime/replayed-state.ts";
-import { bundledMigrations } from "../../src/store/migrate.ts";
+import { bundledMigrations, showMigrated } from "../../src/store/migrate.ts";
 import type { StateRow } from "../../src/store/store.ts";
 import { MODES } from "../runtime/sessions.ts";
 
@@ -64,12 +64,20 @@ function migrated(rows: readonly StateRow[], lines: readonly string[]): [string,
     record.run(index + 1, (JSON.parse(line) as LogRecord).payload_type, line);
   const state = database.prepare("INSERT INTO state VALUES (1, ?, ?, ?)");
   for (const { collection, id, value } of rows) state.run(collection, id, JSON.stringify(value));
+  const read = () =>
+    (
+      database.prepare("SELECT collection, id, value FROM state").all() as Record<
+        "collection" | "id" | "value",
+        string
+      >[]
+    ).map(({ collection, id, value }): [string, unknown] => [`${collection} ${id}`, JSON.parse(value)]);
+  // A reader sees the same before anybody has migrated the database.
+  showMigrated(database, migrations.slice(3));
+  const shown = read();
+  database.exec("DROP VIEW temp.state");
   database.exec(last?.sql ?? "");
-  const stored = database.prepare("SELECT collection, id, value FROM state").all() as {
-    collection: string;
-    id: string;
-    value: string;
-  }[];
+  const stored = read();
   database.close();
-  return stored.map(({ collection, id, value }) => [`${collection} ${id}`, JSON.parse(value)]);
+  expect(new Map(shown)).toEqual(new Map(stored));
+  return stored;
 }
