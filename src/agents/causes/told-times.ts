@@ -88,23 +88,12 @@ function partsAt(time: number, zone: string | undefined): Parts {
   return [part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second")];
 }
 
-function formatOf(zone: string | undefined): Intl.DateTimeFormat {
-  const numeric = {
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  } as const;
+/** Of a zone that the system does not know, the local format. */
+function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
+  const parts = { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" } as const;
   try {
-    return new Intl.DateTimeFormat("en-US", {
-      ...numeric,
-      hourCycle: "h23",
-      ...(zone === undefined ? {} : { timeZone: zone }),
-    });
+    return new Intl.DateTimeFormat("en-GB", { ...parts, timeZone });
   } catch {
-    // A zone that the system does not know.
-    return new Intl.DateTimeFormat("en-US", { ...numeric, hourCycle: "h23" });
+    return new Intl.DateTimeFormat("en-GB", parts);
   }
 }

@@ -4,6 +4,7 @@ import { type Failure, type FailureCode, failure } from "../../protocol/failure.
 import type { Usage } from "../../protocol/payload.ts";
 import { cut, type Refusal } from "../../protocol/refusal.ts";
 import type { Exit } from "../../protocol/record.ts";
+import { sumOf } from "../usage.ts";
 import type { ReadOutput } from "./dialects/dialect.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
@@ -25,24 +26,17 @@ export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd,
 
 /** The result of a turn's second process, with the usage of the first added. */
 export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
-  const usage = sumOf(first.usage, second.usage);
+  const usage = bothOf(first.usage, second.usage);
   const conversation = second.conversation ?? first.conversation;
   const quota = second.quota ?? first.quota;
   return { ...second, ...defined({ usage, conversation, quota }) };
 }
 
-/** Adds two usages. A number that one did not report is unknown, not zero. If one reported nothing, the other's tokens count, without cost. */
-function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
-  if (first === undefined || second === undefined) {
-    const { cost_usd: _, ...tokens } = first ?? second ?? {};
-    return first === second ? undefined : tokens;
-  }
-  const keys = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
-  const sums = keys.flatMap((key) => {
-    const [one, other] = [first[key], second[key]];
-    return one === undefined || other === undefined ? [] : [[key, one + other] as const];
-  });
-  return Object.fromEntries(sums);
+/** Adds two usages. If one reported nothing, the other's tokens count, without cost. */
+function bothOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
+  if (first !== undefined && second !== undefined) return sumOf([first, second]);
+  const { cost_usd: _, ...tokens } = first ?? second ?? {};
+  return first === second ? undefined : tokens;
 }
 
 /** The result of a turn that was cancelled before its program started. */
@@ -162,13 +156,13 @@ function exitHint({ role }: TurnRequest, code: number | null, { stderr_tail, mis
 
 function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject): JsonObject {
   const { code = null, signal = null } = end.exit ?? {};
-  return {
-    ...(code === null ? {} : { exit_code: code }),
-    ...(signal === null ? {} : { signal }),
-    ...(end.exit === undefined ? { outlived_kill: true } : {}),
-    ...(output.stderr_tail === "" ? {} : { stderr_tail: output.stderr_tail }),
-    ...extra,
+  const known = {
+    exit_code: code ?? undefined,
+    signal: signal ?? undefined,
+    outlived_kill: end.exit === undefined || undefined,
+    stderr_tail: output.stderr_tail || undefined,
   };
+  return { ...defined(known), ...extra };
 }
 
 /** A role and its program, as the subject of a sentence. */
