@@ -48,11 +48,7 @@ function dayIn(words: string): number | undefined {
   const [year = 0, month = 0, ...rest] = found.slice(1, 7).map((part) => Number(part ?? 0));
   const [day = 0, hours = 0, minutes = 0, seconds = 0] = rest;
   const parts: Parts = [year, month - 1, day, hours, minutes, seconds];
-  const zone = found[7];
-  const isOffset = zone?.startsWith("+") || zone?.startsWith("-");
-  if (!isOffset) return timeOf(parts, zone === "Z" ? "UTC" : zone);
-  const utc = `${found[1]}-${found[2]}-${found[3]}T${found[4] ?? "00"}:${found[5] ?? "00"}:${found[6] ?? "00"}`;
-  return Date.parse(`${utc}${zone?.replace(/(\d\d)(\d\d)$/, "$1:$2")}`);
+  return timeOf(parts, found[7]?.replace("Z", "UTC").replace(/(\d\d)(\d\d)$/, "$1:$2"));
 }
 
 /** A clock time is rounded down to the minute: the limit ends within it. */

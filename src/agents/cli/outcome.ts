@@ -49,7 +49,7 @@ export function cancelledTurn(request: TurnRequest): TurnResult {
 
 function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): Failure | undefined {
   const who = nameOf(request);
-  const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
+  const more = (hint?: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
   switch (end.cause) {
     case "exited":
       if (output.answer !== undefined && output.exitCounts !== true) return undefined;
@@ -79,14 +79,13 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
         more("Have the program report progress, or raise idle_timeout_s of the role.", { spoke: end.spoke }),
       );
     case "cancelled":
-      return failure("cancelled", `The turn of ${who} was cancelled and its processes ended.`, {
-        details: detailsOf(end, output, {}),
-      });
+      return failure("cancelled", `The turn of ${who} was cancelled and its processes ended.`, more());
     case "not_recorded":
-      return failure("internal", `The start of ${who} could not be recorded, so it was given no work and was ended.`, {
-        hint: "See the session's own failure for the reason, then resume the session.",
-        details: detailsOf(end, output, {}),
-      });
+      return failure(
+        "internal",
+        `The start of ${who} could not be recorded, so it was given no work and was ended.`,
+        more("See the session's own failure for the reason, then resume the session."),
+      );
   }
 }
 
@@ -95,38 +94,27 @@ function lastError({ last_error }: RunOutput): string {
 }
 
 function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Failure | undefined {
-  const who = nameOf(request);
   const { code = null, signal = null } = end.exit ?? {};
-  if (code !== 0) {
-    return failure("agent_failed", `${who} ${exitWords({ code, signal })}.`, {
-      hint: exitHint(request, code, output),
-      details: detailsOf(end, output, {}),
-    });
-  }
-  return output.answer === undefined ? unanswered(request, end, output) : undefined;
+  if (code === 0) return output.answer === undefined ? unanswered(request, end, output) : undefined;
+  const what = `${nameOf(request)} ${exitWords({ code, signal })}.`;
+  return failure("agent_failed", what, { hint: exitHint(request, code, output), details: detailsOf(end, output) });
 }
 
 function unanswered(request: TurnRequest, end: RunEnd, output: RunOutput): Failure {
   const who = nameOf(request);
   const last = output.refused.at(-1);
   if (last === undefined) {
-    return failure("no_answer", `${who} exited with code 0 without printing an answer.`, {
-      hint: speaksEnvelopes(request)
-        ? `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`
-        : "What it said stands in the events.ndjson of the turn, beside the log.",
-      details: detailsOf(end, output, {}),
-    });
+    const hint = speaksEnvelopes(request)
+      ? `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`
+      : "What it said stands in the events.ndjson of the turn, beside the log.";
+    const what = `${who} exited with code 0 without printing an answer.`;
+    return failure("no_answer", what, { hint, details: detailsOf(end, output) });
   }
-  return failure(
-    refusedCode(last),
-    `${who} gave no answer that could be accepted. The last was refused: ${last.message}`,
-    {
-      hint: speaksEnvelopes(request)
-        ? "Print the answer as one line of JSON that fits its schema; every refused line is in the log."
-        : "It was asked twice. Another model, or a clearer task, may help; every refused answer is in the log.",
-      details: detailsOf(end, output, { pointer: last.pointer }),
-    },
-  );
+  const what = `${who} gave no answer that could be accepted. The last was refused: ${last.message}`;
+  const hint = speaksEnvelopes(request)
+    ? "Print the answer as one line of JSON that fits its schema; every refused line is in the log."
+    : "It was asked twice. Another model, or a clearer task, may help; every refused answer is in the log.";
+  return failure(refusedCode(last), what, { hint, details: detailsOf(end, output, { pointer: last.pointer }) });
 }
 
 function speaksEnvelopes({ role }: TurnRequest): boolean {
@@ -154,11 +142,10 @@ function exitHint({ role }: TurnRequest, code: number | null, { stderr_tail, mis
     : "Its last words on stderr say why.";
 }
 
-function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject): JsonObject {
-  const { code = null, signal = null } = end.exit ?? {};
+function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject = {}): JsonObject {
   const known = {
-    exit_code: code ?? undefined,
-    signal: signal ?? undefined,
+    exit_code: end.exit?.code ?? undefined,
+    signal: end.exit?.signal ?? undefined,
     outlived_kill: end.exit === undefined || undefined,
     stderr_tail: output.stderr_tail || undefined,
   };

@@ -5,24 +5,23 @@ import { plainTurn, turnsOf } from "./turns.ts";
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
-  const good: GoodCase = (name, what, more = {}) => {
-    return { name, what, level: "must", turn: plainTurn(seat), inspect: answers, ...more };
-  };
   const turns = Object.entries(turnsOf(seat)).map(([name, turn]) =>
     good(name, "answers it with one message", { turn }),
   );
-  return [...turns, ...circumstances(seat, good), ...badInput(good)];
+  return [...turns, ...circumstances(seat), ...badInput()].map((one) => ({ turn: plainTurn(seat), ...one }));
 }
 
-/** A case that must be answered, unless `more` says otherwise. */
-type GoodCase = (name: string, what: string, more?: Partial<Case>) => Case;
+/** A case of the plain turn that must be answered, unless `more` says otherwise. */
+function good(name: string, what: string, more: Partial<Case> = {}): Omit<Case, "turn"> & Partial<Pick<Case, "turn">> {
+  return { name, what, level: "must", inspect: answers, ...more };
+}
 
 /** 2 MB, in texts that an agent may quote. */
 const LONG = Array.from({ length: 20 }, () => "tide ".repeat(20_000));
 
-function circumstances(seat: Seat, good: GoodCase): readonly Case[] {
+function circumstances(seat: Seat): readonly ReturnType<typeof good>[] {
   const plain = plainTurn(seat);
-  const given = (name: string, what: string, context: JsonObject): Case =>
+  const given = (name: string, what: string, context: JsonObject) =>
     good(name, what, { turn: plainTurn(seat, context) });
   return [
     good("in pieces", "reads a request that arrives in pieces", { delivery: { piece_bytes: 97 } }),
@@ -58,7 +57,7 @@ function circumstances(seat: Seat, good: GoodCase): readonly Case[] {
   ];
 }
 
-function badInput(good: GoodCase): readonly Case[] {
+function badInput(): readonly ReturnType<typeof good>[] {
   const given = (name: string, what: string, bytes: (line: Buffer) => Buffer, more: Partial<Case> = {}) =>
     good(name, what, { delivery: { bytes }, inspect: declines, ...more });
   const text = (value: string) => () => Buffer.from(value);
