@@ -1,14 +1,14 @@
-import type { JsonObject } from "../../lib/json.ts";
+import { type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Case, Seat } from "./case.ts";
 import { answers, declines, staysSilent, yieldsToTerm } from "./inspections.ts";
-import { plainTurn, turnsOf } from "./turns.ts";
+import { turnsOf } from "./turns.ts";
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
-  const turns = Object.entries(turnsOf(seat)).map(([name, turn]) =>
-    good(name, "answers it with one message", { turn }),
-  );
-  return [...turns, ...circumstances(seat), ...badInput()].map((one) => ({ turn: plainTurn(seat), ...one }));
+  const turns = turnsOf(seat);
+  const [plain = {}] = Object.values(turns);
+  const kinds = Object.entries(turns).map(([name, turn]) => good(name, "answers it with one message", { turn }));
+  return [...kinds, ...circumstances(plain), ...badInput()].map((one) => ({ turn: plain, ...one }));
 }
 
 /** A case of the plain turn that must be answered, unless `more` says otherwise. */
@@ -19,10 +19,9 @@ function good(name: string, what: string, more: Partial<Case> = {}): Omit<Case, 
 /** 2 MB, in texts that an agent may quote. */
 const LONG = Array.from({ length: 20 }, () => "tide ".repeat(20_000));
 
-function circumstances(seat: Seat): readonly ReturnType<typeof good>[] {
-  const plain = plainTurn(seat);
+function circumstances(plain: JsonObject): readonly ReturnType<typeof good>[] {
   const given = (name: string, what: string, context: JsonObject) =>
-    good(name, what, { turn: plainTurn(seat, context) });
+    good(name, what, { turn: { ...plain, context: { ...objectOf(plain["context"]), ...context } } });
   return [
     good("in pieces", "reads a request that arrives in pieces", { delivery: { piece_bytes: 97 } }),
     good("slowly", "waits for the end of a slow request", { delivery: { piece_bytes: 400, pause_ms: 100 } }),
