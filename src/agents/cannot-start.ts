@@ -31,18 +31,14 @@ export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): F
   const code = error.code ?? "";
   const details = { program, directory, errno: code };
   const outside = directoryObstacle(directory);
-  if (outside) {
-    return failure(
-      mayEnter(directory) === "gone" ? "unavailable" : "environment",
-      `Cannot start ${JSON.stringify(program)}: its directory ${JSON.stringify(directory)} ${outside.why}.`,
-      {
-        hint: `${outside.remedy}, or name another workspace.`,
-        details,
-      },
-    );
-  }
-  const { why, remedy } = explain(spec, code, error.message);
-  const kind = PASSING.has(code) ? "unavailable" : "environment";
+  const isPassing = outside ? mayEnter(directory) === "gone" : PASSING.has(code);
+  const kind = isPassing ? "unavailable" : "environment";
+  const { why, remedy } = outside
+    ? {
+        why: `its directory ${JSON.stringify(directory)} ${outside.why}`,
+        remedy: `${outside.remedy}, or name another workspace`,
+      }
+    : explain(spec, code, error.message);
   return failure(kind, `Cannot start ${JSON.stringify(program)}: ${why}.`, { hint: `${remedy}.`, details });
 }
 

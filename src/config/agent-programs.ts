@@ -16,7 +16,7 @@ export interface AgentProgram {
   readonly login: string;
   /** The arguments that make it report whether it is logged in, without a request to a model: it exits with 0 if it is, with 1 if not. */
   readonly login_status?: readonly string[];
-  /** Environment variables, each of which is a login by itself. */
+  /** Environment variables, each of which is a login by itself: a key, or the choice of a cloud. */
   readonly keys: readonly string[];
   /** The environment variables that its roles see if their registry does not say: its keys, its base URL, the place of its configuration. */
   readonly pass_env: readonly string[];
@@ -25,7 +25,7 @@ export interface AgentProgram {
 const CLAUDE_KEYS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 const CLAUDE_LOGIN = {
   login: "Run claude and log in, or set ANTHROPIC_API_KEY",
-  keys: CLAUDE_KEYS,
+  keys: [...CLAUDE_KEYS, "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"],
   pass_env: [...CLAUDE_KEYS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR"],
 };
 const CODEX_KEYS = ["CODEX_API_KEY", "CODEX_ACCESS_TOKEN"];
@@ -36,7 +36,7 @@ const OPENCODE_KEYS = [
   "OPENROUTER_API_KEY",
   "GOOGLE_GENERATIVE_AI_API_KEY",
 ];
-const GEMINI_KEYS = ["GEMINI_API_KEY", "GOOGLE_API_KEY"];
+const GEMINI_KEYS = ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"];
 
 function fromNpm(name: string): Pick<AgentProgram, "package" | "install"> {
   return { package: name, install: `npm install -g ${name}@latest` };
@@ -78,8 +78,6 @@ export const AGENT_PROGRAMS = {
     pass_env: [
       ...GEMINI_KEYS,
       "GOOGLE_GEMINI_BASE_URL",
-      "GOOGLE_GENAI_USE_VERTEXAI",
-      "GOOGLE_GENAI_USE_GCA",
       "GOOGLE_CLOUD_PROJECT",
       "GOOGLE_CLOUD_LOCATION",
       "GEMINI_CLI_HOME",

@@ -25,23 +25,13 @@ export function loginByFiles(
   const { keys }: AgentProgram = AGENT_PROGRAMS[name];
   const key = keys.find((variable) => isSet(environment[variable]));
   if (key !== undefined && name !== "codex") return { state: "in", by: key };
-  switch (name) {
-    case "codex":
-      return codexLogin(environment, parameters, key);
-    case "opencode":
-      return opencodeLogin(environment);
-    case "gemini":
-      return geminiLogin(environment);
-    default:
-      return claudeLogin(environment);
-  }
+  if (name === "codex") return codexLogin(environment, parameters, key);
+  if (name === "opencode") return opencodeLogin(environment);
+  return name === "gemini" ? geminiLogin(environment) : claudeLogin(environment);
 }
 
 function claudeLogin(environment: Environment): Login | undefined {
   const folder = environment.CLAUDE_CONFIG_DIR ?? home(environment, ".claude");
-  const cloud = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
-  const used = cloud.find((variable) => isSet(environment[variable]));
-  if (used !== undefined) return { state: "in", by: used };
   if (jsonIn(join(folder, ".credentials.json"))?.claudeAiOauth !== undefined) return { state: "in", by: "its login" };
   if (jsonIn(join(folder, "settings.json"))?.apiKeyHelper !== undefined) return { state: "in", by: "apiKeyHelper" };
   return undefined;
@@ -87,8 +77,6 @@ function opencodeLogin(environment: Environment): Login {
 
 function geminiLogin(environment: Environment): Login {
   const folder = join(environment.GEMINI_CLI_HOME ?? home(environment), ".gemini");
-  const cloud = ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"].find((name) => isSet(environment[name]));
-  if (cloud !== undefined) return { state: "in", by: cloud };
   if (jsonIn(join(folder, "oauth_creds.json"))) return { state: "in", by: "its login" };
   if (/^\s*(?:export\s+)?G(?:EMINI|OOGLE)_API_KEY=./m.test(textIn(join(folder, ".env")) ?? "")) {
     return { state: "in", by: `the key in ${join(folder, ".env")}` };

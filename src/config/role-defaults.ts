@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { defined } from "../lib/json.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { type CompletePermissions, type Dialect, permissionsOf, type Role, type Sandbox } from "../protocol/roles.ts";
 import { AGENT_PROGRAMS, agentProgramOf, isDialectProgram, plainCommand } from "./agent-programs.ts";
@@ -9,18 +10,8 @@ const MAX_CONVERSATION_TOKENS = 100_000;
 
 /** A role with all its defaults. Only a `cli` role has a dialect. */
 export type CompleteRole = Role &
-  Required<
-    Pick<
-      Role,
-      | "backend"
-      | "capabilities"
-      | "supports_multiple_instances"
-      | "max_instances"
-      | "timeout_s"
-      | "idle_timeout_s"
-      | "recovery"
-    >
-  > & { readonly permissions: CompletePermissions };
+  Required<Pick<Role, "backend" | "capabilities" | "supports_multiple_instances" | "max_instances" | "recovery">> &
+  Required<Pick<Role, "timeout_s" | "idle_timeout_s">> & { readonly permissions: CompletePermissions };
 
 /** Adds the defaults that a registry omits, some of them from the scheduler configuration. */
 export function completeRole(role: Role, settings: ResolvedConfiguration): CompleteRole {
@@ -33,11 +24,8 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
   const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "manager" ? 1 : 2)) > 1;
   return {
     ...role,
-    ...(command !== undefined && { cli_command: [...command] }),
-    ...(pass_env !== undefined && { pass_env: [...pass_env] }),
-    ...(account !== undefined && { account }),
+    ...defined({ cli_command: command && [...command], pass_env: pass_env && [...pass_env], account, dialect }),
     backend: role.backend ?? "cli",
-    ...(dialect !== undefined && { dialect }),
     capabilities: role.capabilities ?? [],
     supports_multiple_instances: several,
     max_instances: several ? (role.max_instances ?? settings.max_workers) : 1,

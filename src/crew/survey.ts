@@ -46,26 +46,16 @@ async function main(argv: readonly string[]): Promise<number> {
   const finding: Finding = { kind, revision: repository.head ?? null, title, looked_at, notes, items, details };
   await mkdir(directory, { recursive: true });
   await writeFile(file, `${JSON.stringify(finding, null, 2)}\n`);
-  process.stdout.write(section(finding));
+  process.stdout.write(summary(finding));
   return 0;
 }
 
-/** A finding as a section of Markdown with its worst items. */
-function section({ kind, title, looked_at, notes, items }: Finding): string {
-  const left = items.length - SHOWN_ITEMS;
-  return [
-    `## ${title}`,
-    "",
-    looked_at,
-    "",
-    ...(items.length === 0 ? ["Nothing found."] : []),
-    ...worstFirst(items)
-      .slice(0, SHOWN_ITEMS)
-      .map((item) => `- ${line(item)}`),
-    ...(left > 0 ? [`- … and ${left} more in ${kind}.json`] : []),
-    ...(notes.length === 0 ? [] : ["", ...notes.map((note) => `> ${note}`)]),
-    "",
-  ].join("\n");
+/** A finding in words, with its worst items. */
+function summary({ kind, title, looked_at, notes, items }: Finding): string {
+  const worst = worstFirst(items).slice(0, SHOWN_ITEMS);
+  const left = items.length - worst.length;
+  const rest = left > 0 ? [`- … and ${left} more in ${kind}.json`] : [];
+  return [`${title}: ${looked_at}`, ...notes, ...worst.map((item) => `- ${line(item)}`), ...rest, ""].join("\n");
 }
 
 function complain(text: string, exit_code: number): number {

@@ -87,14 +87,12 @@ export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedP
   for (const [pointer, claimed, actual] of claims) {
     if (claimed === undefined || claimed === null || claimed === actual) continue;
     const belongs = actual === undefined ? "this turn has none: omit it" : `in this turn it is ${quote(actual)}`;
-    return err(
-      refusal(payload_type, "not_permitted", pointer, `${pointer} is ${quote(claimed)}, but ${belongs}. [identity]`),
-    );
+    const message = `${pointer} is ${quote(claimed)}, but ${belongs}. [identity]`;
+    return err(refusal(payload_type, "not_permitted", pointer, message));
   }
   if (!isAgentPayloadType(payload_type)) {
-    return err(
-      refusal(payload_type, "not_permitted", "/payload_type", `No agent may send ${quote(payload_type)}. [identity]`),
-    );
+    const message = `No agent may send ${quote(payload_type)}. [identity]`;
+    return err(refusal(payload_type, "not_permitted", "/payload_type", message));
   }
   const checked = checkPayload(payload_type, payload, "/payload");
   if (!checked.ok) return checked;

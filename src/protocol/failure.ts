@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import { err, type Result } from "../lib/result.ts";
 
 /** The codes of an `error` payload (SPEC.md), between agents and the scheduler. */
@@ -64,12 +64,7 @@ type More = { readonly hint?: string | undefined; readonly details?: JsonObject 
 
 /** Makes a failure without undefined fields, so that failures compare and serialise alike. */
 export function failure(code: FailureCode, message: string, more: More = {}): Failure {
-  return {
-    code,
-    message,
-    ...(more.hint === undefined ? {} : { hint: more.hint }),
-    ...(more.details === undefined ? {} : { details: more.details }),
-  };
+  return { code, message, ...defined({ hint: more.hint, details: more.details }) };
 }
 
 /** A result that is this failure. */

@@ -135,6 +135,8 @@ function findingOf(error: ErrorObject): Finding {
   }
 }
 
+const BOUNDS = { minimum: "at least", maximum: "at most", exclusiveMinimum: "more than" };
+
 /** What a value must be or have and, for most rules, what it is instead. */
 function requirement(error: ErrorObject): string {
   const { instancePath, keyword, data, schema } = error;
@@ -152,11 +154,9 @@ function requirement(error: ErrorObject): string {
     case "pattern":
       return `${patternWords(String(schema))}, not ${quote(data)}`;
     case "minimum":
-      return `be at least ${String(schema)}, not ${quote(data)}`;
     case "maximum":
-      return `be at most ${String(schema)}, not ${quote(data)}`;
     case "exclusiveMinimum":
-      return `be more than ${String(schema)}, not ${quote(data)}`;
+      return `be ${BOUNDS[keyword]} ${String(schema)}, not ${quote(data)}`;
     case "minLength":
     case "minItems":
       return schema === 1 ? "not be empty" : `have at least ${size(error)}`;

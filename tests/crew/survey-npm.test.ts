@@ -44,14 +44,17 @@ describe("licences", () => {
     expect(wrong).toContain('false claim: node_modules/none states "", not "X"');
   });
 
-  it("reads the installed package where the lock file states no licence", async () => {
-    bench.repository.write({
-      ".gitignore": "node_modules\n",
-      "node_modules/a/package.json": { name: "a", version: "1.0.0", license: "MIT" },
-      "node_modules/@s/b/package.json": { name: "@s/b", version: "1.0.0", licenses: [{ type: "AGPL-3.0" }] },
+  it("judges alternatives in parentheses, exceptions and later versions", async () => {
+    lock({
+      "node_modules/a": { version: "1.0.0", license: "(LGPL-2.1+ OR (GPL-3.0-only AND MIT))" },
+      "node_modules/b": { version: "1.0.0", license: "((MIT OR X) AND (ISC))" },
+      "node_modules/c": { version: "1.0.0", license: "GPL-2.0-only WITH Classpath-exception-2.0" },
     });
-    lock({ "node_modules/a": { version: "1.0.0" }, "node_modules/@s/b": { version: "1.0.0" } });
-    expect(places(await bench.items("licences"))).toEqual(["package-lock.json:11"]);
+    const found = await bench.items("licences");
+    expect(found.map(({ severity, text }) => `${severity} ${text.split(":")[0]}`)).toEqual([
+      "low a@1.0.0",
+      "high c@1.0.0",
+    ]);
   });
 
   it("survives an expression that nests without end", async () => {

@@ -1,22 +1,21 @@
 import { countOf, isCount, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Usage } from "../../protocol/payload.ts";
-
-type Counts = Omit<Usage, "cost_usd">;
+import { sumOf } from "../usage.ts";
 
 /**
  * The usage of one prompt, from its response. `_meta.quota` counts the requests of all models, of which claude-agent-acp leaves some out of `usage`;
  * gemini reports nothing else.
  */
-export function countsOf({ usage, _meta }: JsonObject): Counts | undefined {
+export function countsOf({ usage, _meta }: JsonObject): Usage | undefined {
   const { model_usage, token_count } = objectOf(objectOf(_meta).quota);
   const byModel = listOf(model_usage).map((model) => countsIn(objectOf(objectOf(model).token_count)));
   const known = byModel.filter((counts) => counts !== undefined);
-  if (known.length > 0 && known.length === byModel.length) return known.reduce(addedCounts);
+  if (known.length > 0 && known.length === byModel.length) return sumOf(known);
   return countsIn(objectOf(usage)) ?? countsIn(objectOf(token_count));
 }
 
 /** Some agents leave cached tokens out of the input; their total is then the sum of all counts. */
-function countsIn(told: JsonObject): Counts | undefined {
+function countsIn(told: JsonObject): Usage | undefined {
   const input = told.inputTokens ?? told.input_tokens;
   const output = told.outputTokens ?? told.output_tokens;
   const read = told.cachedReadTokens ?? told.cachedInputTokens;
@@ -27,18 +26,5 @@ function countsIn(told: JsonObject): Counts | undefined {
     input_tokens: input + (isLeftOut ? cached : 0),
     output_tokens: output,
     ...(isCount(read) ? { cached_tokens: read } : {}),
-  };
-}
-
-/** Adds the counts of two prompts. Cached tokens that one of them did not report are unknown. */
-export function addedCounts(one: Counts, other: Counts): Counts {
-  const cached_tokens =
-    one.cached_tokens === undefined || other.cached_tokens === undefined
-      ? undefined
-      : one.cached_tokens + other.cached_tokens;
-  return {
-    input_tokens: countOf(one.input_tokens) + countOf(other.input_tokens),
-    output_tokens: countOf(one.output_tokens) + countOf(other.output_tokens),
-    ...(cached_tokens === undefined ? {} : { cached_tokens }),
   };
 }

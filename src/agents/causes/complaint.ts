@@ -16,58 +16,20 @@ export interface Complaint {
 /** Longer texts are bodies, whose reason stands at their beginning. */
 const TEXT_CHARACTERS = 8_192;
 
-/** Values of these fields are texts for people, or codes. Names are in lower case without separators. */
-const WORDS = new Set([
-  "message",
-  "detail",
-  "details",
-  "errormessage",
-  "errordescription",
-  "responsebody",
-  "body",
-  "raw",
-]);
-const KINDS = new Set([
-  "type",
-  "code",
-  "kind",
-  "name",
-  "reason",
-  "status",
-  "error",
-  "errorkind",
-  "errorcode",
-  "apierror",
-  "codexerrorinfo",
-]);
-const NUMBERS = new Set([
-  "status",
-  "statuscode",
-  "httpstatus",
-  "httpstatuscode",
-  "apierrorstatus",
-  "errorstatus",
-  "code",
-]);
+// Names of fields, in lower case without separators.
+const namesIn = (names: string): ReadonlySet<string> => new Set(names.split(" "));
+
+/** Values of these fields are texts for people, or codes. */
+const WORDS = namesIn("message detail details errormessage errordescription responsebody body raw");
+const KINDS = namesIn("type code kind name reason status error errorkind errorcode apierror codexerrorinfo");
+const NUMBERS = namesIn("status statuscode httpstatus httpstatuscode apierrorstatus errorstatus code");
 /** Only these are read further: errors of the AI SDK also hold the request, with its prompt. */
-const HOLDERS = new Set([
-  "error",
-  "errors",
-  "data",
-  "detail",
-  "details",
-  "cause",
-  "info",
-  "metadata",
-  "headers",
-  "responseheaders",
-  "body",
-  "responsebody",
-  "codexerrorinfo",
-]);
-const AFTER_MS = new Set(["retryafterms", "retrydelayms"]);
-const AFTER = new Set(["retryafter", "retryafterseconds", "retrydelay"]);
-const AT = new Set(["retryat", "resetat", "resetsat"]);
+const HOLDERS = namesIn(
+  "error errors data detail details cause info metadata headers responseheaders body responsebody codexerrorinfo",
+);
+const AFTER_MS = namesIn("retryafterms retrydelayms");
+const AFTER = namesIn("retryafter retryafterseconds retrydelay");
+const AT = namesIn("retryat resetat resetsat");
 
 /** Statuses that words name: "status 503", "API Error: 500", "429 Too Many Requests". */
 const NAMED_STATUS =

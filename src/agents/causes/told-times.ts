@@ -48,11 +48,7 @@ function dayIn(words: string): number | undefined {
   const [year = 0, month = 0, ...rest] = found.slice(1, 7).map((part) => Number(part ?? 0));
   const [day = 0, hours = 0, minutes = 0, seconds = 0] = rest;
   const parts: Parts = [year, month - 1, day, hours, minutes, seconds];
-  const zone = found[7];
-  const isOffset = zone?.startsWith("+") || zone?.startsWith("-");
-  if (!isOffset) return timeOf(parts, zone === "Z" ? "UTC" : zone);
-  const utc = `${found[1]}-${found[2]}-${found[3]}T${found[4] ?? "00"}:${found[5] ?? "00"}:${found[6] ?? "00"}`;
-  return Date.parse(`${utc}${zone?.replace(/(\d\d)(\d\d)$/, "$1:$2")}`);
+  return timeOf(parts, found[7]?.replace("Z", "UTC").replace(/(\d\d)(\d\d)$/, "$1:$2"));
 }
 
 /** A clock time is rounded down to the minute: the limit ends within it. */
@@ -88,23 +84,12 @@ function partsAt(time: number, zone: string | undefined): Parts {
   return [part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second")];
 }
 
-function formatOf(zone: string | undefined): Intl.DateTimeFormat {
-  const numeric = {
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  } as const;
+/** Of a zone that the system does not know, the local format. */
+function formatOf(timeZone: string | undefined): Intl.DateTimeFormat {
+  const parts = { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" } as const;
   try {
-    return new Intl.DateTimeFormat("en-US", {
-      ...numeric,
-      hourCycle: "h23",
-      ...(zone === undefined ? {} : { timeZone: zone }),
-    });
+    return new Intl.DateTimeFormat("en-GB", { ...parts, timeZone });
   } catch {
-    // A zone that the system does not know.
-    return new Intl.DateTimeFormat("en-US", { ...numeric, hourCycle: "h23" });
+    return new Intl.DateTimeFormat("en-GB", parts);
   }
 }

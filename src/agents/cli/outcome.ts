@@ -4,6 +4,7 @@ import { type Failure, type FailureCode, failure } from "../../protocol/failure.
 import type { Usage } from "../../protocol/payload.ts";
 import { cut, type Refusal } from "../../protocol/refusal.ts";
 import type { Exit } from "../../protocol/record.ts";
+import { sumOf } from "../usage.ts";
 import type { ReadOutput } from "./dialects/dialect.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
@@ -25,24 +26,17 @@ export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd,
 
 /** The result of a turn's second process, with the usage of the first added. */
 export function withUsageOf(first: TurnResult, second: TurnResult): TurnResult {
-  const usage = sumOf(first.usage, second.usage);
+  const usage = bothOf(first.usage, second.usage);
   const conversation = second.conversation ?? first.conversation;
   const quota = second.quota ?? first.quota;
   return { ...second, ...defined({ usage, conversation, quota }) };
 }
 
-/** Adds two usages. A number that one did not report is unknown, not zero. If one reported nothing, the other's tokens count, without cost. */
-function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
-  if (first === undefined || second === undefined) {
-    const { cost_usd: _, ...tokens } = first ?? second ?? {};
-    return first === second ? undefined : tokens;
-  }
-  const keys = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
-  const sums = keys.flatMap((key) => {
-    const [one, other] = [first[key], second[key]];
-    return one === undefined || other === undefined ? [] : [[key, one + other] as const];
-  });
-  return Object.fromEntries(sums);
+/** Adds two usages. If one reported nothing, the other's tokens count, without cost. */
+function bothOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
+  if (first !== undefined && second !== undefined) return sumOf([first, second]);
+  const { cost_usd: _, ...tokens } = first ?? second ?? {};
+  return first === second ? undefined : tokens;
 }
 
 /** The result of a turn that was cancelled before its program started. */
@@ -55,7 +49,7 @@ export function cancelledTurn(request: TurnRequest): TurnResult {
 
 function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): Failure | undefined {
   const who = nameOf(request);
-  const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
+  const more = (hint?: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
   switch (end.cause) {
     case "exited":
       if (output.answer !== undefined && output.exitCounts !== true) return undefined;
@@ -85,14 +79,13 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output:
         more("Have the program report progress, or raise idle_timeout_s of the role.", { spoke: end.spoke }),
       );
     case "cancelled":
-      return failure("cancelled", `The turn of ${who} was cancelled and its processes ended.`, {
-        details: detailsOf(end, output, {}),
-      });
+      return failure("cancelled", `The turn of ${who} was cancelled and its processes ended.`, more());
     case "not_recorded":
-      return failure("internal", `The start of ${who} could not be recorded, so it was given no work and was ended.`, {
-        hint: "See the session's own failure for the reason, then resume the session.",
-        details: detailsOf(end, output, {}),
-      });
+      return failure(
+        "internal",
+        `The start of ${who} could not be recorded, so it was given no work and was ended.`,
+        more("See the session's own failure for the reason, then resume the session."),
+      );
   }
 }
 
@@ -101,38 +94,27 @@ function lastError({ last_error }: RunOutput): string {
 }
 
 function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Failure | undefined {
-  const who = nameOf(request);
   const { code = null, signal = null } = end.exit ?? {};
-  if (code !== 0) {
-    return failure("agent_failed", `${who} ${exitWords({ code, signal })}.`, {
-      hint: exitHint(request, code, output),
-      details: detailsOf(end, output, {}),
-    });
-  }
-  return output.answer === undefined ? unanswered(request, end, output) : undefined;
+  if (code === 0) return output.answer === undefined ? unanswered(request, end, output) : undefined;
+  const what = `${nameOf(request)} ${exitWords({ code, signal })}.`;
+  return failure("agent_failed", what, { hint: exitHint(request, code, output), details: detailsOf(end, output) });
 }
 
 function unanswered(request: TurnRequest, end: RunEnd, output: RunOutput): Failure {
   const who = nameOf(request);
   const last = output.refused.at(-1);
   if (last === undefined) {
-    return failure("no_answer", `${who} exited with code 0 without printing an answer.`, {
-      hint: speaksEnvelopes(request)
-        ? `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`
-        : "What it said stands in the events.ndjson of the turn, beside the log.",
-      details: detailsOf(end, output, {}),
-    });
+    const hint = speaksEnvelopes(request)
+      ? `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`
+      : "What it said stands in the events.ndjson of the turn, beside the log.";
+    const what = `${who} exited with code 0 without printing an answer.`;
+    return failure("no_answer", what, { hint, details: detailsOf(end, output) });
   }
-  return failure(
-    refusedCode(last),
-    `${who} gave no answer that could be accepted. The last was refused: ${last.message}`,
-    {
-      hint: speaksEnvelopes(request)
-        ? "Print the answer as one line of JSON that fits its schema; every refused line is in the log."
-        : "It was asked twice. Another model, or a clearer task, may help; every refused answer is in the log.",
-      details: detailsOf(end, output, { pointer: last.pointer }),
-    },
-  );
+  const what = `${who} gave no answer that could be accepted. The last was refused: ${last.message}`;
+  const hint = speaksEnvelopes(request)
+    ? "Print the answer as one line of JSON that fits its schema; every refused line is in the log."
+    : "It was asked twice. Another model, or a clearer task, may help; every refused answer is in the log.";
+  return failure(refusedCode(last), what, { hint, details: detailsOf(end, output, { pointer: last.pointer }) });
 }
 
 function speaksEnvelopes({ role }: TurnRequest): boolean {
@@ -160,15 +142,14 @@ function exitHint({ role }: TurnRequest, code: number | null, { stderr_tail, mis
     : "Its last words on stderr say why.";
 }
 
-function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject): JsonObject {
-  const { code = null, signal = null } = end.exit ?? {};
-  return {
-    ...(code === null ? {} : { exit_code: code }),
-    ...(signal === null ? {} : { signal }),
-    ...(end.exit === undefined ? { outlived_kill: true } : {}),
-    ...(output.stderr_tail === "" ? {} : { stderr_tail: output.stderr_tail }),
-    ...extra,
+function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject = {}): JsonObject {
+  const known = {
+    exit_code: end.exit?.code ?? undefined,
+    signal: end.exit?.signal ?? undefined,
+    outlived_kill: end.exit === undefined || undefined,
+    stderr_tail: output.stderr_tail || undefined,
   };
+  return { ...defined(known), ...extra };
 }
 
 /** A role and its program, as the subject of a sentence. */

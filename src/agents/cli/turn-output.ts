@@ -20,13 +20,6 @@ interface OutputSettings {
   readonly max_output_bytes: number;
 }
 
-interface ListenerSettings {
-  readonly keepsLines: boolean;
-  readonly answered: () => void;
-  readonly max_line_bytes: number;
-  readonly messages_per_minute: number | undefined;
-}
-
 /** What a turn prints: kept in files beside the log, and shown as it arrives. */
 export class TurnOutput {
   readonly #request: TurnRequest;
@@ -81,11 +74,22 @@ export class TurnOutput {
     return this.#logs.events.write(this.#context.secrets.text(line));
   }
 
-  /** Creates the listener that passes the lines of one process on to its reader. */
-  listener(reader: Reader, keepsLines: boolean, answered: () => void): TurnListener {
+  /** The listener of one process: passes messages on to the reader of its dialect, and shows other lines. */
+  listener(reader: Reader, keepsLines: boolean, answered: () => void): RunListener & { close(): void } {
     const { messages_per_minute } = this.#request.role.rate_limit ?? {};
-    const { max_line_bytes } = this.#settings;
-    return new TurnListener(this, reader, { keepsLines, answered, max_line_bytes, messages_per_minute });
+    const throttle = messages_per_minute === undefined ? undefined : new Throttle(messages_per_minute);
+    return {
+      capOf: (stream, firstByte) =>
+        stream === "stdout" && firstByte === OPENING_BRACE ? this.#settings.max_line_bytes : CONSOLE_LINE_BYTES,
+      line: (stream, bytes, cut) => {
+        if (stream === "stderr") return this.line(stream, bytes, cut);
+        const kept = keepsLines ? this.keep(bytes.toString("utf8")) : undefined;
+        const kind = reader.read(bytes, cut);
+        if (kind === "answer" || kind === "over") answered();
+        return kind === "console" ? this.line(stream, bytes, cut) : (throttle?.taken() ?? kept);
+      },
+      close: () => throttle?.close(),
+    };
   }
 
   /** Shows what was held back: nothing follows. */
@@ -105,41 +109,6 @@ export class TurnOutput {
   #path(name: string): string {
     const { output_directory, stamp } = this.#request;
     return join(output_directory, `${stamp.turn_id}.${stamp.run}.${name}`);
-  }
-}
-
-/** Passes messages on to the reader of a dialect, and other lines to the output. */
-class TurnListener implements RunListener {
-  readonly #output: TurnOutput;
-  readonly #reader: Reader;
-  readonly #settings: ListenerSettings;
-  readonly #throttle: Throttle | undefined;
-
-  constructor(output: TurnOutput, reader: Reader, settings: ListenerSettings) {
-    this.#output = output;
-    this.#reader = reader;
-    this.#settings = settings;
-    const { messages_per_minute } = settings;
-    this.#throttle = messages_per_minute === undefined ? undefined : new Throttle(messages_per_minute);
-  }
-
-  capOf(stream: Stream, firstByte: number): number {
-    const isLong = stream === "stdout" && firstByte === OPENING_BRACE;
-    return isLong ? this.#settings.max_line_bytes : CONSOLE_LINE_BYTES;
-  }
-
-  line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined {
-    if (stream === "stdout") {
-      const kept = this.#settings.keepsLines ? this.#output.keep(bytes.toString("utf8")) : undefined;
-      const kind = this.#reader.read(bytes, cut);
-      if (kind === "answer" || kind === "over") this.#settings.answered();
-      if (kind !== "console") return this.#throttle?.taken() ?? kept;
-    }
-    return this.#output.line(stream, bytes, cut);
-  }
-
-  close(): void {
-    this.#throttle?.close();
   }
 }
 

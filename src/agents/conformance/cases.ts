@@ -1,29 +1,27 @@
-import type { JsonObject } from "../../lib/json.ts";
+import { type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Case, Seat } from "./case.ts";
 import { answers, declines, staysSilent, yieldsToTerm } from "./inspections.ts";
-import { plainTurn, turnsOf } from "./turns.ts";
+import { turnsOf } from "./turns.ts";
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
-  const good: GoodCase = (name, what, more = {}) => {
-    return { name, what, level: "must", turn: plainTurn(seat), inspect: answers, ...more };
-  };
-  const turns = Object.entries(turnsOf(seat)).map(([name, turn]) =>
-    good(name, "answers it with one message", { turn }),
-  );
-  return [...turns, ...circumstances(seat, good), ...badInput(good)];
+  const turns = turnsOf(seat);
+  const [plain = {}] = Object.values(turns);
+  const kinds = Object.entries(turns).map(([name, turn]) => good(name, "answers it with one message", { turn }));
+  return [...kinds, ...circumstances(plain), ...badInput()].map((one) => ({ turn: plain, ...one }));
 }
 
-/** A case that must be answered, unless `more` says otherwise. */
-type GoodCase = (name: string, what: string, more?: Partial<Case>) => Case;
+/** A case of the plain turn that must be answered, unless `more` says otherwise. */
+function good(name: string, what: string, more: Partial<Case> = {}): Omit<Case, "turn"> & Partial<Pick<Case, "turn">> {
+  return { name, what, level: "must", inspect: answers, ...more };
+}
 
 /** 2 MB, in texts that an agent may quote. */
 const LONG = Array.from({ length: 20 }, () => "tide ".repeat(20_000));
 
-function circumstances(seat: Seat, good: GoodCase): readonly Case[] {
-  const plain = plainTurn(seat);
-  const given = (name: string, what: string, context: JsonObject): Case =>
-    good(name, what, { turn: plainTurn(seat, context) });
+function circumstances(plain: JsonObject): readonly ReturnType<typeof good>[] {
+  const given = (name: string, what: string, context: JsonObject) =>
+    good(name, what, { turn: { ...plain, context: { ...objectOf(plain["context"]), ...context } } });
   return [
     good("in pieces", "reads a request that arrives in pieces", { delivery: { piece_bytes: 97 } }),
     good("slowly", "waits for the end of a slow request", { delivery: { piece_bytes: 400, pause_ms: 100 } }),
@@ -58,7 +56,7 @@ function circumstances(seat: Seat, good: GoodCase): readonly Case[] {
   ];
 }
 
-function badInput(good: GoodCase): readonly Case[] {
+function badInput(): readonly ReturnType<typeof good>[] {
   const given = (name: string, what: string, bytes: (line: Buffer) => Buffer, more: Partial<Case> = {}) =>
     good(name, what, { delivery: { bytes }, inspect: declines, ...more });
   const text = (value: string) => () => Buffer.from(value);

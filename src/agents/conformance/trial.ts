@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { EnvelopeReader, requestLine } from "../cli/dialects/envelope.ts";
 import { agentEnvironment } from "../cli/environment.ts";
-import { type RunListener, type Stream, SupervisedRun } from "../cli/process.ts";
+import { type RunListener, SupervisedRun } from "../cli/process.ts";
 import { StderrTail } from "../cli/stderr-tail.ts";
 import type { Launcher } from "../launcher.ts";
 import type { Case, Delivery, Seat, Trial } from "./case.ts";
@@ -66,7 +65,21 @@ async function once(
   const launched = await launcher.launch({ command, directory: workspace, environment: Object.fromEntries(given) });
   if (!launched.ok) return launched;
   const began = performance.now();
-  const listener = new TrialListener(request, () => run.answered());
+  let surplus = 0;
+  const reader = new EnvelopeReader(request, ({ kind }) => {
+    if (kind === "late" || kind === "duplicate") surplus += 1;
+  });
+  const printed: string[] = [];
+  const stderr = new StderrTail();
+  const listener: RunListener = {
+    capOf: () => MAX_LINE_BYTES,
+    line: (stream, bytes, cut) => {
+      if (stream === "stderr") return stderr.line(stream, bytes);
+      printed.push(bytes.toString("utf8"));
+      if (reader.read(bytes, cut) === "answer") run.answered();
+      return undefined;
+    },
+  };
   const limits = {
     timeout_ms,
     idle_timeout_ms: 0,
@@ -79,7 +92,6 @@ async function once(
   await deliver(run, Buffer.from(requestLine(request)), one.delivery);
   if (one.ends) abort.abort();
   const end = await run.ended;
-  const { reader, surplus, printed, stderr } = listener;
   const elapsed_ms = performance.now() - began;
   const output = { stdout: printed.join("\n"), stderr: stderr.text() };
   return ok({ request, end, heard: reader.end(), surplus, ...output, elapsed_ms });
@@ -95,31 +107,4 @@ async function deliver(run: SupervisedRun, line: Buffer, delivery: Delivery = {}
     run.say(all.subarray(at, at + piece_bytes));
   }
   run.close();
-}
-
-class TrialListener implements RunListener {
-  readonly reader: EnvelopeReader;
-  readonly stderr = new StderrTail();
-  readonly printed: string[] = [];
-  surplus = 0;
-  readonly #answered: () => void;
-
-  constructor(request: TurnRequest, answered: () => void) {
-    const emit = ({ kind }: TurnEvent) => {
-      if (kind === "late" || kind === "duplicate") this.surplus += 1;
-    };
-    this.reader = new EnvelopeReader(request, emit);
-    this.#answered = answered;
-  }
-
-  capOf(): number {
-    return MAX_LINE_BYTES;
-  }
-
-  line(stream: Stream, bytes: Buffer, cut: boolean): undefined {
-    if (stream === "stderr") return this.stderr.line(stream, bytes);
-    this.printed.push(bytes.toString("utf8"));
-    if (this.reader.read(bytes, cut) === "answer") this.#answered();
-    return undefined;
-  }
 }

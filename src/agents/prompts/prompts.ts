@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem } from "../../protocol/document/problem.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
+import { shippedConfig } from "../shipped.ts";
 import { nonceFor } from "./quoting.ts";
 import { placeholdersFor, valuesOf } from "./values.ts";
 
@@ -34,7 +35,7 @@ const SUFFIX = ".md";
 
 /** The built-in templates. */
 export function builtInPrompts(): PromptFile[] {
-  const folder = shippedFolder();
+  const folder = shippedConfig("prompts");
   return readdirSync(folder)
     .filter((name) => name.endsWith(SUFFIX))
     .sort()
@@ -95,14 +96,6 @@ function templateOf({ payload }: TurnRequest, templates: ReadonlyMap<string, Tem
 
 function messageOf(name: string): string {
   return name.split(".")[0] ?? name;
-}
-
-function shippedFolder(): string {
-  for (let above = import.meta.dirname; ; above = dirname(above)) {
-    const folder = join(above, "config", "prompts");
-    if (existsSync(join(folder, FRAME + SUFFIX))) return folder;
-    if (above === dirname(above)) throw new Error(`No config/prompts/ above ${import.meta.dirname}: reinstall Bosun.`);
-  }
 }
 
 /**

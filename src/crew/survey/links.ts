@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { textWithin } from "../../lib/json.ts";
 import { checkEach, counted, type Finding, type Found, type Item, shown } from "./finding.ts";
-import { type MarkdownFile, readMarkdown } from "./markdown.ts";
+import { type MarkdownFile, readMarkdown, slug } from "./markdown.ts";
 import { type Repository, UNREAD, unlessFailed } from "./repository.ts";
 
 const MARKDOWN = /\.(?:md|markdown|mdown)$/i;
@@ -87,13 +87,8 @@ export function verify({ items }: Finding, repository: Repository): Promise<stri
     const listed = target === "." ? "." : await repository.git(["ls-files", "-z", "--", `:(top,literal)${target}`]);
     if (claim["fault"] !== "anchor") return listed === "" ? [] : [`${where}: git has ${shown(target)}`];
     const wanted = textWithin(claim["fragment"]).toLowerCase();
-    const isWanted = (text: string) => /^ {0,3}#/.test(text) && roughAnchor(text) === wanted;
+    const isWanted = (text: string) => /^ {0,3}#/.test(text) && slug(text.replace(/^[\s#]+/, "")) === wanted;
     const heading = linesOf(target).findIndex(isWanted);
     return heading < 0 ? [] : [`${where}: ${shown(target)}:${heading + 1} is the heading it leads to`];
   });
-}
-
-function roughAnchor(heading: string): string {
-  const words = heading.toLowerCase().replace(/^[\s#]+|[\s#]+$/g, "");
-  return words.replace(/[^\p{L}\p{M}\p{N}_ -]/gu, "").replaceAll(" ", "-");
 }

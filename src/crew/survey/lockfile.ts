@@ -3,7 +3,7 @@ import { type JsonObject, objectOf, textWithin } from "../../lib/json.ts";
 import { counted, type Finding, type Found, type Item, shown } from "./finding.ts";
 import { lineAt, readJson, type Repository } from "./repository.ts";
 
-const LOCK = "package-lock.json";
+export const LOCK = "package-lock.json";
 const OTHER_LOCKS = ["yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"];
 const GROUPS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
 
@@ -90,18 +90,17 @@ export function verify({ items }: Finding, repository: Repository): string[] {
     if (fault === "broken") return readJson(repository, file)?.broken === undefined ? [`${shown(file)} is JSON`] : [];
     if (fault === "no_lock") return repository.exists(lock) ? [`${shown(lock)} exists`] : [];
     const declared = repository.readWhole(textWithin(claim["manifest"])) ?? "";
-    const recorded = recordedUnder(repository.readWhole(lock) ?? "", textWithin(claim["key"]));
+    const recorded = entryIn(repository.readWhole(lock) ?? "", textWithin(claim["key"])) ?? "";
     const differs = claim["declared"] !== claim["locked"];
     if (differs && says(declared, name, claim["declared"]) && says(recorded, name, claim["locked"])) return [];
     return [`${shown(file)} and ${shown(lock)} agree on ${shown(name)}`];
   });
 }
 
-/** The part of a lock file that was copied from a package.json: it ends where the next package begins. */
-function recordedUnder(lock: string, key: string): string {
-  const entry = lock.slice(Math.max(0, lock.indexOf(`${JSON.stringify(key)}:`)));
-  const end = entry.search(/\n {4}\}/);
-  return end < 0 ? entry : entry.slice(0, end);
+/** The part of a lock file, as plain text, about the package with this key. */
+export function entryIn(lock: string, key: string): string | undefined {
+  const start = lock.indexOf(`${JSON.stringify(key)}:`);
+  return start < 0 ? undefined : lock.slice(start).split(/\n {4}\}/, 1)[0];
 }
 
 /** Whether a JSON text gives the name this value; for null, whether it lacks the name. */

@@ -1,4 +1,5 @@
-import { basename, extname, posix } from "node:path";
+import { extname, posix } from "node:path";
+import { isSource } from "./source-files.ts";
 
 interface SourceText {
   readonly path: string;
@@ -29,8 +30,7 @@ export function usesIn(tests: readonly SourceText[], sources: readonly SourceTex
   const isTest = new Set(tests.map(({ path }) => path));
   for (const { path: file, text } of files) {
     for (const [index, line] of text.split("\n").entries()) {
-      const names = [...relativePaths(file, line), ...(isTest.has(file) ? looseNames(file, line) : [])];
-      for (const { source } of names.flatMap((name) => byName.get(name) ?? [])) {
+      for (const { source } of namesIn(file, line, isTest.has(file)).flatMap((name) => byName.get(name) ?? [])) {
         if (uses.has(source.path)) continue;
         uses.set(source.path, { file, line: index + 1 });
         files.push(source);
@@ -43,33 +43,28 @@ export function usesIn(tests: readonly SourceText[], sources: readonly SourceTex
 /** The names under which a test may refer to a source file; a path from the root begins with a slash. */
 function namesOf(path: string): string[] {
   if (path.endsWith(".go")) return [`${posix.dirname(path)}/*.go`];
-  const whole = stem(path);
-  const parts = whole.split("/");
+  const parts = stem(path).split("/");
   const ends = parts.map((_, index) => parts.slice(index).join("/"));
-  if (path.endsWith(".py")) return [`/${whole}`, ...ends];
-  if (JAVASCRIPT.test(path)) return [`/${whole}`, ...ends.slice(0, -1)];
-  const name = basename(path, extname(path));
+  const name = parts.at(-1) ?? "";
   const className = name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return [`/${whole}`, ...ends.slice(0, -1), ...new Set([name, className])];
+  return [`/${stem(path)}`, ...(JAVASCRIPT.test(path) ? ends.slice(0, -1) : new Set([...ends, className]))];
 }
 
-function relativePaths(file: string, line: string): string[] {
-  return [...line.matchAll(QUOTED)]
-    .filter(([, , quoted = ""]) => /^\.\.?(?:\/|$)/.test(quoted))
-    .map(([, , quoted = ""]) => `/${stem(posix.join(posix.dirname(file), quoted))}`);
-}
-
-function looseNames(file: string, line: string): string[] {
+/** The names in a line that may be of source files: relative paths in quotes and, in tests, ends of paths, imports of Python, and words. */
+function namesIn(file: string, line: string, isTest: boolean): string[] {
+  const quoted = [...line.matchAll(QUOTED)].map(([, , text = ""]) => text);
+  const relative = quoted
+    .filter((text) => /^\.\.?(?:\/|$)/.test(text))
+    .map((text) => `/${stem(posix.join(posix.dirname(file), text))}`);
+  if (!isTest) return relative;
   if (file.endsWith(".go")) return [`${posix.dirname(file)}/*.go`];
   // In an alias such as `@/lib/x`, the part before the slash is not part of the path.
-  const ends = [...line.matchAll(QUOTED)].map(([, , quoted = ""]) => stem(quoted.replace(/^[@~#]?\//, "")));
-  if (JAVASCRIPT.test(file)) return ends;
-  if (!file.endsWith(".py")) return [...ends, ...(line.match(/[A-Za-z_]\w{2,}/g) ?? [])];
-  const modules = PYTHON_IMPORT.test(line) ? (line.match(/\w[\w.]*/g) ?? []) : [];
-  return [...ends, ...modules.map((name) => name.replaceAll(".", "/"))];
+  const names = [...relative, ...quoted.map((text) => stem(text.replace(/^[@~#]?\//, "")))];
+  if (JAVASCRIPT.test(file) || (file.endsWith(".py") && !PYTHON_IMPORT.test(line))) return names;
+  return [...names, ...(line.match(/[A-Za-z_][\w.]{2,}/g) ?? []).map((word) => word.replaceAll(".", "/"))];
 }
 
 /** A path without the parts that an import may leave out: the extension and `index`. */
 function stem(path: string): string {
-  return path.replace(/\.(?:d\.)?(?:[cm]?[jt]sx?|vue|svelte|astro|py)$/, "").replace(/\/(?:index|__init__)$/, "");
+  return (isSource(path) ? path.slice(0, -extname(path).length) : path).replace(/\/(?:index|__init__)$/, "");
 }

@@ -1,6 +1,6 @@
 import type { ClientContext, RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
 import type { TurnRequest } from "../../../kernel/agent.ts";
-import { type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
+import { defined, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import type { Usage } from "../../../protocol/payload.ts";
@@ -10,10 +10,11 @@ import { Connection } from "../../acp/connection.ts";
 import { type AgentSession, chooseMode, chooseModel, introduce, openSession } from "../../acp/conversation.ts";
 import { askedIn, optionFor } from "../../acp/permission.ts";
 import { Updates } from "../../acp/updates.ts";
-import { addedCounts, countsOf } from "../../acp/usage.ts";
+import { countsOf } from "../../acp/usage.ts";
 import { complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, failureOnStderr, type Program } from "../../causes/failures.ts";
 import { answered } from "../../permissions/decision.ts";
+import { sumOf } from "../../usage.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
@@ -195,7 +196,7 @@ class AcpReader implements Reader {
 
   #count(response: JsonObject): void {
     const counts = countsOf(response);
-    this.#counts = counts && this.#counts ? addedCounts(this.#counts, counts) : counts;
+    this.#counts = counts && this.#counts ? sumOf([this.#counts, counts]) : counts;
   }
 
   /** The reported cost is for the whole conversation, so its earlier cost is subtracted. */
@@ -211,11 +212,7 @@ class AcpReader implements Reader {
   #conversation(): Conversation | undefined {
     if (this.#session === undefined) return undefined;
     const { tokens, cost } = this.#updates;
-    return {
-      id: this.#session.id,
-      ...(tokens === undefined ? {} : { tokens }),
-      ...(cost === undefined ? {} : { total: { cost_usd: cost } }),
-    };
+    return { id: this.#session.id, ...defined({ tokens, total: cost === undefined ? undefined : { cost_usd: cost } }) };
   }
 }
 

@@ -44,11 +44,8 @@ export class ClaudeLimits {
   /** Older versions report one window, newer ones all. */
   #windows(): [string, JsonObject][] {
     const { rateLimitType: type, unifiedWindows } = this.#info;
-    const one: [string, JsonObject][] = typeof type === "string" ? [[type, this.#info]] : [];
-    const all = Object.entries(objectOf(unifiedWindows)).map(([name, window]): [string, JsonObject] => [
-      name,
-      objectOf(window),
-    ]);
+    const one = typeof type === "string" ? [[type, this.#info] as const] : [];
+    const all = Object.entries(objectOf(unifiedWindows)).map(([name, window]) => [name, objectOf(window)] as const);
     return [...new Map([...one, ...all])];
   }
 }

@@ -10,75 +10,67 @@ export function progressLine(block: JsonObject, workspace: string): string | und
   if (block.type === "text") return firstLine(block.text);
   if (block.type !== "tool_use" || typeof block.name !== "string" || block.name === "StructuredOutput")
     return undefined;
-  const input = objectOf(block.input);
-  return firstLine(toolWords(block.name, input, workspace));
+  const tool = TOOLS.get(block.name);
+  return firstLine(
+    tool === undefined ? block.name : `${tool.does} ${subjectOf(tool, objectOf(block.input), workspace)}`,
+  );
 }
 
-/** What a tool does: `$ npm test`, `edit src/limit.ts`. */
-function toolWords(name: string, input: JsonObject, workspace: string): string {
-  const path = pathIn(input, workspace);
-  switch (name) {
-    case "Bash":
-      return `$ ${textOf(input.command)}`;
-    case "Edit":
-    case "NotebookEdit":
-      return `edit ${path}`;
-    case "Write":
-      return `write ${path}`;
-    case "Read":
-      return `read ${path}`;
-    case "Glob":
-    case "Grep":
-      return `search ${textOf(input.pattern)}`;
-    case "WebFetch":
-      return `fetch ${textOf(input.url)}`;
-    case "WebSearch":
-      return `search the web: ${textOf(input.query)}`;
-    case "Agent":
-    case "Task":
-      return `subagent: ${textOf(input.description)}`;
-    case "AskUserQuestion":
-      return "asks a question";
-    default:
-      return name;
-  }
+/** What is known of a tool. */
+interface Tool {
+  /** What it does, before what it is about: `edit src/limit.ts`. */
+  readonly does: string;
+  /** The member of its input that it is about; without one, its file. */
+  readonly about?: string;
+  /** The kind of permission that it asks for; without one, `other`. */
+  readonly kind?: AskedPermission["kind"];
+  /** The member that a person sees whole. */
+  readonly whole?: string;
+  /** The members that its line or its details show, or that change nothing; without them, all. */
+  readonly shown?: readonly string[];
 }
 
-/** The members of a tool's input that its line or its details show, or that change nothing. */
-const SHOWN: Readonly<Record<string, readonly string[]>> = {
-  Bash: ["command", "description", "timeout"],
-  Read: ["file_path", "offset", "limit", "pages"],
-  Write: ["file_path", "content"],
-  WebFetch: ["url", "prompt"],
-  WebSearch: ["query"],
-};
+const TOOLS: ReadonlyMap<string, Tool> = new Map<string, Tool>([
+  [
+    "Bash",
+    { does: "$", about: "command", kind: "run", whole: "command", shown: ["command", "description", "timeout"] },
+  ],
+  ["Edit", { does: "edit", kind: "write" }],
+  ["NotebookEdit", { does: "edit", kind: "write" }],
+  ["Write", { does: "write", kind: "write", whole: "content", shown: ["file_path", "content"] }],
+  ["Read", { does: "read", kind: "read", shown: ["file_path", "offset", "limit", "pages"] }],
+  ["Glob", { does: "search", about: "pattern" }],
+  ["Grep", { does: "search", about: "pattern" }],
+  ["WebFetch", { does: "fetch", about: "url", kind: "fetch", shown: ["url", "prompt"] }],
+  ["WebSearch", { does: "search the web:", about: "query", kind: "fetch", shown: ["query"] }],
+  ["Agent", { does: "subagent:", about: "description" }],
+  ["Task", { does: "subagent:", about: "description" }],
+  ["AskUserQuestion", { does: "asks a question" }],
+]);
 
 /** What a tool asks to do. Claude Code has granted what the role's permissions allow, so a person decides the rest. */
 export function permissionFor(asked: JsonObject, workspace: string): AskedPermission {
   const input = objectOf(asked.input);
-  const tool = textOf(asked.tool_name);
-  const why = textOf(input.description) || textOf(asked.decision_reason);
-  const extras = extrasIn(input, SHOWN[tool] ?? Object.keys(input), workspace);
+  const name = textOf(asked.tool_name);
+  const tool: Tool = TOOLS.get(name) ?? { does: "use" };
+  const { does, kind = "other", whole, shown = Object.keys(input) } = tool;
   const path = pathIn(input, workspace);
-  const places = path === "" ? [] : [path];
-  const more = { why, places, extras };
-  switch (tool) {
-    case "Bash":
-      return { kind: "run", action: `run: ${textOf(input.command)}`, whole: textOf(input.command), ...more };
-    case "Edit":
-    case "NotebookEdit":
-      return { kind: "write", action: `write: ${path}`, whole: JSON.stringify(input, null, 2), ...more };
-    case "Write":
-      return { kind: "write", action: `write: ${path}`, whole: textOf(input.content), ...more };
-    case "Read":
-      return { kind: "read", action: `read: ${path}`, whole: "", ...more };
-    case "WebFetch":
-      return { kind: "fetch", action: `fetch: ${textOf(input.url)}`, whole: "", ...more };
-    case "WebSearch":
-      return { kind: "fetch", action: `search the web: ${textOf(input.query)}`, whole: "", ...more };
-    default:
-      return { kind: "other", action: `use: ${tool} ${JSON.stringify(input)}`, whole: "", ...more };
-  }
+  const all = kind === "write" ? JSON.stringify(input, null, 2) : "";
+  return {
+    kind,
+    action:
+      kind === "other"
+        ? `use: ${name} ${JSON.stringify(input)}`
+        : `${does.endsWith(":") ? does : `${kind}:`} ${subjectOf(tool, input, workspace)}`,
+    whole: whole === undefined ? all : textOf(input[whole]),
+    why: textOf(input.description) || textOf(asked.decision_reason),
+    places: path === "" ? [] : [path],
+    extras: extrasIn(input, shown, workspace),
+  };
+}
+
+function subjectOf({ about }: Tool, input: JsonObject, workspace: string): string {
+  return about === undefined ? pathIn(input, workspace) : textOf(input[about]);
 }
 
 /** The file that a tool works on, relative to the workspace if it is inside. */

@@ -1,13 +1,12 @@
 import { type JsonObject, objectOf } from "../../../lib/json.ts";
 import type { Usage } from "../../../protocol/payload.ts";
+import { since, sumOf, USAGE_KEYS } from "../../usage.ts";
 
 /** Input tokens of one request. Claude Code's own `input_tokens` excludes cache reads and writes. */
 interface Read {
   readonly input_tokens: number;
   readonly cached_tokens: number;
 }
-
-const KEYS = ["input_tokens", "output_tokens", "cached_tokens", "cost_usd"] as const;
 
 /**
  * The usage of one process. Until the first result, the requests that a message came from are counted, without their output, which is not yet known.
@@ -32,20 +31,20 @@ export class ClaudeUsage {
 
   /** Takes the result of a turn. Newer versions count since the last result; `modelUsage` counts the whole session, or the process in older ones. */
   ended({ model_usage_since_last_result, modelUsage }: JsonObject): void {
-    this.#total = sumOf(objectOf(modelUsage));
-    const since = model_usage_since_last_result;
-    if (since === undefined) this.#countsSince = false;
-    else this.#results.push(sumOf(objectOf(since)));
+    this.#total = ofModels(objectOf(modelUsage));
+    const added = model_usage_since_last_result;
+    if (added === undefined) this.#countsSince = false;
+    else this.#results.push(ofModels(objectOf(added)));
   }
 
   /** `before` is the running total of the conversation that the process continues. */
   used(before: Usage | undefined): Usage | undefined {
-    if (this.#total === undefined) return added([...this.#requests.values()]);
-    if (this.#countsSince) return added(this.#results);
+    if (this.#total === undefined) return sumOf([...this.#requests.values()]);
+    if (this.#countsSince) return sumOf(this.#results);
     const total = this.#total;
     // Older versions begin to count anew.
-    const continues = before !== undefined && KEYS.every((key) => (total[key] ?? 0) >= (before[key] ?? 0));
-    return continues ? added([total, before], -1) : total;
+    const continues = before !== undefined && USAGE_KEYS.every((key) => (total[key] ?? 0) >= (before[key] ?? 0));
+    return continues ? since(total, before) : total;
   }
 
   /** The running total of the conversation, which the next process may continue to count. */
@@ -59,7 +58,7 @@ export class ClaudeUsage {
   }
 }
 
-function sumOf(usageByModel: JsonObject): Usage {
+function ofModels(usageByModel: JsonObject): Usage {
   const models = Object.values(usageByModel).map(objectOf);
   const sum = (...keys: string[]) =>
     models.flatMap((model) => keys.map((key) => count(model[key]))).reduce((one, other) => one + other, 0);
@@ -72,16 +71,6 @@ function sumOf(usageByModel: JsonObject): Usage {
     cached_tokens,
     ...(isPriced ? { cost_usd: sum("costUSD") } : {}),
   };
-}
-
-/** The first plus `sign` times each of the others. What one of them does not know is unknown. */
-function added([first, ...others]: readonly Usage[], sign = 1): Usage | undefined {
-  if (first === undefined) return undefined;
-  const values = (key: (typeof KEYS)[number]) => [first[key], ...others.map((usage) => usage[key])];
-  const known = KEYS.filter((key) => values(key).every((value) => value !== undefined));
-  return Object.fromEntries(
-    known.map((key) => [key, others.reduce((sum, usage) => sum + sign * (usage[key] ?? 0), first[key] ?? 0)]),
-  );
 }
 
 function count(value: unknown): number {

@@ -1,5 +1,5 @@
 import type { Permission } from "../../../kernel/agent.ts";
-import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
+import { defined, type Json, type JsonObject, listOf, objectOf, textOf } from "../../../lib/json.ts";
 import { parseLine } from "../../../protocol/limits.ts";
 import { permissionsOf } from "../../../protocol/roles.ts";
 import { answerSchema } from "../../prompts/answers.ts";
@@ -28,23 +28,16 @@ export function server(turn: DialectTurn): ProcessPlan {
   const own = SETTINGS.flatMap((setting) => ["-c", setting]);
   const before = turn.repair?.conversation ?? turn.request.conversation;
   const forks = turn.repair === undefined && turn.request.conversation?.how === "fork";
+  const goesOn = forks ? "thread/fork" : "thread/resume";
+  const clientInfo = { name: "bosun", title: "Bosun", version: "1" };
   const opening = [
-    {
-      id: INITIALIZE,
-      method: "initialize",
-      params: {
-        clientInfo: { name: "bosun", title: "Bosun", version: "1" },
-        capabilities: { experimentalApi: true },
-      },
-    },
+    { id: INITIALIZE, method: "initialize", params: { clientInfo, capabilities: { experimentalApi: true } } },
     { method: "initialized" },
-    before === undefined
-      ? { id: THREAD, method: "thread/start", params: threadParams(turn) }
-      : {
-          id: THREAD,
-          method: forks ? "thread/fork" : "thread/resume",
-          params: { threadId: before.id, ...threadParams(turn) },
-        },
+    {
+      id: THREAD,
+      method: before === undefined ? "thread/start" : goesOn,
+      params: { ...defined({ threadId: before?.id }), ...threadParams(turn) },
+    },
   ];
   return {
     command: [...program, "app-server", ...settings, ...own],

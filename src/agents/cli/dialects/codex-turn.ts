@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer } from "../../../kernel/agent.ts";
 import { gitDirectories, repositoryRoot } from "../../../lib/git-directories.ts";
-import type { Json, JsonObject } from "../../../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../../../lib/json.ts";
 import type { Failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
@@ -11,6 +11,7 @@ import { milliseconds } from "../../../protocol/timestamp.ts";
 import { type Complaint, complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, type Program } from "../../causes/failures.ts";
 import type { Row } from "../../causes/rows.ts";
+import { since } from "../../usage.ts";
 import { Messages } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
@@ -158,7 +159,7 @@ export class CodexTurn {
   }
 
   #usage(): Usage | undefined {
-    return this.#total === undefined ? undefined : difference(this.#total, this.#base());
+    return this.#total === undefined ? undefined : since(this.#total, { ...NOTHING, ...this.#base() });
   }
 
   /** Estimates the size of the context if only a sum is reported: each request reads it again, and one more follows each tool call. */
@@ -172,11 +173,7 @@ export class CodexTurn {
     // A failed turn reports no total: the next one counts from the old one.
     const total = this.#total ?? this.#base();
     const tokens = this.#tokens ?? this.before?.tokens;
-    return {
-      id: this.#id,
-      ...(tokens === undefined ? {} : { tokens }),
-      total,
-    };
+    return { id: this.#id, ...defined({ tokens }), total };
   }
 }
 
@@ -187,17 +184,6 @@ export function usageIn(told: JsonObject): Usage {
     input_tokens: count("input_tokens", "inputTokens") ?? 0,
     output_tokens: count("output_tokens", "outputTokens") ?? 0,
     cached_tokens: count("cached_input_tokens", "cachedInputTokens") ?? 0,
-  };
-}
-
-/** The usage since a running total. */
-function difference(total: Usage, before: Usage): Usage {
-  const since = (key: "input_tokens" | "output_tokens" | "cached_tokens") =>
-    Math.max(0, (total[key] ?? 0) - (before[key] ?? 0));
-  return {
-    input_tokens: since("input_tokens"),
-    output_tokens: since("output_tokens"),
-    cached_tokens: since("cached_tokens"),
   };
 }
 

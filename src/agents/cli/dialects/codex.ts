@@ -31,7 +31,7 @@ function exec(turn: DialectTurn): ProcessPlan {
   const schema = join(turn.scratch(), "answer.schema.json");
   writeFileSync(schema, JSON.stringify(answerSchema(request.payload.expects)), OWN);
   const { model } = request.role;
-  const goesOn = repair ? ["resume", repair.conversation.id] : goesOnWith(request.conversation);
+  const { how, id } = repair ? { how: "resume", id: repair.conversation.id } : (request.conversation ?? {});
   return {
     command: [
       ...program,
@@ -42,7 +42,7 @@ function exec(turn: DialectTurn): ProcessPlan {
       ...settings,
       ...["--output-schema", schema],
       ...(model === undefined ? [] : ["-m", model]),
-      ...goesOn,
+      ...(how === undefined || id === undefined ? [] : [how, id]),
       "-",
     ],
     environment: codexEnvironment(turn),
@@ -50,10 +50,6 @@ function exec(turn: DialectTurn): ProcessPlan {
     keepsLines: true,
     reader: new ExecReader(turn),
   };
-}
-
-function goesOnWith(conversation: DialectTurn["request"]["conversation"]): readonly string[] {
-  return conversation === undefined ? [] : [conversation.how, conversation.id];
 }
 
 /** Reads the events of `codex exec --json`. */
