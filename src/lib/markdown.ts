@@ -12,3 +12,18 @@ export function escapedMarkdown(line: string): string {
   const escape = (character: string) => `&#${character.codePointAt(0)};`;
   return line.replace(MARKUP, escape).replace(LINK, escape).replace(LIST, escape);
 }
+
+/** A table, line by line. Its cells are escaped already. */
+export function* markdownTable(
+  columns: readonly { readonly heading: string; readonly align?: "right" }[],
+  rows: Iterable<readonly unknown[]>,
+): IterableIterator<string> {
+  yield `| ${columns.map(({ heading }) => heading).join(" | ")} |`;
+  yield `|${columns.map(({ align }) => (align === "right" ? "--:" : "---")).join("|")}|`;
+  for (const row of rows) yield `| ${row.join(" | ")} |`;
+}
+
+/** A text as a quote, so that none of its lines can pass for the document's own. `escaped` makes a line of it safe. */
+export function markdownQuote(text: string, escaped: (line: string) => string): string[] {
+  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${escaped(line)}`.trimEnd());
+}

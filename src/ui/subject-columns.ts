@@ -41,16 +41,19 @@ export interface SubjectList {
   readonly now?: number;
 }
 
-export interface SubjectColumn {
+/** A column of a list, which every form of the list shows. */
+export interface ListColumn<T> {
   readonly heading: string;
   /** Maximum width, and that on the dashboard, in columns; the last column takes the rest. */
   readonly width?: number;
   readonly narrow?: number;
   readonly align?: "right";
-  /** Whether it has the tone of the subject's status. */
+  /** Whether it has the tone of the row. */
   readonly toned?: true;
-  readonly cell: (subject: ListedSubject) => string;
+  readonly cell: (entry: T) => string;
 }
+
+export type SubjectColumn = ListColumn<ListedSubject>;
 
 /** The columns of a list, in their order. A new one needs an entry here, and nothing else. */
 export function columnsOf({ name, presentation, now = 0 }: SubjectList): SubjectColumn[] {

@@ -149,7 +149,7 @@ export function spentOf({ unpriced, untold, ...spend }: SpendModel): Spent {
 }
 
 /** A ticket as lists show it. */
-export function listed(ticket: TicketModel): ListedSubject {
+export function listed(ticket: TicketModel): TicketModel & ListedSubject {
   const { spend } = ticket;
   return { ...ticket, usage: spend.turns === 0 ? undefined : spentOf(spend) };
 }

@@ -5,13 +5,9 @@ import type { SessionModel, TicketModel } from "./model.ts";
 export function ticketsByNeed({ subjects, asks }: SessionModel, presentation: Presentation | undefined): TicketModel[] {
   const needy = new Set([...asks.values()].map(({ subject }) => subject));
   const urgency = new Map(statusesOf(presentation).map((status, rank) => [status, rank]));
-  const ranked = new Map<number, TicketModel[]>();
-  for (const ticket of subjects.values()) {
-    const rank = needy.has(ticket.id) ? -1 : (urgency.get(ticket.status) ?? Infinity);
-    const same = ranked.get(rank);
-    if (same) same.push(ticket);
-    else ranked.set(rank, [ticket]);
-  }
+  const ranked = Map.groupBy(subjects.values(), ({ id, status }) =>
+    needy.has(id) ? -1 : (urgency.get(status) ?? Infinity),
+  );
   // Most tickets are already in the plan's order, so sorting is fast even for large plans.
   return [...ranked].sort(([a], [b]) => a - b).flatMap(([, same]) => same.sort((a, b) => a.order - b.order));
 }

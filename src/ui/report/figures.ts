@@ -6,7 +6,6 @@ import { askText } from "../model/asks.ts";
 import {
   countOf,
   listed,
-  type RoleModel,
   type SessionModel,
   type SpendModel,
   spentOf,
@@ -16,8 +15,7 @@ import {
 import { isDamaged, type ProofLine } from "../proof-words.ts";
 import type { ListedSubject, SubjectList } from "../subject-columns.ts";
 import { counted } from "../words.ts";
-import type { SessionReport } from "./report-model.ts";
-import type { TurnSpan } from "./turn-spans.ts";
+import type { SessionReport, TurnSpan } from "./report-model.ts";
 
 // Labels and figures that a report shows in every format.
 
@@ -107,15 +105,8 @@ export function ticketList(report: SessionReport): { readonly list: SubjectList;
   return { list: { name: "report", presentation, now: Date.parse(to) }, subjects: ticketsOf(report).map(listed) };
 }
 
-/** The id, type, turns, tokens in, tokens out and cost of a role. */
-export function roleCells({ role_id, type, spend }: RoleModel): string[] {
-  const { turns, input_tokens, output_tokens, untold } = spend;
-  const [told, answered] = [countWords(input_tokens, untold), countWords(output_tokens, untold)];
-  return [role_id, type, String(turns), told, answered, costOf(spend)];
-}
-
 /** The cost alone, for use under a heading that names it. */
-function costOf(spend: SpendModel): string {
+export function costOf(spend: SpendModel): string {
   const { cost_usd, told_usd } = spentOf(spend);
   return cost_usd === null && told_usd === undefined ? "unknown" : costWords(cost_usd, told_usd);
 }

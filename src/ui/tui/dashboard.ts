@@ -16,9 +16,8 @@ import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { dashboardFrame, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
-import type { openScreen, Screen } from "./screen.tsx";
+import type { Screen } from "./screen.tsx";
 import { outputBefore, outputLine, Stories } from "./stories.ts";
-import { suspendJob } from "./suspend.ts";
 import { type Action, handleKey, handlePaste, INITIAL_VIEW, type Key, type SessionAction, type View } from "./view.ts";
 
 /** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
@@ -60,7 +59,6 @@ export class Dashboard implements Reporter {
   #opening: Opening | undefined;
   #view: View = INITIAL_VIEW;
   #screen: Screen | undefined;
-  #openScreen: typeof openScreen | undefined;
   #drawing: NodeJS.Timeout | undefined;
   #drawn = 0;
   #isChanged = true;
@@ -82,8 +80,13 @@ export class Dashboard implements Reporter {
       for (const line of outputBefore(opening.output, turn)) this.#stories.addTo(line);
     // Load Ink only here, because it takes as long to load as everything else together and other reporters do not need it.
     void import("./screen.tsx").then((loaded) => {
-      this.#openScreen = loaded.openScreen;
-      this.#open();
+      if (this.#isClosed) return;
+      this.#screen = new loaded.Screen({
+        terminal: this.#parts.terminal,
+        frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
+        onKey: (key) => this.#key(key),
+        onText: (text) => this.#look(handlePaste(this.#view, text)),
+      });
     });
     this.#drawing = setInterval(() => this.#draw(), DRAW_MS).unref();
   }
@@ -133,7 +136,7 @@ export class Dashboard implements Reporter {
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#drawing);
-    this.#leave();
+    this.#screen?.close();
   }
 
   /** Call when something new can be answered. Its record may already be on the screen. */
@@ -156,27 +159,9 @@ export class Dashboard implements Reporter {
       this.#stories.add({ at, ticket, text, style });
   }
 
-  #open(): void {
-    if (this.#isClosed || this.#screen !== undefined) return;
-    const { out, input } = this.#parts.terminal;
-    this.#isChanged = true;
-    this.#screen = this.#openScreen?.({
-      stdout: out.stream,
-      stdin: input,
-      frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
-      onKey: (key) => this.#key(key),
-      onText: (text) => this.#look(handlePaste(this.#view, text)),
-    });
-  }
-
-  #leave(): void {
-    this.#screen?.close();
-    this.#screen = undefined;
-  }
-
   #draw(): void {
     const now = performance.now();
-    if (this.#screen === undefined || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
+    if (this.#screen?.isOpen !== true || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
     this.#isChanged = false;
     this.#drawn = now;
     this.#screen.draw();
@@ -229,8 +214,8 @@ export class Dashboard implements Reporter {
     if (steering?.waits === true) {
       this.#answerUntil = 0;
       const ticket_id = this.#view.page === "ticket" ? this.#view.selected : undefined;
-      this.#leave();
-      void steering.answer(ticket_id).finally(() => this.#open());
+      this.#screen?.hide();
+      void steering.answer(ticket_id).finally(() => this.#screen?.show());
       return;
     }
     this.#answerUntil = this.#model.asks.size > 0 ? performance.now() + ASK_MS : 0;
@@ -242,11 +227,11 @@ export class Dashboard implements Reporter {
     switch (action.do) {
       case "stop":
         // The second signal ends this process, which can report that only on the normal screen.
-        if (this.#isStopping) this.#leave();
+        if (this.#isStopping) this.#screen?.close();
         process.kill(process.pid, "SIGINT");
         return;
       case "suspend":
-        return this.#suspend();
+        return this.#screen?.suspend();
       case "leave":
         if (detach) detach();
         else this.notice("The session runs in this process. Ctrl-C stops it; bosun resume goes on with it.");
@@ -256,10 +241,5 @@ export class Dashboard implements Reporter {
       default:
         void steering?.command(action).then((told) => this.notice(told));
     }
-  }
-
-  #suspend(): void {
-    this.#leave();
-    suspendJob(() => this.#open());
   }
 }

@@ -83,12 +83,13 @@ export function progressLine({ model, presentation }: Pick<Shown, "model" | "pre
   const share = (count: number) => (all === 0 ? 0 : Math.round((count / all) * width));
   const full = share(done);
   const begun = Math.min(width - full, share(countOf(model, statusesOf(presentation, "begun"))));
-  const statuses = [...new Set([...statusesOf(presentation), ...counts.keys()])];
+  const known = statusesOf(presentation);
+  const statuses = [...new Set([...known, ...counts.keys()])];
   const figures = statuses.flatMap((status): Line => {
     const count = counts.get(status);
-    const { icon, style, word, stage, isKnown } = styledStatus(presentation, status);
+    const { icon, style, stage } = styledStatus(presentation, status);
     if (count === undefined || stage === "done") return [];
-    return [trusted(isKnown ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
+    return [trusted(known.includes(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(status)}`, style)];
   });
   const workers = [...turns.values()].filter(({ role_id }) => roles.get(role_id)?.type !== "manager").length;
   return [
@@ -141,9 +142,8 @@ function troubleLine({ model, presentation }: Shown, canRetry: boolean): Line {
   const failed = statusesOf(presentation, "failed");
   const errors = countOf(model, failed);
   if (errors === 0) return [trusted("   nothing needs you", "dim")];
-  const words = failed.map((status) => styledStatus(presentation, status).word).join(" or ");
   return [
-    trusted(` x ${counted(errors, presentation?.subjectName ?? "ticket")} in ${words}`, "red"),
+    trusted(` x ${counted(errors, presentation?.subjectName ?? "ticket")} in ${failed.join(" or ")}`, "red"),
     trusted(canRetry ? "   [r] tries the selected one again" : "", "dim"),
   ];
 }
@@ -227,8 +227,8 @@ function helpLines(scene: Scene): Line[] {
 }
 
 function legend({ presentation }: Scene, status: string): Line[number] {
-  const { icon, word, style } = styledStatus(presentation, status);
-  return trusted(`${icon} ${word}  `, style);
+  const { icon, style } = styledStatus(presentation, status);
+  return trusted(`${icon} ${status}  `, style);
 }
 
 /** The screen for a terminal that is too small. */

@@ -27,7 +27,7 @@ export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, c
 function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const { model, now, presentation } = scene;
   const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, checks } = ticket;
-  const { icon, word, style } = styledStatus(presentation, status);
+  const { icon, style } = styledStatus(presentation, status);
   const reason = reasonReader(model, presentation)(ticket);
   const fact = (name: string, text: string, shown?: Line[number]["style"]): Line => [
     trusted(` ${name.padEnd(9)}`, "dim"),
@@ -43,7 +43,7 @@ function factLines(scene: Shown, ticket: TicketModel): Line[] {
     [trusted(` ${safeLine(id)} `, "bold"), untrusted(title)],
     [
       trusted(` ${"state".padEnd(9)}`, "dim"),
-      trusted(`${icon} ${safeLine(word)}`, style),
+      trusted(`${icon} ${safeLine(status)}`, style),
       trusted(reason === undefined ? "" : ` (${safeLine(reason)})`),
       trusted(age, "dim"),
     ],
