@@ -14,13 +14,14 @@ export function escapedMarkdown(line: string): string {
 }
 
 /** A table, line by line. Its cells are escaped already. */
-export function* markdownTable(
+export function* markdownTable<T>(
   columns: readonly { readonly heading: string; readonly align?: "right" }[],
-  rows: Iterable<readonly unknown[]>,
+  entries: Iterable<T>,
+  cellsOf: (entry: T) => readonly unknown[],
 ): IterableIterator<string> {
   yield `| ${columns.map(({ heading }) => heading).join(" | ")} |`;
   yield `|${columns.map(({ align }) => (align === "right" ? "--:" : "---")).join("|")}|`;
-  for (const row of rows) yield `| ${row.join(" | ")} |`;
+  for (const entry of entries) yield `| ${cellsOf(entry).join(" | ")} |`;
 }
 
 /** A text as a quote, so that none of its lines can pass for the document's own. `escaped` makes a line of it safe. */

@@ -172,10 +172,7 @@ function tableLines({ presentation, tickets }: Ending): string[] {
   const rows = tickets.slice(0, MAX_TICKETS).map(asListed);
   return [
     "",
-    ...markdownTable(
-      columns,
-      rows.map((row) => columns.map((column) => cellOf(presentation, column, row))),
-    ),
+    ...markdownTable(columns, rows, (row) => columns.map((column) => cellOf(presentation, column, row))),
     ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${presentation.subjectName}`)}`] : []),
   ];
 }

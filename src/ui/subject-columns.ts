@@ -83,7 +83,7 @@ export function columnsOf({ name, presentation, now = 0 }: SubjectList): Subject
 }
 
 /** The state with its reason; an interrupted subject keeps its recorded state. */
-export function stateOf({ status, interrupted, blocked_by, reason, spent }: ListedSubject): string {
+function stateOf({ status, interrupted, blocked_by, reason, spent }: ListedSubject): string {
   if (interrupted === true) return `interrupted (${status})`;
   if (blocked_by !== undefined) return `${status} (waits for ${blocked_by})`;
   return reason === undefined ? status : `${status} (${[reason, spent].filter(Boolean).join(", ")})`;

@@ -1,6 +1,6 @@
+import type { LedgerSpend } from "../../kernel/ledger.ts";
 import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
-import type { Spent } from "../../protocol/payload.ts";
-import { spentOf as spentOfLedger } from "../../runtime/usage.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import type { ListedSubject } from "../subject-columns.ts";
 import type { Waiting } from "../waiting.ts";
 
@@ -50,16 +50,7 @@ export interface RoleModel {
 }
 
 /** Number of turns and what they have used. */
-export interface SpendModel {
-  turns: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number;
-  /** Turns that ended without reporting a cost. If there are any, `cost_usd` is only the known part. */
-  unpriced: number;
-  /** Turns that did not report all their tokens. */
-  untold: number;
-}
+export type SpendModel = { -readonly [Field in keyof LedgerSpend]: LedgerSpend[Field] };
 
 export interface TicketModel extends SubjectState {
   /** When its first turn was given; undefined until then. */
@@ -140,12 +131,8 @@ export function newTicket(id: string, order: number): TicketModel {
 }
 
 export function noSpend(): SpendModel {
-  return { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: 0, untold: 0 };
-}
-
-/** Converts a spend to the form that the usage formatters take. */
-export function spentOf({ unpriced, untold, ...spend }: SpendModel): Spent {
-  return spentOfLedger({ ...spend, cached_tokens: 0, unpriced_turns: unpriced, untold_turns: untold });
+  const tokens = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
+  return { turns: 0, ...tokens, cost_usd: 0, unpriced_turns: 0, untold_turns: 0 };
 }
 
 /** A ticket as lists show it. */

@@ -1,5 +1,4 @@
 import { setImmediate as others, setTimeout as delay } from "node:timers/promises";
-import type { Presentation } from "../../kernel/presentation.ts";
 import type { Terminal } from "../terminal.ts";
 import { pageRows } from "../tui/frame.ts";
 import type { Screen } from "../tui/screen.tsx";
@@ -26,7 +25,6 @@ export interface PlayerParts {
   readonly recording: Recording;
   /** The person's name for the session or the folder. */
   readonly name: string;
-  readonly presentation: Presentation | undefined;
   readonly begin: Player;
   /** Proves the log as far as it has been written. */
   readonly prove: () => Promise<ProofState>;
@@ -128,12 +126,12 @@ export class PlayerScreen {
   }
 
   #scene(): PlayerScene {
-    const { recording, name, presentation } = this.#parts;
+    const { recording, name } = this.#parts;
     const { place } = this.#player;
     if (this.#told?.place !== place)
       this.#told = {
         place,
-        events: recording.eventsAt(place, this.#parts.presentation),
+        events: recording.eventsAt(place),
         record: recording.shown(place),
       };
     return {
@@ -141,10 +139,10 @@ export class PlayerScreen {
       player: this.#player,
       tape: recording.tape,
       name,
-      presentation,
+      presentation: recording.presentation,
       model: recording.modelAt(place),
       now: instantOf(this.#player, recording.tape),
-      story: (ticket_id) => recording.storyAt(place, ticket_id, this.#parts.presentation),
+      story: (ticket_id) => recording.storyAt(place, ticket_id),
       proof: this.#proof,
     };
   }

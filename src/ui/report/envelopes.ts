@@ -1,5 +1,6 @@
 import { type Json, objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
+import { cut } from "../../protocol/refusal.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import { wordsOf } from "../words.ts";
@@ -54,7 +55,7 @@ export class EnvelopeLines {
       payload_type,
       ticket_id: meta.ticket_id,
       disposition: meta.disposition,
-      line: clip(this.#lineOf(record).replace(/\s+/g, " ").trim(), LONGEST_LINE),
+      line: cut(this.#lineOf(record).replace(/\s+/g, " ").trim(), LONGEST_LINE),
       payload: payloadText(payload, this.#payload_length),
     });
   }
@@ -93,11 +94,6 @@ export function payloadText(payload: Json, longest: number): string {
     typeof value === "string" && value.length > LONGEST_TEXT ? cutText(value, LONGEST_TEXT) : value,
   );
   return shorter.length <= longest ? shorter : cutText(shorter, longest);
-}
-
-/** Truncates a text to `longest` characters. */
-export function clip(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
 }
 
 /** The beginning of a text, and how many characters follow. */

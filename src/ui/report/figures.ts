@@ -1,17 +1,10 @@
 import { shownStatus, statusesOf, type Tone } from "../../kernel/presentation.ts";
 import { reasonReader } from "../../kernel/state.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import { askText } from "../model/asks.ts";
-import {
-  countOf,
-  listed,
-  type SessionModel,
-  type SpendModel,
-  spentOf,
-  stateOf,
-  type TicketModel,
-} from "../model/model.ts";
+import { countOf, listed, type SessionModel, type SpendModel, stateOf, type TicketModel } from "../model/model.ts";
 import { isDamaged, type ProofLine } from "../proof-words.ts";
 import type { ListedSubject, SubjectList } from "../subject-columns.ts";
 import { counted } from "../words.ts";
@@ -39,8 +32,8 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
     ["waits for a person", waitsOf(session), session.closed === undefined],
     ["took", durationOf(from, to), true],
     ["turns", String(spend.turns), true],
-    ["tokens", countWords(spend.input_tokens + spend.output_tokens, spend.untold), spend.turns > 0],
-    ["cost", costOf(spend), spend.cost_usd > 0 || spend.unpriced > 0],
+    ["tokens", countWords(spend.input_tokens + spend.output_tokens, spend.untold_turns), spend.turns > 0],
+    ["cost", costOf(spend), spend.cost_usd > 0 || spend.unpriced_turns > 0],
     ["recoveries", String(recoveries), recoveries > 0],
     ["records", String(proof.records), true],
     ["began", `${momentOf(from)} UTC`, from !== ""],

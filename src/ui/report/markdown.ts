@@ -95,7 +95,7 @@ function listLines({ title, columns, rows }: PageList): string[] {
       const text = markdownCell(cell);
       return tone === "bad" && columns[index]?.toned === true ? `**${text}**` : text;
     });
-  return [`## ${title}`, "", ...markdownTable(columns, rows.map(cellsOf))];
+  return [`## ${title}`, "", ...markdownTable(columns, rows, cellsOf)];
 }
 
 /** A text in a code fence that is longer than any fence inside it. */

@@ -6,6 +6,7 @@ import type { Proof } from "../../runtime/proof.ts";
 import { resultsOf } from "../failure-lines.ts";
 import { applyRecord } from "../model/apply.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
+import { outputWords } from "../../log/report.ts";
 import { allWords, wordsOf } from "../words.ts";
 import { type Asked, AskedAndAnswered } from "./asked.ts";
 import { type Envelope, EnvelopeLines, payloadLength } from "./envelopes.ts";
@@ -170,12 +171,5 @@ function failureOf({ payload_type, payload }: UnsealedRecord): string | undefine
 }
 
 function workOf(sequence: number, { summary, outputs, issues }: JsonObject): WorkDone {
-  return { sequence, summary: wordsOf(summary), outputs: listOf(outputs).map(outputText), issues: allWords(issues) };
-}
-
-/** An output, and its location if the worker reported one. */
-function outputText(output: JsonObject[string]): string {
-  if (typeof output === "string") return output;
-  const { label, text, uri } = objectOf(output);
-  return [...new Set([label, text, uri].map(textOf))].filter((words) => words !== "").join(": ");
+  return { sequence, summary: wordsOf(summary), outputs: listOf(outputs).map(outputWords), issues: allWords(issues) };
 }

@@ -36,8 +36,8 @@ export interface Scene extends Shown {
 export const MIN_SIZE = { columns: 40, rows: 10 } as const;
 
 /** `$4.33`, `$4.33+` if some turns did not report their cost, `$?` if none did. */
-export function costCell({ cost_usd, unpriced }: SpendModel): string {
-  if (unpriced === 0) return `$${cost_usd.toFixed(2)}`;
+export function costCell({ cost_usd, unpriced_turns }: SpendModel): string {
+  if (unpriced_turns === 0) return `$${cost_usd.toFixed(2)}`;
   return cost_usd > 0 ? `$${cost_usd.toFixed(2)}+` : "$?";
 }
 

@@ -80,7 +80,7 @@ it.each<[ends: string, session: ScheduleSession, cost: string, untold: number]>(
 ])("counts what a turn used as unknown unless it was told: it ends %s", (_, session, cost, untold) => {
   const { spend, roles, subjects } = modelOf(session.records);
   for (const one of [spend, roles.get("hand")?.spend, subjects.get("build")?.spend]) {
-    expect(one && [costCell(one), one.untold]).toEqual([cost, untold]);
+    expect(one && [costCell(one), one.untold_turns]).toEqual([cost, untold]);
   }
 });
 
