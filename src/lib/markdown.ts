@@ -24,7 +24,17 @@ export function* markdownTable<T>(
   for (const entry of entries) yield `| ${cellsOf(entry).join(" | ")} |`;
 }
 
-/** A text as a quote, so that none of its lines can pass for the document's own. `escaped` makes a line of it safe. */
-export function markdownQuote(text: string, escaped: (line: string) => string): string[] {
-  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${escaped(line)}`.trimEnd());
+/**
+ * A heading, a text as a quote, so that none of its lines can pass for the document's own, and points. `escaped` makes a line of the text safe; the
+ * others are.
+ */
+export function markdownSection(
+  heading: string,
+  text: string,
+  points: readonly string[],
+  escaped: (line: string) => string,
+): string[] {
+  const quote = text.trim() === "" ? [] : text.split("\n").map((line) => `> ${escaped(line)}`.trimEnd());
+  const parts = [quote, points.map((point) => `- ${point}`)].filter((part) => part.length > 0);
+  return [heading, ...parts.flatMap((part) => ["", ...part])];
 }

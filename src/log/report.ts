@@ -5,7 +5,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { makeDirectory, OWN } from "../lib/files.ts";
 import { isJsonObject, type Json, type JsonObject, objectOf, textOf, textWithin } from "../lib/json.ts";
-import { escapedMarkdown, markdownQuote, markdownTable } from "../lib/markdown.ts";
+import { escapedMarkdown, markdownSection, markdownTable } from "../lib/markdown.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
@@ -123,10 +123,7 @@ function withSession(session_id: string, step: string): string {
 function resultSections(parts: readonly ResultPart[]): string[] {
   return parts.flatMap(({ title, text, points }) => [
     "",
-    `## ${phrase(title)}`,
-    "",
-    ...markdownQuote(text, safeLine),
-    ...(points.length > 0 ? ["", ...points.map((point) => `- ${phrase(point)}`)] : []),
+    ...markdownSection(`## ${phrase(title)}`, text, points.map(phrase), safeLine),
   ]);
 }
 
@@ -153,11 +150,10 @@ function ticketSection(ticket: ReportedTicket, home: string): string[] {
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${textWithin(issue as Json)}`);
   const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${textWithin(action as Json)}`);
   const used = ticket.usage && ticket.usage.input_tokens !== null ? [`used: ${spentWords(ticket.usage)}`] : [];
-  const entries = [...outputs, ...artifacts, ...issues, ...suggestions, ...used].map((entry) => `- ${phrase(entry)}`);
-  const summary = markdownQuote(ticket.summary ?? "", safeLine);
-  if (summary.length + entries.length === 0) return [];
-  const parts = [summary, entries].filter((part) => part.length > 0);
-  return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description)}`, ...parts.flatMap((part) => ["", ...part])];
+  const entries = [...outputs, ...artifacts, ...issues, ...suggestions, ...used].map(phrase);
+  const heading = `## ${ticket.ticket_id}: ${phrase(ticket.description)}`;
+  const lines = markdownSection(heading, ticket.summary ?? "", entries, safeLine);
+  return lines.length === 1 ? [] : ["", ...lines];
 }
 
 /** Resolves a kept artifact's path, which its record stores relative to the home. Other addresses are complete. */

@@ -10,7 +10,7 @@ import type { ToldAsk } from "../../src/protocol/telling.ts";
 import { FollowedState, type Standing } from "../../src/runtime/feed/standing.ts";
 import { failedChecks } from "../../src/ui/failure-lines.ts";
 import { heldWords } from "../../src/ui/hold-words.ts";
-import { askText } from "../../src/ui/model/asks.ts";
+import { askText } from "../../src/ui/model/model.ts";
 import { factsOf } from "../../src/ui/report/figures.ts";
 import { reportObject } from "../../src/ui/report/report-object.ts";
 import { dashboardFrame } from "../../src/ui/tui/frame.ts";

@@ -8,7 +8,7 @@ import { resolverOf } from "../../runtime/records.ts";
 import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
-import type { StoryLine } from "../tui/stories.ts";
+import { type StoryLine, storyOf } from "../tui/stories.ts";
 import type { TimeRange } from "./moment.ts";
 import type { ShownRecord } from "./shown-record.ts";
 import { States } from "./states.ts";
@@ -128,11 +128,7 @@ export class Recording {
     const formatter = new RecordFormatter();
     return places.flatMap((place) => {
       const { record } = this.read(place);
-      if (record === undefined) return [];
-      const at = Date.parse(record.record.received_at);
-      return formatter
-        .format(record, { ...BRIEF, presentation: this.presentation })
-        .map(({ ticket, text, style }) => ({ at, ticket, text, style }));
+      return record === undefined ? [] : storyOf(record, formatter, { ...BRIEF, presentation: this.presentation });
     });
   }
 }

@@ -3,8 +3,15 @@ import { reasonReader } from "../../kernel/state.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import { askText } from "../model/asks.ts";
-import { countOf, listed, type SessionModel, type SpendModel, stateOf, type TicketModel } from "../model/model.ts";
+import {
+  askText,
+  countOf,
+  listed,
+  type SessionModel,
+  type SpendModel,
+  stateOf,
+  type TicketModel,
+} from "../model/model.ts";
 import { isDamaged, type ProofLine } from "../proof-words.ts";
 import type { ListedSubject, SubjectList } from "../subject-columns.ts";
 import { counted } from "../words.ts";

@@ -1,4 +1,4 @@
-import { markdownQuote, markdownTable } from "../../lib/markdown.ts";
+import { markdownSection, markdownTable } from "../../lib/markdown.ts";
 import { safeText } from "../display.ts";
 import { markdownCell, markdownText } from "../markdown.ts";
 import { mermaidLines } from "../mermaid.ts";
@@ -15,6 +15,8 @@ export const MARKDOWN_MARK = "<!-- bosun report -->";
 /** Maximum length of a check's output, in characters. */
 const LONGEST_OUTPUT = 2_000;
 
+const escaped = (text: string) => markdownText(text);
+
 /** A report as Markdown, line by line with line feeds. Untrusted text in it cannot create markup. */
 export function* markdownReport(report: SessionReport): IterableIterator<string> {
   const { session } = report;
@@ -30,13 +32,9 @@ export function* markdownReport(report: SessionReport): IterableIterator<string>
   ];
   const sections = [
     head,
-    ...report.result.map(({ title, text, points }) => [
-      `## ${markdownText(title)}`,
-      "",
-      ...markdownQuote(text, markdownText),
-      "",
-      ...points.map((point) => `- ${markdownText(point)}`),
-    ]),
+    ...report.result.map(({ title, text, points }) =>
+      markdownSection(`## ${markdownText(title)}`, text, points.map(escaped), escaped),
+    ),
     tickets,
     graphLines(report),
     workLines(report),
@@ -58,13 +56,14 @@ function graphLines(report: SessionReport): string[] {
 function workLines(report: SessionReport): string[] {
   const told = ticketsOf(report).flatMap(({ id, title, failure }) => {
     const { summary = "", outputs = [], issues = [] } = report.work.get(id) ?? {};
-    const lines = [
-      ...markdownQuote(summary, markdownText),
-      ...outputs.map((output) => `- ${markdownText(output)}`),
-      ...issues.map((issue) => `- issue: ${markdownText(issue)}`),
-      ...(failure === undefined ? [] : [`- ${markdownText(failure.code)}: ${markdownText(failure.message)}`]),
+    const points = [
+      ...outputs,
+      ...issues.map((issue) => `issue: ${issue}`),
+      ...(failure === undefined ? [] : [`${failure.code}: ${failure.message}`]),
     ];
-    return lines.length === 0 ? [] : ["", `### ${markdownText(id)}: ${markdownText(title)}`, "", ...lines];
+    const heading = `### ${markdownText(id)}: ${markdownText(title)}`;
+    const lines = markdownSection(heading, summary, points.map(escaped), escaped);
+    return lines.length === 1 ? [] : ["", ...lines];
   });
   return told.length === 0 ? [] : ["## What was reported", ...told];
 }

@@ -1,6 +1,7 @@
 import { subjectTable } from "../subject-columns.ts";
 import { factsOf, outcomeOf, PROOF_TONE, proofWord, ticketList, ticketsOf } from "./figures.ts";
 import { clipped, hanging, safeLine, wrapped, wrappedLines } from "../display.ts";
+import { lastLines } from "../failure-lines.ts";
 import { problemLines, proofLines } from "../proof-words.ts";
 import { tableLines } from "../table.ts";
 import { STYLES } from "../status.ts";
@@ -87,15 +88,9 @@ function checkLines({ checks }: SessionReport, out: Output): string[] {
     summary,
     ...failed.flatMap(({ ticket_id = "-", criterion, output }) => [
       ...wrappedLines(`${ticket_id}: ${safeLine(criterion)}`, out.width, 2).map((line) => out.style("red", line)),
-      ...lastLines(output).map((line) => out.style("dim", `    | ${clipped(line, out.width - 6)}`)),
+      ...lastLines(output, { width: out.width - 6, last_lines: 3 }).map((line) => out.style("dim", `    ${line}`)),
     ]),
   ];
-}
-
-/** The last lines of a check's output. */
-function lastLines(output: string): string[] {
-  const lines = output.split("\n").filter((line) => line.trim() !== "");
-  return lines.slice(-3).map(safeLine);
 }
 
 function askedLines({ asked }: SessionReport, out: Output): string[] {

@@ -1,5 +1,4 @@
-import { wrappedLines } from "../display.ts";
-import { endingLines } from "../ending.ts";
+import { showEnding } from "../ending.ts";
 import { heldWords } from "../hold-words.ts";
 import { applyRecord } from "../model/apply.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
@@ -17,7 +16,7 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import { dashboardFrame, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { Screen } from "./screen.tsx";
-import { outputBefore, outputLine, Stories } from "./stories.ts";
+import { outputBefore, outputLine, Stories, storyOf } from "./stories.ts";
 import { type Action, handleKey, handlePaste, INITIAL_VIEW, type Key, type SessionAction, type View } from "./view.ts";
 
 /** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
@@ -128,9 +127,7 @@ export class Dashboard implements Reporter {
 
   end(ending: Ending): void {
     this.close();
-    const { out, err } = this.#parts.terminal;
-    if (ending.failure) for (const text of wrappedLines(ending.failure.message, err.width, 0)) err.line(text);
-    for (const text of endingLines(out, ending, this.#opening?.resumed)) out.line(text);
+    showEnding(this.#parts.terminal, ending, this.#opening?.resumed);
   }
 
   close(): void {
@@ -152,11 +149,9 @@ export class Dashboard implements Reporter {
 
   #apply(sequence: number, record: UnsealedRecord): void {
     applyRecord(this.#model, sequence, record);
-    const at = Date.parse(record.record.received_at);
     const { output, presentation } = this.#opening ?? {};
     const telling = { ...BRIEF, output, presentation: presentation?.() };
-    for (const { ticket, text, style } of this.#formatter.format(record, telling))
-      this.#stories.add({ at, ticket, text, style });
+    for (const line of storyOf(record, this.#formatter, telling)) this.#stories.add(line);
   }
 
   #draw(): void {

@@ -1,8 +1,7 @@
 import { statusesOf } from "../../kernel/presentation.ts";
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
-import { askText } from "../model/asks.ts";
-import { countOf, type SessionModel, stateOf } from "../model/model.ts";
+import { askText, countOf, type SessionModel, stateOf } from "../model/model.ts";
 import { styledStatus } from "../status.ts";
 import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";

@@ -1,8 +1,7 @@
 import { columnsOf, type SubjectColumn } from "../subject-columns.ts";
-import { listed, type TicketModel } from "../model/model.ts";
+import { blockersOf, listed, type TicketModel, ticketsByNeed } from "../model/model.ts";
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
-import { blockersOf, ticketsByNeed } from "../model/order.ts";
 import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";

@@ -1,9 +1,7 @@
 import { countWords } from "../../log/usage-words.ts";
 import { safeLine, wrapped } from "../display.ts";
-import type { TicketModel } from "../model/model.ts";
-import { blockersOf } from "../model/order.ts";
+import { askText, blockersOf, type TicketModel } from "../model/model.ts";
 import { reasonReader } from "../../kernel/state.ts";
-import { askText } from "../model/asks.ts";
 import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { type Line, rule, type Span, trusted, untrusted } from "./line.ts";

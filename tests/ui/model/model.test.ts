@@ -5,10 +5,7 @@ import { schedulePresentation } from "../../../src/modes/schedule/presentation.t
 import { PAYLOAD_TYPES } from "../../../src/protocol/payload.ts";
 import type { RecordMeta } from "../../../src/protocol/record.ts";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
-import { askText } from "../../../src/ui/model/asks.ts";
-import { copyOf } from "../../../src/ui/model/copy.ts";
-import { stateOf } from "../../../src/ui/model/model.ts";
-import { blockersOf, ticketsByNeed } from "../../../src/ui/model/order.ts";
+import { askText, blockersOf, copyOf, stateOf, ticketsByNeed } from "../../../src/ui/model/model.ts";
 import { costCell } from "../../../src/ui/tui/scene.ts";
 import { COMPLETED, INSTRUCTION, schedule, type ScheduleSession, task } from "../../modes/schedule/session.ts";
 import { effect, modelOf, record } from "../records.ts";
