@@ -133,7 +133,7 @@ export function asListed(ticket: TicketLine): ListedSubject {
 }
 
 /** The result of a mode without tickets. */
-function resultLines(parts: readonly ResultPart[], output: Output): string[] {
+export function resultLines(parts: readonly ResultPart[], output: Output): string[] {
   return parts.flatMap(({ title, text, points }) => [
     "",
     output.style("bold", safeLine(title)),

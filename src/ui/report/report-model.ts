@@ -6,10 +6,11 @@ import type { Proof } from "../../runtime/proof.ts";
 import { resultsOf } from "../failure-lines.ts";
 import { applyRecord } from "../model/apply.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
+import { RecordFormatter } from "../record-formatter.ts";
 import { outputWords } from "../../log/report.ts";
 import { allWords, wordsOf } from "../words.ts";
 import { type Asked, AskedAndAnswered } from "./asked.ts";
-import { type Envelope, EnvelopeLines, payloadLength } from "./envelopes.ts";
+import { type Envelope, envelopeOf, payloadLength } from "./envelopes.ts";
 
 /** Everything a report says about a session, in any format. Its texts are untrusted: each format sanitises them. */
 export interface SessionReport {
@@ -72,7 +73,9 @@ export class ReportGatherer {
   readonly #session = emptyModel();
   readonly #ended: TurnSpan[] = [];
   readonly #asked = new AskedAndAnswered();
-  readonly #envelopes: EnvelopeLines;
+  readonly #envelopes: Envelope[] = [];
+  readonly #formatter = new RecordFormatter();
+  readonly #payload_length: number;
   readonly #work = new Map<string, WorkDone>();
   readonly #checks: CheckRun[] = [];
   readonly #unreadable: number[] = [];
@@ -82,7 +85,7 @@ export class ReportGatherer {
 
   /** `records` is the approximate number of records. If there are many, their payloads are cut sooner. */
   constructor(records: number) {
-    this.#envelopes = new EnvelopeLines(payloadLength(records));
+    this.#payload_length = payloadLength(records);
   }
 
   get mode(): string {
@@ -96,7 +99,7 @@ export class ReportGatherer {
       return;
     }
     if (this.#from === "") this.#from = record.record.received_at;
-    this.#envelopes.add(sequence, record);
+    this.#envelopes.push(envelopeOf(sequence, record, this.#formatter, this.#payload_length));
     this.#endTurns(record);
     applyRecord(this.#session, sequence, record);
     if (record.record.disposition !== "applied") return;
@@ -116,7 +119,7 @@ export class ReportGatherer {
       checks: this.#checks,
       asked: this.#asked.all,
       result: this.#result === undefined ? [] : (presentation?.parts(this.#result) ?? []),
-      envelopes: this.#envelopes.all,
+      envelopes: this.#envelopes,
       unreadable: this.#unreadable,
       proof,
     };

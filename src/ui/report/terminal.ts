@@ -1,5 +1,6 @@
 import { subjectTable } from "../subject-columns.ts";
 import { factsOf, outcomeOf, PROOF_TONE, proofWord, ticketList, ticketsOf } from "./figures.ts";
+import { resultLines } from "../ending.ts";
 import { clipped, hanging, safeLine, wrapped, wrappedLines } from "../display.ts";
 import { lastLines } from "../failure-lines.ts";
 import { problemLines, proofLines } from "../proof-words.ts";
@@ -29,12 +30,7 @@ export function terminalReport(report: SessionReport, out: Output): string[] {
     ...wrappedLines(session.requirement || session.session_id, out.width, 0).map((line) => out.style("bold", line)),
     ...hanging(`${session.session_id} is ${outcome.text}`, out.width, 2).map((line) => styled(out, outcome.tone, line)),
     ...hanging(facts.join(" · "), out.width, 2).map((line) => out.style("dim", line)),
-    ...report.result.flatMap(({ title, text, points }) =>
-      section(out, safeLine(title), [
-        ...wrappedLines(text, out.width, 2),
-        ...points.flatMap((point) => wrappedLines(`- ${point}`, out.width, 2)),
-      ]),
-    ),
+    ...resultLines(report.result, out),
     ...section(out, "What was done", ticketLines(report, out)),
     ...section(out, "When", chartLines(report, out.width)),
     ...section(out, roles.title, listLines(roles, out)),

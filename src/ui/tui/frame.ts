@@ -1,5 +1,7 @@
 import { statusesOf } from "../../kernel/presentation.ts";
 import { widthOf } from "../../lib/text-layout.ts";
+import { costFigure } from "../../log/usage-words.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import { safeLine } from "../display.ts";
 import { askText, countOf, type SessionModel, stateOf } from "../model/model.ts";
 import { styledStatus } from "../status.ts";
@@ -7,7 +9,7 @@ import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
 import { eventLines, listLines, padded, type TicketList, ticketsOf } from "./list.ts";
-import { costCell, elapsed, MIN_SIZE, type Scene, type Shown } from "./scene.ts";
+import { elapsed, MIN_SIZE, type Scene, type Shown } from "./scene.ts";
 import { ticketLines } from "./ticket.ts";
 import { selectedOf, type View } from "./view.ts";
 
@@ -70,7 +72,10 @@ function headLines(scene: Shown, columns: number): Line[] {
     trusted(`${safeLine(session_id)} `),
     untrusted(requirement === "" ? model.mode : `"${requirement}"`, "dim"),
   ];
-  return [justified(title, [trusted(`${time}  ${costCell(spend)} `)], columns), progressLine(scene, columns)];
+  return [
+    justified(title, [trusted(`${time}  ${costFigure(spentOf(spend))} `)], columns),
+    progressLine(scene, columns),
+  ];
 }
 
 /** The progress bar, with the number of tickets in each state, the session's state and its budget. */
@@ -105,7 +110,7 @@ export function progressLine({ model, presentation }: Pick<Shown, "model" | "pre
 }
 
 function budgetWords({ usd, turns }: SessionModel["budget"], spend: SessionModel["spend"]): string {
-  if (usd !== undefined) return `   budget ${costCell(spend)} of $${usd}`;
+  if (usd !== undefined) return `   budget ${costFigure(spentOf(spend))} of $${usd}`;
   return turns === undefined ? "" : `   turns ${spend.turns} of ${turns}`;
 }
 

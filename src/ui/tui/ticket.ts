@@ -1,4 +1,5 @@
-import { countWords } from "../../log/usage-words.ts";
+import { costFigure, countWords } from "../../log/usage-words.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import { safeLine, wrapped } from "../display.ts";
 import { askText, blockersOf, type TicketModel } from "../model/model.ts";
 import { reasonReader } from "../../kernel/state.ts";
@@ -6,7 +7,7 @@ import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { type Line, rule, type Span, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
-import { costCell, elapsed, type Shown } from "./scene.ts";
+import { elapsed, type Shown } from "./scene.ts";
 
 /** A ticket's page: its facts, and below them its events and its agents' output, scrolled up by `scroll` lines. */
 export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
@@ -74,7 +75,7 @@ function nameOf(fact: string): Span {
 function usageText({ spend }: TicketModel): string {
   if (spend.turns === 0) return "";
   const [told, answered] = [spend.input_tokens, spend.output_tokens].map((one) => countWords(one, spend.untold_turns));
-  return `${costCell(spend)}  ${told} tokens in, ${answered} out`;
+  return `${costFigure(spentOf(spend))}  ${told} tokens in, ${answered} out`;
 }
 
 function checksText({ checks }: TicketModel): string {
