@@ -30,7 +30,7 @@ describe("in a GitHub job", () => {
     expect(ran.stdout).toContain("shell | ::error::mine");
     const said = readFileSync(summary, "utf8");
     expect(said).toMatch(/^# Before\n## Bosun: s-[a-z2-9]{6} is failed\n/);
-    expect(said).toContain("| <code>fail</code> | ❌ error");
+    expect(said).toContain("| fail | ❌ error");
     expect(said).toContain("  t0 --> t1\n");
     for (const word of [["log"], ["log", "fail"], ["log", "fail", "--output"], ["status"], ["replay"]]) {
       const shown = await here.run(word, { env });
