@@ -53,7 +53,7 @@ async function recordTwenty(): Promise<{ moments: Moment[]; picture: string }> {
   await terminal.shows("Enter sends them");
   keep(terminal, "All answers are confirmed before they are sent.");
   terminal.type("Enter");
-  await terminal.shows("in progress");
+  await terminal.shows("in_progress");
   await terminal.shows("needs your review");
   keep(terminal, "Twenty tickets: one waits for a person's review, and nothing else waits for that.");
   const picture = terminal.styled();

@@ -30,8 +30,6 @@ export interface ResultPart {
 
 /** How a status of subjects is shown. */
 export interface StatusShown {
-  /** The status as people read it; by default its name. */
-  readonly word?: string;
   /** One character, so that a status is never told by its colour alone. */
   readonly icon: string;
   readonly tone: Tone;
@@ -45,16 +43,11 @@ export interface StatusShown {
 
 export type Tone = "good" | "bad" | "warn" | "busy" | "quiet" | "plain";
 
-/** How a status is shown; one of an unknown mode by its name alone. */
-export interface KnownStatus extends StatusShown {
-  readonly word: string;
-  readonly isKnown: boolean;
-}
-
-export function shownStatus(presentation: Presentation | undefined, status: string): KnownStatus {
+/** How a status is shown; one that the mode does not know plainly. */
+export function shownStatus(presentation: Presentation | undefined, status: string): StatusShown {
   const { statuses = {} } = presentation ?? {};
-  const isKnown = Object.hasOwn(statuses, status);
-  return { icon: "-", tone: "plain", stage: "open", word: status, ...(isKnown ? statuses[status] : {}), isKnown };
+  const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
+  return known ?? { icon: "-", tone: "plain", stage: "open" };
 }
 
 /** Whether nothing more happens to a subject with this status by itself. */

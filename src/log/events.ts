@@ -1,5 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import { replaceUnsafe } from "../lib/terminal-text.ts";
+import { cut } from "../protocol/refusal.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 
 const LONGEST_SUMMARY = 160;
@@ -44,13 +45,9 @@ function field(text: string): string {
 function summary(payload: JsonObject): string {
   for (const name of ["summary", "message", "text", "decision", "status", "reason"]) {
     const value = payload[name];
-    if (typeof value === "string" && value !== "") return clip(value);
+    if (typeof value === "string" && value !== "") return cut(value, LONGEST_SUMMARY);
   }
   return "";
-}
-
-function clip(text: string): string {
-  return text.length <= LONGEST_SUMMARY ? text : `${text.slice(0, LONGEST_SUMMARY - 1).toWellFormed()}…`;
 }
 
 /** Puts any text on one line, without characters that control a terminal. */

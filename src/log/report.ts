@@ -4,8 +4,8 @@ import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { makeDirectory, OWN } from "../lib/files.ts";
-import { isJsonObject, type Json, type JsonObject, textWithin } from "../lib/json.ts";
-import { escapedMarkdown } from "../lib/markdown.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf, textOf, textWithin } from "../lib/json.ts";
+import { escapedMarkdown, markdownSection, markdownTable } from "../lib/markdown.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
@@ -101,9 +101,8 @@ function* reportMarkdown(report: Report, presentation: Presentation, home: strin
     ...(spent === undefined ? [] : [`- ${spent}`]),
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
-  if (tickets.length > 0)
-    yield* ["", "| ticket | status | owner | attempts | reviews | checks | |", "|---|---|---|---|---|---|---|"];
-  for (const ticket of tickets) yield ticketRow(ticket);
+  if (tickets.length > 0) yield "";
+  if (tickets.length > 0) yield* markdownTable(COLUMNS, tickets, ticketRow);
   for (const ticket of tickets) yield* ticketSection(ticket, home);
   if (clarifications.length > 0) yield* ["", "## Asked and answered", "", ...clarifications.map(clarificationText)];
   if (report.result !== undefined) yield* resultSections(presentation.parts(report.result as JsonObject));
@@ -124,27 +123,21 @@ function withSession(session_id: string, step: string): string {
 function resultSections(parts: readonly ResultPart[]): string[] {
   return parts.flatMap(({ title, text, points }) => [
     "",
-    `## ${phrase(title)}`,
-    "",
-    ...quoted(text),
-    ...(points.length > 0 ? ["", ...points.map((point) => `- ${phrase(point)}`)] : []),
+    ...markdownSection(`## ${phrase(title)}`, text, points.map(phrase), safeLine),
   ]);
-}
-
-/** Quotes untrusted text, so that none of its lines can pass for the report's own. */
-function quoted(text: string): string[] {
-  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${escapedMarkdown(oneLine(line))}`.trimEnd());
 }
 
 type ReportedTicket = NonNullable<Report["tickets"]>[number];
 
-function ticketRow(ticket: ReportedTicket): string {
+const COLUMNS = ["ticket", "status", "owner", "attempts", "reviews", "checks", ""].map((heading) => ({ heading }));
+
+function ticketRow(ticket: ReportedTicket): readonly unknown[] {
   const why = ticket.blocked_by?.length
     ? `waits for ${ticket.blocked_by.join(", ")}`
     : [ticket.reason, ticket.spent].filter(Boolean).join(", ");
   const checks = ticket.checks_passed === undefined ? "-" : ticket.checks_passed ? "passed" : "failed";
   const { ticket_id, status, owner = "-", attempts = 0, reviews = 0 } = ticket;
-  return `| ${[ticket_id, status, owner, attempts, reviews, checks, phrase(why)].join(" | ")} |`;
+  return [ticket_id, status, owner, attempts, reviews, checks, phrase(why)];
 }
 
 function ticketSection(ticket: ReportedTicket, home: string): string[] {
@@ -152,16 +145,15 @@ function ticketSection(ticket: ReportedTicket, home: string): string[] {
   const kept = new Set<unknown>((ticket.artifacts ?? []).map(({ label }) => label));
   const outputs = (ticket.outputs ?? [])
     .filter((output) => !kept.has(typeof output === "string" ? output : output.label))
-    .map(outputText);
+    .map((output) => outputWords(output as Json));
   const artifacts = (ticket.artifacts ?? []).map(({ label, uri }) => `${label}: ${openable(uri, home)}`);
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${textWithin(issue as Json)}`);
   const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${textWithin(action as Json)}`);
   const used = ticket.usage && ticket.usage.input_tokens !== null ? [`used: ${spentWords(ticket.usage)}`] : [];
-  const entries = [...outputs, ...artifacts, ...issues, ...suggestions, ...used].map((entry) => `- ${phrase(entry)}`);
-  const summary = quoted(ticket.summary ?? "");
-  if (summary.length + entries.length === 0) return [];
-  const parts = [summary, entries].filter((part) => part.length > 0);
-  return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description)}`, ...parts.flatMap((part) => ["", ...part])];
+  const entries = [...outputs, ...artifacts, ...issues, ...suggestions, ...used].map(phrase);
+  const heading = `## ${ticket.ticket_id}: ${phrase(ticket.description)}`;
+  const lines = markdownSection(heading, ticket.summary ?? "", entries, safeLine);
+  return lines.length === 1 ? [] : ["", ...lines];
 }
 
 /** Resolves a kept artifact's path, which its record stores relative to the home. Other addresses are complete. */
@@ -173,18 +165,20 @@ function clarificationText({ question, answer, ticket_id }: NonNullable<Report["
   return `- ${ticket_id === undefined ? "" : `${ticket_id}: `}${phrase(question)} **${phrase(answer)}**`;
 }
 
-/** An output, with its location if the worker reported one. */
-function outputText(output: NonNullable<ReportedTicket["outputs"]>[number]): string {
+/** An output, and its location if the worker reported one. */
+export function outputWords(output: Json): string {
   if (typeof output === "string") return output;
-  const { label, text, uri } = output;
-  return [...new Set([label, text, uri])].filter((words) => words !== undefined && words !== "").join(": ");
+  const { label, text, uri } = objectOf(output);
+  return [...new Set([label, text, uri].map(textOf))].filter((words) => words !== "").join(": ");
 }
 
 /** An agent's or a person's text on one line, without markup of its own. */
 function phrase(value: unknown): string {
-  return escapedMarkdown(
-    oneLine(textWithin(value as Json))
-      .replaceAll(/\s+/g, " ")
-      .trim(),
-  );
+  const line = oneLine(textWithin(value as Json));
+  return escapedMarkdown(line.replaceAll(/\s+/g, " ").trim());
+}
+
+/** A line of such a text, as it is spaced. */
+function safeLine(text: string): string {
+  return escapedMarkdown(oneLine(text));
 }

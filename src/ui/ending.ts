@@ -7,7 +7,7 @@ import { cut } from "../protocol/refusal.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type ListedSubject, subjectTable } from "./subject-columns.ts";
-import type { Output, Style } from "./terminal.ts";
+import type { Output, Style, Terminal } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
@@ -16,6 +16,12 @@ const MAX_TICKETS = 40;
 const MAX_KEPT = 5;
 const MAX_TROUBLES = 5;
 const LONGEST_TROUBLE = 1000;
+
+/** Shows the failure that ended a session, if there is one, and the last lines. */
+export function showEnding({ out, err }: Pick<Terminal, "out" | "err">, ending: Ending, resumed?: boolean): void {
+  if (ending.failure) for (const text of wrappedLines(ending.failure.message, err.width, 0)) err.line(text);
+  for (const text of endingLines(out, ending, resumed)) out.line(text);
+}
 
 /** The last lines of a command that ran a session: its tickets, how it ended, where its files are, and what to type next. */
 export function endingLines(output: Output, ending: Ending, resumed = false): string[] {
@@ -127,7 +133,7 @@ export function asListed(ticket: TicketLine): ListedSubject {
 }
 
 /** The result of a mode without tickets. */
-function resultLines(parts: readonly ResultPart[], output: Output): string[] {
+export function resultLines(parts: readonly ResultPart[], output: Output): string[] {
   return parts.flatMap(({ title, text, points }) => [
     "",
     output.style("bold", safeLine(title)),

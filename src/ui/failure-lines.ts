@@ -34,7 +34,7 @@ export function printedLines({ payload_type, payload, record }: UnsealedRecord, 
 }
 
 /** The last lines of a text that are not blank. If the text is longer, only `preferred` lines, if there are any. */
-function lastLines(
+export function lastLines(
   text: string,
   { width, last_lines }: PrintedLimits,
   preferred: (line: string) => boolean = () => true,

@@ -1,5 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { type Presentation, shownStatus, type Tone } from "../kernel/presentation.ts";
+import { markdownTable } from "../lib/markdown.ts";
 import { safeLine, safeText } from "./display.ts";
 import { asListed, headline, needsOf, sessionState } from "./ending.ts";
 import { columnsOf, type ListedSubject, type SubjectColumn } from "./subject-columns.ts";
@@ -171,9 +172,7 @@ function tableLines({ presentation, tickets }: Ending): string[] {
   const rows = tickets.slice(0, MAX_TICKETS).map(asListed);
   return [
     "",
-    `| ${columns.map(({ heading }) => heading).join(" | ")} |`,
-    `|${columns.map(({ align }) => (align === "right" ? "--:" : "---")).join("|")}|`,
-    ...rows.map((row) => `| ${columns.map((column) => cellOf(presentation, column, row)).join(" | ")} |`),
+    ...markdownTable(columns, rows, (row) => columns.map((column) => cellOf(presentation, column, row))),
     ...(hidden > 0 ? ["", `and ${counted(hidden, `more ${presentation.subjectName}`)}`] : []),
   ];
 }

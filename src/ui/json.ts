@@ -49,38 +49,23 @@ function standing({ state, counts, turns, usage, waiting, running, checking, hel
 
 function result(out: Output, ending: Ending): JsonEvent {
   const here = (text: string | undefined) => (text === undefined ? undefined : localize(out, text));
-  const {
-    session_id,
-    exit_code,
-    state,
-    outcome,
-    message,
-    tickets,
-    interrupted_turns,
-    usage,
-    waiting,
-    unheard,
-    report,
-    log,
-    next,
-    failure,
-  } = ending;
+  const { failure } = ending;
   return {
     type: "result",
-    exit_code,
-    session_id,
-    state,
-    outcome,
-    message: here(message),
+    exit_code: ending.exit_code,
+    session_id: ending.session_id,
+    state: ending.state,
+    outcome: ending.outcome,
+    message: here(ending.message),
     ...(failure ? { error: { ...failure, hint: here(failure.hint) } } : {}),
-    tickets,
-    interrupted_turns,
+    tickets: ending.tickets,
+    interrupted_turns: ending.interrupted_turns,
     ...(ending.result ? { result: ending.result } : {}),
-    usage,
-    waiting,
-    unheard: unheard.map(({ said, again }) => ({ said, again: here(again) })),
-    report,
-    log,
-    next: next.map(here),
+    usage: ending.usage,
+    waiting: ending.waiting,
+    unheard: ending.unheard.map(({ said, again }) => ({ said, again: here(again) })),
+    report: ending.report,
+    log: ending.log,
+    next: ending.next.map(here),
   };
 }

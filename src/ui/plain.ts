@@ -1,7 +1,7 @@
 import { statusesOf } from "../kernel/presentation.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
-import { clipped, hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
-import { endingLines } from "./ending.ts";
+import { clipped, hanging, safeLine, wrapped } from "./display.ts";
+import { showEnding } from "./ending.ts";
 import { FIRST_MS, Heartbeat } from "./heartbeat.ts";
 import { LiveLine } from "./live-line.ts";
 import { PROGRESS_MS, PendingProgress } from "./progress.ts";
@@ -116,8 +116,7 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
     },
     end(ending) {
       closeLive();
-      if (ending.failure) for (const text of wrappedLines(ending.failure.message, err.width, 0)) err.line(text);
-      for (const text of endingLines(out, ending, opening?.resumed)) out.line(text);
+      showEnding({ out, err }, ending, opening?.resumed);
     },
     close() {
       closeLive();

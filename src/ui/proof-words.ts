@@ -23,6 +23,11 @@ export function proofLines({ records, integrity, completeness, decisions }: Proo
   ];
 }
 
+/** The problems of a proof, each with its place. */
+export function problemLines({ problems }: Proof): string[] {
+  return problems.map(({ sequence, what }) => `${sequence === null ? "folder" : `record ${sequence}`}: ${what}`);
+}
+
 /** Whether the log, or a file that it describes, has changed since it was written. An open session is not damaged. */
 export function isDamaged({ integrity, completeness, decisions, problems }: Proof): boolean {
   return integrity === "failed" || completeness === "truncated" || decisions === "failed" || problems.length > 0;

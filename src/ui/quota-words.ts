@@ -3,6 +3,7 @@ import { parseDuration } from "../lib/durations.ts";
 import type { QuotaWindow } from "../protocol/record.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { safeLine } from "./display.ts";
+import { localMoment, localTime } from "./timeline.ts";
 
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const WEEK_MS = 7 * 86_400_000;
@@ -35,11 +36,10 @@ function windowWords(account: string, window: QuotaWindow, reserve: number | und
 /** `09:00` today, `Thu 09:00` within a week, otherwise `2026-12-24 09:00`; local time. */
 export function resetMoment(at: number, now: number): string {
   const date = new Date(at);
-  const two = (value: number) => String(value).padStart(2, "0");
-  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
-  if (date.toDateString() === new Date(now).toDateString()) return time;
-  if (at - now <= WEEK_MS) return `${WEEKDAYS[date.getDay()]} ${time}`;
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+  const moment = localMoment(date, new Date(now));
+  const time = localTime(date).slice(0, 5);
+  if (!moment.includes(" ")) return time;
+  return at - now <= WEEK_MS ? `${WEEKDAYS[date.getDay()]} ${time}` : moment;
 }
 
 /** Compares the used part of a window with the elapsed part; undefined if the window's name is not a duration. */

@@ -1,10 +1,10 @@
 import type { Presentation } from "../kernel/presentation.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { Spent } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
+import type { ListedSubject } from "./subject-columns.ts";
 import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
 /** Shows a session. It only watches: nothing that it does, or fails to do, affects the session. */
@@ -86,23 +86,9 @@ export interface Ending {
 }
 
 /** A ticket as the final table shows it. */
-export interface TicketLine {
+export interface TicketLine extends Omit<ListedSubject, "id" | "max_attempts" | "begun" | "since"> {
   readonly ticket_id: string;
-  readonly status: string;
-  readonly title: string;
-  readonly attempt: number;
-  readonly reason?: string | undefined;
-  /** The exhausted limit for which it was given up. */
-  readonly spent?: string | undefined;
-  /** For a ticket in error: what its worker reported as wrong. */
-  readonly said?: string | undefined;
-  readonly blocked_by?: string | undefined;
-  readonly owner?: string | undefined;
-  /** Whether its turn or its checks were cut off when the session's scheduler left. */
-  readonly interrupted?: boolean | undefined;
   readonly outputs: readonly string[];
   /** The tickets that it waits for, or waited for. */
   readonly dependencies?: readonly string[];
-  /** What its turns have used; undefined until the first has ended. */
-  readonly usage?: Spent | undefined;
 }

@@ -1,4 +1,4 @@
-import { type KnownStatus, type Presentation, shownStatus, type Tone } from "../kernel/presentation.ts";
+import { type Presentation, shownStatus, type StatusShown, type Tone } from "../kernel/presentation.ts";
 import type { Style } from "./terminal.ts";
 
 /** The style of each tone on a terminal. */
@@ -11,12 +11,11 @@ export const STYLES: Readonly<Record<Tone, Style | undefined>> = {
   plain: undefined,
 };
 
-export interface StyledStatus extends KnownStatus {
-  readonly style: Style | undefined;
-}
-
 /** How a status is shown on a terminal. */
-export function styledStatus(presentation: Presentation | undefined, status: string): StyledStatus {
+export function styledStatus(
+  presentation: Presentation | undefined,
+  status: string,
+): StatusShown & { readonly style: Style | undefined } {
   const shown = shownStatus(presentation, status);
   return { ...shown, style: STYLES[shown.tone] };
 }

@@ -1,5 +1,7 @@
 import { isOver, type Presentation } from "../kernel/presentation.ts";
+import type { SubjectState } from "../kernel/state.ts";
 import { formatDuration } from "../lib/durations.ts";
+import { costFigure } from "../log/usage-words.ts";
 import type { Spent } from "../protocol/payload.ts";
 import { clipped } from "./display.ts";
 import { eventStyle } from "./status.ts";
@@ -7,22 +9,14 @@ import { PROSE_WIDTH, tableLines } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
 /** A subject as lists show it: of a screen's model, or of a final table. What a list does not know is undefined. */
-export interface ListedSubject {
-  readonly id: string;
-  readonly status: string;
-  readonly title: string;
-  readonly attempt: number;
-  readonly owner?: string | undefined;
-  readonly max_attempts?: number | undefined;
-  /** Why it has its status. */
-  readonly reason?: string | undefined;
-  readonly spent?: string | undefined;
+export interface ListedSubject
+  extends Readonly<Pick<SubjectState, "id" | "status" | "title" | "attempt">>,
+    Readonly<Partial<Pick<SubjectState, "owner" | "max_attempts" | "reason" | "spent" | "since">>> {
   readonly blocked_by?: string | undefined;
   /** Whether its turn or its checks were cut off. */
   readonly interrupted?: boolean | undefined;
-  /** When its first turn was given, and when it entered its status. */
+  /** When its first turn was given. */
   readonly begun?: string | undefined;
-  readonly since?: string | undefined;
   /** What its turns have used; undefined before the first. */
   readonly usage?: Spent | undefined;
   readonly outputs?: readonly string[];
@@ -41,16 +35,19 @@ export interface SubjectList {
   readonly now?: number;
 }
 
-export interface SubjectColumn {
+/** A column of a list, which every form of the list shows. */
+export interface ListColumn<T> {
   readonly heading: string;
   /** Maximum width, and that on the dashboard, in columns; the last column takes the rest. */
   readonly width?: number;
   readonly narrow?: number;
   readonly align?: "right";
-  /** Whether it has the tone of the subject's status. */
+  /** Whether it has the tone of the row. */
   readonly toned?: true;
-  readonly cell: (subject: ListedSubject) => string;
+  readonly cell: (entry: T) => string;
 }
+
+export type SubjectColumn = ListColumn<ListedSubject>;
 
 /** The columns of a list, in their order. A new one needs an entry here, and nothing else. */
 export function columnsOf({ name, presentation, now = 0 }: SubjectList): SubjectColumn[] {
@@ -80,7 +77,7 @@ export function columnsOf({ name, presentation, now = 0 }: SubjectList): Subject
 }
 
 /** The state with its reason; an interrupted subject keeps its recorded state. */
-export function stateOf({ status, interrupted, blocked_by, reason, spent }: ListedSubject): string {
+function stateOf({ status, interrupted, blocked_by, reason, spent }: ListedSubject): string {
   if (interrupted === true) return `interrupted (${status})`;
   if (blocked_by !== undefined) return `${status} (waits for ${blocked_by})`;
   return reason === undefined ? status : `${status} (${[reason, spent].filter(Boolean).join(", ")})`;
@@ -103,12 +100,8 @@ function timeOf(
   return formatDuration(Math.floor((end - Date.parse(begun)) / unit) * unit);
 }
 
-/** `$1.20`, `$1.20+` if some turns did not report their cost, `?` if none did. */
 function costOf({ usage }: ListedSubject): string {
-  if (usage === undefined) return "-";
-  const { cost_usd, told_usd = 0 } = usage;
-  if (cost_usd !== null) return cost_usd === 0 ? "-" : `$${cost_usd.toFixed(2)}`;
-  return told_usd > 0 ? `$${told_usd.toFixed(2)}+` : "?";
+  return usage === undefined || usage.cost_usd === 0 ? "-" : costFigure(usage);
 }
 
 /** What it states or, of work, what it is and what came of it. */

@@ -63,7 +63,7 @@ function playedFigures(folder: string): Played {
   const timed = (place: number) => {
     const from = performance.now();
     recording.modelAt(place);
-    recording.eventsAt(place, undefined);
+    recording.eventsAt(place);
     return performance.now() - from;
   };
   // Steps that have no factor in common with the log's length come everywhere.

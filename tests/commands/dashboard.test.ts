@@ -57,7 +57,7 @@ describe("the dashboard", () => {
     expect(pane.isAlternate()).toBe(false);
     pane.type("Enter");
     await taskRuns(here);
-    await seen(pane, "in progress", "after", "nothing needs you");
+    await seen(pane, "in_progress      shell", "after", "nothing needs you");
     pane.type("Enter");
     await seen(pane, "history ·", "it has begun", "state");
     pane.type("q");
@@ -66,7 +66,7 @@ describe("the dashboard", () => {
     await pane.shows("is running in process");
     const session_id = await onlySession(here);
     const again = openDashboard(here, ["attach"], { columns: 140, rows: 40 });
-    await seen(again, session_id, "in progress", "it has begun", "│");
+    await seen(again, session_id, "in_progress      shell", "it has begun", "│");
     await fills(again, 140, 40);
     letGo(here);
     expect(await again.exit()).toBe(0);
@@ -92,7 +92,7 @@ describe("the dashboard", () => {
     const here = rig();
     const pane = openDashboard(here, ["run", "--plan", planFile(here)], { columns: 100, rows: 24 });
     const { session_id } = await taskRuns(here);
-    await seen(pane, "in progress");
+    await seen(pane, "in_progress      shell");
     pane.type("p");
     await seen(pane, "Paused");
     pane.type("End", "x");
@@ -114,9 +114,9 @@ describe("the dashboard", () => {
     const size = { columns: 100, rows: 24 };
     const pane = openDashboard(here, ["run", ...files, "--yes", "--no-confirm", "--worker", `sh ${worker}`], size);
     await taskRuns(here);
-    await seen(pane, "in progress");
+    await seen(pane, "in_progress      worker");
     const viewer = openDashboard(here, ["attach"], size);
-    await seen(viewer, "in progress");
+    await seen(viewer, "in_progress      worker");
     const stop = here.run(["stop"]);
     await seen(viewer, "Stopping: asked 1 agent to end.");
     expect(viewer.visible()).not.toContain("Press Ctrl-C");
@@ -136,13 +136,13 @@ describe("the dashboard", () => {
     });
     pane.type(`bosun run --plan ${planFile(here)}`, "Enter");
     const { session_id } = await taskRuns(here);
-    await seen(pane, "in progress");
+    await seen(pane, "in_progress      shell");
     pane.type("C-z");
     await seen(pane, "Stopped");
     expect(pane.isAlternate()).toBe(false);
     pane.type("fg", "Enter");
     await until("the dashboard", () => pane.isAlternate());
-    await seen(pane, "in progress");
+    await seen(pane, "in_progress      shell");
     letGo(here);
     await sessionCloses(here, session_id);
     await seen(pane, "2 of 2 tickets done");
@@ -156,9 +156,9 @@ describe("the dashboard", () => {
     await pane.asks("Approve this plan?");
     pane.type("1", "Enter");
     const { session_id, owner } = await taskRuns(here);
-    await seen(pane, "in progress");
+    await seen(pane, "in_progress      shell");
     const viewer = openDashboard(here, ["attach", session_id], { columns: 80, rows: 24 });
-    await seen(viewer, "in progress");
+    await seen(viewer, "in_progress      shell");
     process.kill(viewer.pid(), "SIGTERM");
     expect(await viewer.exit()).toBe(143);
     expect(viewer.isAlternate()).toBe(false);
@@ -176,7 +176,7 @@ describe("the dashboard", () => {
     await pane.asks("Question 1 of 1");
     expect((await here.run(["answer", "name", "Bob"])).code).toBe(0);
     const { session_id } = await taskRuns(here);
-    await seen(pane, "in progress");
+    await seen(pane, "in_progress      shell");
     pane.paste("xyp");
     pane.type("g");
     await seen(pane, "└ ");

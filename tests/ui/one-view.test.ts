@@ -10,7 +10,7 @@ import type { ToldAsk } from "../../src/protocol/telling.ts";
 import { FollowedState, type Standing } from "../../src/runtime/feed/standing.ts";
 import { failedChecks } from "../../src/ui/failure-lines.ts";
 import { heldWords } from "../../src/ui/hold-words.ts";
-import { askText } from "../../src/ui/model/asks.ts";
+import { askText } from "../../src/ui/model/model.ts";
 import { factsOf } from "../../src/ui/report/figures.ts";
 import { reportObject } from "../../src/ui/report/report-object.ts";
 import { dashboardFrame } from "../../src/ui/tui/frame.ts";
@@ -148,11 +148,11 @@ function checkDashboard({ records }: ScheduleSession, { state, counts, subjects,
   if (asks.length > 0) expect(need).toContain(asks[0]?.split(": ").at(-1));
   for (const { id, status, reason, owner, attempt, max_attempts, title, depends_on } of subjects) {
     const page = shown("ticket", id);
-    const { icon, word } = shownStatus(schedulePresentation, status);
+    const { icon } = shownStatus(schedulePresentation, status);
     const tries = attempt === 0 ? "" : ` attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
     expect(page).toContain(` ${id} ${title}`);
     expect(page).toContainEqual(
-      expect.stringContaining(` state    ${icon} ${word}${reason === undefined ? "" : ` (${reason})`}  for `),
+      expect.stringContaining(` state    ${icon} ${status}${reason === undefined ? "" : ` (${reason})`}  for `),
     );
     expect(page).toContain(` owner    ${owner ?? "nobody yet"}${tries}`);
     if (depends_on.length > 0) expect(page).toContain(` after    ${depends_on.join(", ")}`);

@@ -39,9 +39,9 @@ export async function playLog(
   );
   const name = source.row?.session_id ?? basename(source.folder);
   const { mode } = recording.read(0).record?.payload ?? {};
-  const presentation = (await loadReading(textOf(mode)))?.presentation;
+  recording.presentation = (await loadReading(textOf(mode)))?.presentation;
   const prove = () => proveApart(context, source, left.signal);
-  const screen = new PlayerScreen({ terminal, recording, name, presentation, begin, prove });
+  const screen = new PlayerScreen({ terminal, recording, name, begin, prove });
   try {
     const { place } = await screen.run(AbortSignal.any([enough.signal, out.ended]));
     const { sequences } = recording.tape;

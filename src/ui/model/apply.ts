@@ -1,11 +1,11 @@
 import { applyToState } from "../../kernel/state.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import { tellingOf, type ToldTurn } from "../../protocol/telling.ts";
+import { type Telling, tellingOf, type ToldAsk, type ToldTurn } from "../../protocol/telling.ts";
 import { progressOf } from "../../runtime/feed/standing.ts";
 import { failedChecks, resultsOf } from "../failure-lines.ts";
+import { type Waiting, waitingIn } from "../waiting.ts";
 import { allWords, wordsOf } from "../words.ts";
-import { applyToAsks } from "./asks.ts";
 import { newTicket, noSpend, type SessionModel } from "./model.ts";
 import { addChild, addUsage, countTurn } from "./spend.ts";
 
@@ -137,6 +137,39 @@ function applyUsage(
     if (ticket) ticket.progress = undefined;
   }
   if (isRequest && disposition === "applied") countTurn(model, target, ticket_id);
+}
+
+/** Keeps what each open ask waits for. */
+function applyToAsks(
+  model: SessionModel,
+  sequence: number,
+  { payload, payload_type }: UnsealedRecord,
+  told: Telling,
+): void {
+  for (const ask_id of told.ended.asks) model.waiting.delete(ask_id);
+  for (const ask of told.asks) {
+    const known = model.waiting.get(ask.ask_id);
+    if (known !== undefined)
+      model.waiting.set(
+        ask.ask_id,
+        known.filter((one) => isOpen(ask, one)),
+      );
+    // The report that a review is about came before.
+    else if (ask.kind === "review") model.waiting.set(ask.ask_id, waitingIn(ask, {}, failedChecksOf(model, ask)));
+    else if (ask.record === sequence) model.waiting.set(ask.ask_id, waitingIn(ask, payload, []));
+  }
+  // The scheduler's own questions follow the record that opens them.
+  if (payload_type !== "clarification" && payload_type !== "approval_request") return;
+  for (const ask of model.asks.values())
+    if (ask.record === sequence) model.waiting.set(ask.ask_id, waitingIn(ask, payload, []));
+}
+
+function isOpen({ open }: ToldAsk, waiting: Waiting): boolean {
+  return waiting.kind !== "question" || open.some((id) => waiting.question_id === `${waiting.ask_id}.${id}`);
+}
+
+function failedChecksOf({ subjects }: SessionModel, { subject = "" }: ToldAsk): readonly string[] {
+  return subjects.get(subject)?.checks?.failed ?? [];
 }
 
 function numberOf(value: Json | undefined): number | undefined {

@@ -1,13 +1,15 @@
+import type { LedgerSpend } from "../../kernel/ledger.ts";
+import { type Presentation, shownStatus, statusesOf } from "../../kernel/presentation.ts";
 import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
-import type { Spent } from "../../protocol/payload.ts";
-import { spentOf as spentOfLedger } from "../../runtime/usage.ts";
+import type { ToldAsk } from "../../protocol/telling.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import type { ListedSubject } from "../subject-columns.ts";
-import type { Waiting } from "../waiting.ts";
+import { sentenceFor, type Waiting } from "../waiting.ts";
 
 /**
  * A session as a person sees it: the single model behind the dashboard, attach, the replay player and the reports. It is built from the
  * session's records alone (`applyRecord`), so a log folder without a database shows the same. To what stands in the session, it adds its history and
- * its figures. Plain data; `copy.ts` copies it.
+ * its figures. Plain data; `copyOf` copies it.
  * Times are in UTC as recorded; costs are in US dollars. All text comes from agents and people: sanitise it before showing it.
  */
 export interface SessionModel extends SessionState<TicketModel> {
@@ -50,16 +52,7 @@ export interface RoleModel {
 }
 
 /** Number of turns and what they have used. */
-export interface SpendModel {
-  turns: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number;
-  /** Turns that ended without reporting a cost. If there are any, `cost_usd` is only the known part. */
-  unpriced: number;
-  /** Turns that did not report all their tokens. */
-  untold: number;
-}
+export type SpendModel = { -readonly [Field in keyof LedgerSpend]: LedgerSpend[Field] };
 
 export interface TicketModel extends SubjectState {
   /** When its first turn was given; undefined until then. */
@@ -140,16 +133,12 @@ export function newTicket(id: string, order: number): TicketModel {
 }
 
 export function noSpend(): SpendModel {
-  return { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, unpriced: 0, untold: 0 };
-}
-
-/** Converts a spend to the form that the usage formatters take. */
-export function spentOf({ unpriced, untold, ...spend }: SpendModel): Spent {
-  return spentOfLedger({ ...spend, cached_tokens: 0, unpriced_turns: unpriced, untold_turns: untold });
+  const tokens = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
+  return { turns: 0, ...tokens, cost_usd: 0, unpriced_turns: 0, untold_turns: 0 };
 }
 
 /** A ticket as lists show it. */
-export function listed(ticket: TicketModel): ListedSubject {
+export function listed(ticket: TicketModel): TicketModel & ListedSubject {
   const { spend } = ticket;
   return { ...ticket, usage: spend.turns === 0 ? undefined : spentOf(spend) };
 }
@@ -164,4 +153,65 @@ export function stateOf({ state, closed, stopped }: SessionModel): string {
   if (closed !== undefined) return closed.outcome;
   if (stopped !== undefined) return stopped.reason === "waiting" ? "waiting" : "stopped";
   return state;
+}
+
+/** What an ask waits for, in one line. */
+export function askText({ waiting }: SessionModel, { ask_id }: ToldAsk): string {
+  return (waiting.get(ask_id) ?? []).map(sentenceFor).join(" / ");
+}
+
+/** Sorts tickets by how much they need a person: those with an open ask, then by the urgency of their status, in the plan's order. */
+export function ticketsByNeed({ subjects, asks }: SessionModel, presentation: Presentation | undefined): TicketModel[] {
+  const needy = new Set([...asks.values()].map(({ subject }) => subject));
+  const urgency = new Map(statusesOf(presentation).map((status, rank) => [status, rank]));
+  const ranked = Map.groupBy(subjects.values(), ({ id, status }) =>
+    needy.has(id) ? -1 : (urgency.get(status) ?? Infinity),
+  );
+  // Most tickets are already in the plan's order, so sorting is fast even for large plans.
+  return [...ranked].sort(([a], [b]) => a - b).flatMap(([, same]) => same.sort((a, b) => a.order - b.order));
+}
+
+/** The ids of the tickets that a ticket still waits for. */
+export function blockersOf(
+  { subjects }: SessionModel,
+  presentation: Presentation | undefined,
+  { depends_on, status }: TicketModel,
+): string[] {
+  if (shownStatus(presentation, status).stage !== "waiting") return [];
+  return depends_on.filter((id) => {
+    const before = subjects.get(id);
+    return before === undefined || shownStatus(presentation, before.status).stage !== "done";
+  });
+}
+
+/** A copy that further records do not affect. It shares values that they replace whole, so it is smaller and faster than `structuredClone`. */
+export function copyOf(model: SessionModel): SessionModel {
+  return {
+    ...model,
+    budget: { ...model.budget },
+    roles: mapped(model.roles, copyOfRole),
+    subjects: mapped(model.subjects, copyOfTicket),
+    counts: new Map(model.counts),
+    turns: new Map(model.turns),
+    asks: new Map(model.asks),
+    holds: new Map(model.holds),
+    checks: new Map(model.checks),
+    waiting: new Map(model.waiting),
+    spend: { ...model.spend },
+  };
+}
+
+function copyOfRole(role: RoleModel): RoleModel {
+  return { ...role, spend: { ...role.spend } };
+}
+
+function copyOfTicket(ticket: TicketModel): TicketModel {
+  const { spend, reviews, artifacts, moves } = ticket;
+  return { ...ticket, spend: { ...spend }, reviews: [...reviews], artifacts: [...artifacts], moves: [...moves] };
+}
+
+function mapped<V>(map: ReadonlyMap<string, V>, copy: (value: V) => V): Map<string, V> {
+  const copied = new Map<string, V>();
+  for (const [key, value] of map) copied.set(key, copy(value));
+  return copied;
 }

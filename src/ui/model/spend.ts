@@ -21,9 +21,10 @@ export function addUsage(
   for (const spend of spendsOf(model, role_id, ticket_id)) {
     spend.input_tokens += usage?.input_tokens ?? 0;
     spend.output_tokens += usage?.output_tokens ?? 0;
+    spend.cached_tokens += usage?.cached_tokens ?? 0;
     spend.cost_usd += usage?.cost_usd ?? 0;
-    if (isEnd && usage?.cost_usd === undefined) spend.unpriced += 1;
-    if (isEnd && hidesTokens(usage)) spend.untold += 1;
+    if (isEnd && usage?.cost_usd === undefined) spend.unpriced_turns += 1;
+    if (isEnd && hidesTokens(usage)) spend.untold_turns += 1;
   }
 }
 
@@ -38,14 +39,15 @@ export function addChild(model: SessionModel, { payload, record }: UnsealedRecor
 
 function add(
   spend: SpendModel,
-  { turns, input_tokens, output_tokens, cost_usd, told_usd, untold_turns }: JsonObject,
+  { turns, input_tokens, output_tokens, cached_tokens, cost_usd, told_usd, untold_turns }: JsonObject,
 ): void {
   spend.turns += numberOf(turns);
   spend.input_tokens += numberOf(input_tokens);
   spend.output_tokens += numberOf(output_tokens);
+  spend.cached_tokens += numberOf(cached_tokens);
   spend.cost_usd += numberOf(cost_usd ?? told_usd);
-  if (cost_usd === null) spend.unpriced += 1;
-  spend.untold += numberOf(untold_turns);
+  if (cost_usd === null) spend.unpriced_turns += 1;
+  spend.untold_turns += numberOf(untold_turns);
 }
 
 function spendsOf(model: SessionModel, role_id: string, ticket_id: string | undefined): SpendModel[] {

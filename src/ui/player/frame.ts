@@ -1,5 +1,5 @@
 import { safeLine } from "../display.ts";
-import { ticketsByNeed } from "../model/order.ts";
+import { ticketsByNeed } from "../model/model.ts";
 import type { Style } from "../terminal.ts";
 import { localMoment } from "../timeline.ts";
 import { counted } from "../words.ts";

@@ -1,9 +1,7 @@
 import { setImmediate as others, setTimeout as delay } from "node:timers/promises";
-import type { Presentation } from "../../kernel/presentation.ts";
 import type { Terminal } from "../terminal.ts";
 import { pageRows } from "../tui/frame.ts";
-import type { openScreen, Screen } from "../tui/screen.tsx";
-import { suspendJob } from "../tui/suspend.ts";
+import type { Screen } from "../tui/screen.tsx";
 import type { Key } from "../tui/view.ts";
 import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
 import { handlePlayerKey, handlePlayerPaste } from "./keys.ts";
@@ -27,7 +25,6 @@ export interface PlayerParts {
   readonly recording: Recording;
   /** The person's name for the session or the folder. */
   readonly name: string;
-  readonly presentation: Presentation | undefined;
   readonly begin: Player;
   /** Proves the log as far as it has been written. */
   readonly prove: () => Promise<ProofState>;
@@ -40,7 +37,6 @@ export class PlayerScreen {
   #player: Player;
   #proof: ProofState = PROVING;
   #proving: Promise<ProofState> | undefined;
-  #openScreen: typeof openScreen | undefined;
   #screen: Screen | undefined;
   #isChanged = true;
   /** When the clock was last read, in ms. */
@@ -58,8 +54,14 @@ export class PlayerScreen {
     const { recording } = this.#parts;
     const ended = AbortSignal.any([enough, this.#left.signal]);
     this.#readMore();
-    this.#openScreen = (await import("../tui/screen.tsx")).openScreen;
-    this.#open();
+    const { Screen } = await import("../tui/screen.tsx");
+    this.#looked = performance.now();
+    this.#screen = new Screen({
+      terminal: this.#parts.terminal,
+      frame: (columns, rows) => playerFrame(this.#scene(), columns, rows),
+      onKey: (key) => this.#key(key),
+      onText: (text) => this.#show(handlePlayerPaste(this.#player, text)),
+    });
     this.#prove();
     const drawing = setInterval(() => this.#tick(), DRAW_MS);
     try {
@@ -75,7 +77,7 @@ export class PlayerScreen {
       }
     } finally {
       clearInterval(drawing);
-      this.#leave();
+      this.#screen.close();
     }
     return this.#player;
   }
@@ -95,27 +97,9 @@ export class PlayerScreen {
     this.#show(afterRead(this.#player, recording.tape));
   }
 
-  #open(): void {
-    if (this.#screen !== undefined || this.#left.signal.aborted) return;
-    const { out, input } = this.#parts.terminal;
-    this.#looked = performance.now();
-    this.#screen = this.#openScreen?.({
-      stdout: out.stream,
-      stdin: input,
-      frame: (columns, rows) => playerFrame(this.#scene(), columns, rows),
-      onKey: (key) => this.#key(key),
-      onText: (text) => this.#show(handlePlayerPaste(this.#player, text)),
-    });
-  }
-
-  #leave(): void {
-    this.#screen?.close();
-    this.#screen = undefined;
-  }
-
   #tick(): void {
     const now = performance.now();
-    if (this.#player.playing && this.#screen !== undefined)
+    if (this.#player.playing && this.#screen?.isOpen === true)
       this.#show(advance(this.#player, this.#parts.recording.tape, now - this.#looked));
     this.#looked = now;
     if (!this.#isChanged) return;
@@ -137,20 +121,17 @@ export class PlayerScreen {
     this.#player = player;
     this.#isChanged = false;
     if (action === "leave") return this.#left.abort();
-    if (action === "suspend") {
-      this.#leave();
-      return suspendJob(() => this.#open());
-    }
+    if (action === "suspend") return this.#screen?.suspend(() => (this.#looked = performance.now()));
     this.#screen?.draw();
   }
 
   #scene(): PlayerScene {
-    const { recording, name, presentation } = this.#parts;
+    const { recording, name } = this.#parts;
     const { place } = this.#player;
     if (this.#told?.place !== place)
       this.#told = {
         place,
-        events: recording.eventsAt(place, this.#parts.presentation),
+        events: recording.eventsAt(place),
         record: recording.shown(place),
       };
     return {
@@ -158,10 +139,10 @@ export class PlayerScreen {
       player: this.#player,
       tape: recording.tape,
       name,
-      presentation,
+      presentation: recording.presentation,
       model: recording.modelAt(place),
       now: instantOf(this.#player, recording.tape),
-      story: (ticket_id) => recording.storyAt(place, ticket_id, this.#parts.presentation),
+      story: (ticket_id) => recording.storyAt(place, ticket_id),
       proof: this.#proof,
     };
   }

@@ -1,4 +1,4 @@
-import type { Presentation } from "../../kernel/presentation.ts";
+import { type Presentation, statusesOf } from "../../kernel/presentation.ts";
 import { join } from "node:path";
 import { type Listing, listFolder, recordIn, readFolder, type RecordFile, readPlainFile } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
@@ -8,7 +8,7 @@ import { resolverOf } from "../../runtime/records.ts";
 import type { SessionModel } from "../model/model.ts";
 import { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
-import type { StoryLine } from "../tui/stories.ts";
+import { type StoryLine, storyOf } from "../tui/stories.ts";
 import type { TimeRange } from "./moment.ts";
 import type { ShownRecord } from "./shown-record.ts";
 import { States } from "./states.ts";
@@ -30,6 +30,8 @@ const ENDS: ReadonlySet<string> = new Set(["session_closed", "session_stopped"])
 
 /** A log folder being played. It keeps an `Entry` for each record, and reads the record again to show it. */
 export class Recording {
+  /** How the session's mode shows its subjects. Set it before the records are read on. */
+  presentation: Presentation | undefined;
   readonly #folder: string;
   readonly #retell: Retell;
   #files: readonly RecordFile[];
@@ -76,7 +78,8 @@ export class Recording {
       const file = this.#files[place];
       if (file === undefined) return;
       const { record, bytes } = this.read(place);
-      this.#entries.push(entryOf(file, record, bytes?.length ?? 0, this.#entries.at(-1)));
+      const failed = statusesOf(this.presentation, "failed");
+      this.#entries.push(entryOf(file, record, bytes?.length ?? 0, this.#entries.at(-1), failed));
       this.#states.add(record);
     }
   }
@@ -108,31 +111,24 @@ export class Recording {
   }
 
   /** The latest events as of `place`, oldest first. */
-  eventsAt(place: number, presentation: Presentation | undefined): StoryLine[] {
+  eventsAt(place: number): StoryLine[] {
     const places = Array.from({ length: RECORDS_TOLD }, (_, index) => place - RECORDS_TOLD + 1 + index);
-    return this.#told(
-      places.filter((one) => one >= 0),
-      presentation,
-    );
+    return this.#told(places.filter((one) => one >= 0));
   }
 
   /** The latest events of a ticket as of `place`, oldest first. */
-  storyAt(place: number, ticket_id: string, presentation: Presentation | undefined): StoryLine[] {
+  storyAt(place: number, ticket_id: string): StoryLine[] {
     const places: number[] = [];
     for (let one = place; one >= 0 && places.length < RECORDS_TOLD; one -= 1)
       if (this.#entries[one]?.ticket === ticket_id) places.push(one);
-    return this.#told(places.reverse(), presentation).filter(({ ticket }) => ticket === ticket_id);
+    return this.#told(places.reverse()).filter(({ ticket }) => ticket === ticket_id);
   }
 
-  #told(places: readonly number[], presentation: Presentation | undefined): StoryLine[] {
+  #told(places: readonly number[]): StoryLine[] {
     const formatter = new RecordFormatter();
     return places.flatMap((place) => {
       const { record } = this.read(place);
-      if (record === undefined) return [];
-      const at = Date.parse(record.record.received_at);
-      return formatter
-        .format(record, { ...BRIEF, presentation })
-        .map(({ ticket, text, style }) => ({ at, ticket, text, style }));
+      return record === undefined ? [] : storyOf(record, formatter, { ...BRIEF, presentation: this.presentation });
     });
   }
 }

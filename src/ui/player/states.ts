@@ -1,7 +1,6 @@
 import type { LogRecord } from "../../protocol/record.ts";
 import { applyRecord } from "../model/apply.ts";
-import { copyOf } from "../model/copy.ts";
-import { emptyModel, type SessionModel } from "../model/model.ts";
+import { copyOf, emptyModel, type SessionModel } from "../model/model.ts";
 
 /** A session as of the record at `place`; -1 is before the first record. */
 interface State {

@@ -29,11 +29,13 @@ export interface Tape {
   readonly grows: boolean;
 }
 
+/** `failed`: the statuses of subjects that have failed. */
 export function entryOf(
   { sequence, payload_type }: RecordFile,
   record: LogRecord | undefined,
   bytes: number,
   before: Entry | undefined,
+  failed: readonly string[],
 ): Entry {
   return {
     sequence,
@@ -43,13 +45,13 @@ export function entryOf(
     target: record?.target ?? "",
     ticket: record?.record.ticket_id,
     bytes,
-    marker: record === undefined ? "error" : markerOf(record),
+    marker: record === undefined ? "error" : markerOf(record, failed),
   };
 }
 
-function markerOf({ payload_type, payload, record }: LogRecord): Marker | undefined {
+function markerOf({ payload_type, payload, record }: LogRecord, failed: readonly string[]): Marker | undefined {
   const isFailure = FAILURES.has(payload_type) || payload.status === "error" || failedChecks(payload).length > 0;
-  if (isFailure || (record.effects ?? []).some(({ to }) => to === "error")) return "error";
+  if (isFailure || (record.effects ?? []).some(({ to }) => failed.includes(to))) return "error";
   if (payload_type === "clarification" || payload_type === "approval_request") return "question";
   if (payload_type === "review") return "review";
   // Every message from a person is a decision, except the first, the requirement.

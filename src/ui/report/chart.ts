@@ -1,8 +1,7 @@
 import { widthOf } from "../../lib/text-layout.ts";
 import { clipped, wrapped } from "../display.ts";
 import { durationOf, kindOf, type SpanKind, ticketsOf } from "./figures.ts";
-import type { SessionReport } from "./report-model.ts";
-import type { TurnSpan } from "./turn-spans.ts";
+import type { SessionReport, TurnSpan } from "./report-model.ts";
 
 /** Width of the names, and maximum and minimum width of the bars, in columns. */
 const NAMES = 18;

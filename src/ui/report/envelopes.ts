@@ -1,6 +1,7 @@
 import { type Json, objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import { RecordFormatter } from "../record-formatter.ts";
+import { cut } from "../../protocol/refusal.ts";
+import type { RecordFormatter } from "../record-formatter.ts";
 import { BRIEF } from "../record-lines.ts";
 import { wordsOf } from "../words.ts";
 
@@ -34,54 +35,47 @@ export function payloadLength(records: number): number {
   return Math.max(SHORTEST_PAYLOAD, Math.min(LONGEST_PAYLOAD, Math.floor(ALL_PAYLOADS / Math.max(1, records))));
 }
 
-/** Builds the envelopes of a session from its records, in order. */
-export class EnvelopeLines {
-  readonly all: Envelope[] = [];
-  readonly #formatter = new RecordFormatter();
-  readonly #payload_length: number;
+/** A record as an envelope. `formatter` has formatted the records before it. The payload has at most `longest` characters. */
+export function envelopeOf(
+  sequence: number,
+  record: UnsealedRecord,
+  formatter: RecordFormatter,
+  longest: number,
+): Envelope {
+  const { source, target, payload_type, payload, record: meta } = record;
+  return {
+    sequence,
+    at: meta.received_at,
+    source,
+    target,
+    payload_type,
+    ticket_id: meta.ticket_id,
+    disposition: meta.disposition,
+    line: cut(lineOf(record, formatter).replace(/\s+/g, " ").trim(), LONGEST_LINE),
+    payload: payloadText(payload, longest),
+  };
+}
 
-  constructor(payload_length: number) {
-    this.#payload_length = payload_length;
-  }
+function lineOf(record: UnsealedRecord, formatter: RecordFormatter): string {
+  const lines = linesOf(record, formatter);
+  if (lines.length > 0) return lines.join("; ");
+  const { payload, payload_type, target } = record;
+  if (payload_type === "turn_request") return `asks ${target}: ${wordsOf(objectOf(payload.message).payload_type)}`;
+  if (payload_type === "session_opened") return wordsOf(payload.requirement);
+  const { summary, message, text, decision, status } = payload;
+  return [summary, message, text, decision, status].map(wordsOf).find((words) => words !== "") ?? "";
+}
 
-  add(sequence: number, record: UnsealedRecord): void {
-    const { source, target, payload_type, payload, record: meta } = record;
-    this.all.push({
-      sequence,
-      at: meta.received_at,
-      source,
-      target,
-      payload_type,
-      ticket_id: meta.ticket_id,
-      disposition: meta.disposition,
-      line: clip(this.#lineOf(record).replace(/\s+/g, " ").trim(), LONGEST_LINE),
-      payload: payloadText(payload, this.#payload_length),
-    });
-  }
-
-  #lineOf(record: UnsealedRecord): string {
-    const lines = this.#linesOf(record);
-    if (lines.length > 0) return lines.join("; ");
-    const { payload, payload_type, target } = record;
-    if (payload_type === "turn_request") return `asks ${target}: ${wordsOf(objectOf(payload.message).payload_type)}`;
-    if (payload_type === "session_opened") return wordsOf(payload.requirement);
-    for (const word of [payload.summary, payload.message, payload.text, payload.decision, payload.status]) {
-      if (wordsOf(word) !== "") return wordsOf(word);
-    }
-    return "";
-  }
-
-  /** A forged record may have any payload. One that cannot be formatted has no lines. */
-  #linesOf(record: UnsealedRecord): string[] {
-    try {
-      const lines = this.#formatter.format(record, BRIEF);
-      const { ticket_id } = record.record;
-      return lines.map(({ ticket, text }) =>
-        ticket === ticket_id || ticket === undefined ? text : `${ticket}: ${text}`,
-      );
-    } catch {
-      return [];
-    }
+/** A forged record may have any payload. One that cannot be formatted has no lines. */
+function linesOf(record: UnsealedRecord, formatter: RecordFormatter): string[] {
+  try {
+    const { ticket_id } = record.record;
+    const lines = formatter.format(record, BRIEF);
+    return lines.map(({ ticket, text }) =>
+      ticket === ticket_id || ticket === undefined ? text : `${ticket}: ${text}`,
+    );
+  } catch {
+    return [];
   }
 }
 
@@ -93,11 +87,6 @@ export function payloadText(payload: Json, longest: number): string {
     typeof value === "string" && value.length > LONGEST_TEXT ? cutText(value, LONGEST_TEXT) : value,
   );
   return shorter.length <= longest ? shorter : cutText(shorter, longest);
-}
-
-/** Truncates a text to `longest` characters. */
-export function clip(text: string, longest: number): string {
-  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`;
 }
 
 /** The beginning of a text, and how many characters follow. */

@@ -1,23 +1,21 @@
 import { shownStatus, statusesOf, type Tone } from "../../kernel/presentation.ts";
 import { reasonReader } from "../../kernel/state.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import { askText } from "../model/asks.ts";
 import {
+  askText,
   countOf,
   listed,
-  type RoleModel,
   type SessionModel,
   type SpendModel,
-  spentOf,
   stateOf,
   type TicketModel,
 } from "../model/model.ts";
 import { isDamaged, type ProofLine } from "../proof-words.ts";
 import type { ListedSubject, SubjectList } from "../subject-columns.ts";
 import { counted } from "../words.ts";
-import type { SessionReport } from "./report-model.ts";
-import type { TurnSpan } from "./turn-spans.ts";
+import type { SessionReport, TurnSpan } from "./report-model.ts";
 
 // Labels and figures that a report shows in every format.
 
@@ -41,8 +39,8 @@ export function factsOf(report: SessionReport): [label: string, text: string][] 
     ["waits for a person", waitsOf(session), session.closed === undefined],
     ["took", durationOf(from, to), true],
     ["turns", String(spend.turns), true],
-    ["tokens", countWords(spend.input_tokens + spend.output_tokens, spend.untold), spend.turns > 0],
-    ["cost", costOf(spend), spend.cost_usd > 0 || spend.unpriced > 0],
+    ["tokens", countWords(spend.input_tokens + spend.output_tokens, spend.untold_turns), spend.turns > 0],
+    ["cost", costOf(spend), spend.cost_usd > 0 || spend.unpriced_turns > 0],
     ["recoveries", String(recoveries), recoveries > 0],
     ["records", String(proof.records), true],
     ["began", `${momentOf(from)} UTC`, from !== ""],
@@ -107,15 +105,8 @@ export function ticketList(report: SessionReport): { readonly list: SubjectList;
   return { list: { name: "report", presentation, now: Date.parse(to) }, subjects: ticketsOf(report).map(listed) };
 }
 
-/** The id, type, turns, tokens in, tokens out and cost of a role. */
-export function roleCells({ role_id, type, spend }: RoleModel): string[] {
-  const { turns, input_tokens, output_tokens, untold } = spend;
-  const [told, answered] = [countWords(input_tokens, untold), countWords(output_tokens, untold)];
-  return [role_id, type, String(turns), told, answered, costOf(spend)];
-}
-
 /** The cost alone, for use under a heading that names it. */
-function costOf(spend: SpendModel): string {
+export function costOf(spend: SpendModel): string {
   const { cost_usd, told_usd } = spentOf(spend);
   return cost_usd === null && told_usd === undefined ? "unknown" : costWords(cost_usd, told_usd);
 }

@@ -1,14 +1,16 @@
 import type { Presentation, ResultPart } from "../../kernel/presentation.ts";
 import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
+import { tellingOf, type ToldTurn } from "../../protocol/telling.ts";
 import type { Proof } from "../../runtime/proof.ts";
 import { resultsOf } from "../failure-lines.ts";
 import { applyRecord } from "../model/apply.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
+import { RecordFormatter } from "../record-formatter.ts";
+import { outputWords } from "../../log/report.ts";
 import { allWords, wordsOf } from "../words.ts";
 import { type Asked, AskedAndAnswered } from "./asked.ts";
-import { type Envelope, EnvelopeLines, payloadLength } from "./envelopes.ts";
-import { type TurnSpan, TurnSpans } from "./turn-spans.ts";
+import { type Envelope, envelopeOf, payloadLength } from "./envelopes.ts";
 
 /** Everything a report says about a session, in any format. Its texts are untrusted: each format sanitises them. */
 export interface SessionReport {
@@ -19,6 +21,7 @@ export interface SessionReport {
   readonly from: string;
   readonly to: string;
   readonly recoveries: number;
+  /** In the order in which they ended, followed by the open ones. */
   readonly turns: readonly TurnSpan[];
   /** What the latest completed report about each ticket says. */
   readonly work: ReadonlyMap<string, WorkDone>;
@@ -30,6 +33,19 @@ export interface SessionReport {
   /** The sequences of unreadable records. */
   readonly unreadable: readonly number[];
   readonly proof: Proof;
+}
+
+/** One run of a turn, from its request to its end. */
+export interface TurnSpan {
+  readonly turn_id: string;
+  readonly run: number;
+  readonly role_id: string;
+  readonly ticket_id: string | undefined;
+  readonly from: string;
+  /** Undefined while the turn is open. */
+  readonly to: string | undefined;
+  /** The code of the failure that ended it, or `cut_off` if it ended without an answer. */
+  readonly failed: string | undefined;
 }
 
 /** What a worker reports that it did. */
@@ -55,9 +71,11 @@ export interface CheckRun {
 /** Builds a report from the records of a session, added in order. Any record may be missing. */
 export class ReportGatherer {
   readonly #session = emptyModel();
-  readonly #turns = new TurnSpans();
+  readonly #ended: TurnSpan[] = [];
   readonly #asked = new AskedAndAnswered();
-  readonly #envelopes: EnvelopeLines;
+  readonly #envelopes: Envelope[] = [];
+  readonly #formatter = new RecordFormatter();
+  readonly #payload_length: number;
   readonly #work = new Map<string, WorkDone>();
   readonly #checks: CheckRun[] = [];
   readonly #unreadable: number[] = [];
@@ -67,7 +85,7 @@ export class ReportGatherer {
 
   /** `records` is the approximate number of records. If there are many, their payloads are cut sooner. */
   constructor(records: number) {
-    this.#envelopes = new EnvelopeLines(payloadLength(records));
+    this.#payload_length = payloadLength(records);
   }
 
   get mode(): string {
@@ -81,9 +99,9 @@ export class ReportGatherer {
       return;
     }
     if (this.#from === "") this.#from = record.record.received_at;
-    this.#envelopes.add(sequence, record);
+    this.#envelopes.push(envelopeOf(sequence, record, this.#formatter, this.#payload_length));
+    this.#endTurns(record);
     applyRecord(this.#session, sequence, record);
-    this.#turns.add(record);
     if (record.record.disposition !== "applied") return;
     this.#asked.add(this.#session, sequence, record);
     this.#addContent(sequence, record);
@@ -96,15 +114,23 @@ export class ReportGatherer {
       from: this.#from,
       to: this.#session.at,
       recoveries: this.#recoveries,
-      turns: this.#turns.all,
+      turns: [...this.#ended, ...Array.from(this.#session.turns.values(), (turn) => spanOf(turn))],
       work: this.#work,
       checks: this.#checks,
       asked: this.#asked.all,
       result: this.#result === undefined ? [] : (presentation?.parts(this.#result) ?? []),
-      envelopes: this.#envelopes.all,
+      envelopes: this.#envelopes,
       unreadable: this.#unreadable,
       proof,
     };
+  }
+
+  #endTurns(record: UnsealedRecord): void {
+    const { turn_id, received_at } = record.record;
+    for (const id of tellingOf(record).ended.turns) {
+      const turn = this.#session.turns.get(id);
+      if (turn) this.#ended.push(spanOf(turn, received_at, id === turn_id ? failureOf(record) : "cut_off"));
+    }
   }
 
   #addContent(sequence: number, { payload_type, payload, record }: UnsealedRecord): void {
@@ -139,13 +165,14 @@ export class ReportGatherer {
   }
 }
 
-function workOf(sequence: number, { summary, outputs, issues }: JsonObject): WorkDone {
-  return { sequence, summary: wordsOf(summary), outputs: listOf(outputs).map(outputText), issues: allWords(issues) };
+function spanOf({ subject, since, ...run }: ToldTurn, to?: string, failed?: string): TurnSpan {
+  return { ...run, ticket_id: subject, from: since, to, failed };
 }
 
-/** An output, and its location if the worker reported one. */
-function outputText(output: JsonObject[string]): string {
-  if (typeof output === "string") return output;
-  const { label, text, uri } = objectOf(output);
-  return [...new Set([label, text, uri].map(textOf))].filter((words) => words !== "").join(": ");
+function failureOf({ payload_type, payload }: UnsealedRecord): string | undefined {
+  return payload_type === "turn_failed" ? textOf(payload.code) || "failed" : undefined;
+}
+
+function workOf(sequence: number, { summary, outputs, issues }: JsonObject): WorkDone {
+  return { sequence, summary: wordsOf(summary), outputs: listOf(outputs).map(outputWords), issues: allWords(issues) };
 }

@@ -1,4 +1,5 @@
-import { spentOf, stateOf } from "../model/model.ts";
+import { spentOf } from "../../runtime/usage.ts";
+import { stateOf } from "../model/model.ts";
 import { ticketsOf } from "./figures.ts";
 import type { SessionReport } from "./report-model.ts";
 

@@ -1,11 +1,15 @@
 import { subjectTable } from "../subject-columns.ts";
-import { factsOf, outcomeOf, PROOF_TONE, proofWord, roleCells, ticketList, ticketsOf } from "./figures.ts";
-import { clipped, hanging, safeLine, wrappedLines } from "../display.ts";
-import { proofLines } from "../proof-words.ts";
-import { type Column, tableLines } from "../table.ts";
+import { factsOf, outcomeOf, PROOF_TONE, proofWord, ticketList, ticketsOf } from "./figures.ts";
+import { resultLines } from "../ending.ts";
+import { clipped, hanging, safeLine, wrapped, wrappedLines } from "../display.ts";
+import { lastLines } from "../failure-lines.ts";
+import { problemLines, proofLines } from "../proof-words.ts";
+import { tableLines } from "../table.ts";
 import { STYLES } from "../status.ts";
 import type { Output } from "../terminal.ts";
 import { counted } from "../words.ts";
+import type { PageList } from "./html/page-data.ts";
+import { roleList } from "./lists.ts";
 import type { SessionReport } from "./report-model.ts";
 import { chartLines } from "./chart.ts";
 import type { Tone } from "../../kernel/presentation.ts";
@@ -20,20 +24,16 @@ const PROOF_NAMES = 13;
 export function terminalReport(report: SessionReport, out: Output): string[] {
   const { session } = report;
   const outcome = outcomeOf(report);
+  const roles = roleList(report);
   const facts = factsOf(report).map(([label, text]) => `${label} ${text}`);
   return [
     ...wrappedLines(session.requirement || session.session_id, out.width, 0).map((line) => out.style("bold", line)),
     ...hanging(`${session.session_id} is ${outcome.text}`, out.width, 2).map((line) => styled(out, outcome.tone, line)),
     ...hanging(facts.join(" · "), out.width, 2).map((line) => out.style("dim", line)),
-    ...report.result.flatMap(({ title, text, points }) =>
-      section(out, safeLine(title), [
-        ...wrappedLines(text, out.width, 2),
-        ...points.flatMap((point) => wrappedLines(`- ${point}`, out.width, 2)),
-      ]),
-    ),
+    ...resultLines(report.result, out),
     ...section(out, "What was done", ticketLines(report, out)),
     ...section(out, "When", chartLines(report, out.width)),
-    ...section(out, "Cost and tokens by role", roleLines(report, out)),
+    ...section(out, roles.title, listLines(roles, out)),
     ...section(out, "Sent back", sentBack(report, out)),
     ...section(out, "Checks", checkLines(report, out)),
     ...section(out, "Asked and answered", askedLines(report, out)),
@@ -60,10 +60,10 @@ function ticketLines(report: SessionReport, out: Output): string[] {
   return subjects.length === 0 ? [] : subjectTable(list, subjects, out);
 }
 
-function roleLines({ session }: SessionReport, out: Output): string[] {
-  const columns = ["ROLE", "TYPE", "TURNS", "IN", "OUT", "COST"].map((heading): Column => ({ heading }));
-  const rows = [...session.roles.values()].map(roleCells);
-  const [heading = "", ...lines] = tableLines(columns, rows, out.width);
+function listLines({ columns, rows }: PageList, out: Output): string[] {
+  const headings = columns.map(({ heading, width }) => ({ heading: heading.toUpperCase(), widest: width }));
+  const cells = rows.map((row) => row.cells);
+  const [heading = "", ...lines] = tableLines(headings, cells, out.width);
   return lines.length === 0 ? [] : [out.style("dim", heading), ...lines];
 }
 
@@ -84,15 +84,9 @@ function checkLines({ checks }: SessionReport, out: Output): string[] {
     summary,
     ...failed.flatMap(({ ticket_id = "-", criterion, output }) => [
       ...wrappedLines(`${ticket_id}: ${safeLine(criterion)}`, out.width, 2).map((line) => out.style("red", line)),
-      ...lastLines(output).map((line) => out.style("dim", `    | ${clipped(line, out.width - 6)}`)),
+      ...lastLines(output, { width: out.width - 6, last_lines: 3 }).map((line) => out.style("dim", `    ${line}`)),
     ]),
   ];
-}
-
-/** The last lines of a check's output. */
-function lastLines(output: string): string[] {
-  const lines = output.split("\n").filter((line) => line.trim() !== "");
-  return lines.slice(-3).map(safeLine);
 }
 
 function askedLines({ asked }: SessionReport, out: Output): string[] {
@@ -114,10 +108,6 @@ function proofOf({ proof }: SessionReport, out: Output): string[] {
       const [first = "", ...more] = hanging(text, out.width, PROOF_NAMES + 3);
       return [`  ${styled(out, PROOF_TONE[found], name.padEnd(PROOF_NAMES))} ${first}`, ...more];
     }),
-    ...proof.problems.flatMap(({ sequence, what }) =>
-      wrappedLines(`${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`, out.width, 2).map(
-        (line) => out.style("red", line),
-      ),
-    ),
+    ...problemLines(proof).flatMap((problem) => wrapped(problem, out.width, 2).map((line) => out.style("red", line))),
   ];
 }

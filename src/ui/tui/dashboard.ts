@@ -1,5 +1,4 @@
-import { wrappedLines } from "../display.ts";
-import { endingLines } from "../ending.ts";
+import { showEnding } from "../ending.ts";
 import { heldWords } from "../hold-words.ts";
 import { applyRecord } from "../model/apply.ts";
 import { emptyModel, type SessionModel } from "../model/model.ts";
@@ -16,9 +15,8 @@ import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { dashboardFrame, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
-import type { openScreen, Screen } from "./screen.tsx";
-import { outputBefore, outputLine, Stories } from "./stories.ts";
-import { suspendJob } from "./suspend.ts";
+import type { Screen } from "./screen.tsx";
+import { outputBefore, outputLine, Stories, storyOf } from "./stories.ts";
 import { type Action, handleKey, handlePaste, INITIAL_VIEW, type Key, type SessionAction, type View } from "./view.ts";
 
 /** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
@@ -60,7 +58,6 @@ export class Dashboard implements Reporter {
   #opening: Opening | undefined;
   #view: View = INITIAL_VIEW;
   #screen: Screen | undefined;
-  #openScreen: typeof openScreen | undefined;
   #drawing: NodeJS.Timeout | undefined;
   #drawn = 0;
   #isChanged = true;
@@ -82,8 +79,13 @@ export class Dashboard implements Reporter {
       for (const line of outputBefore(opening.output, turn)) this.#stories.addTo(line);
     // Load Ink only here, because it takes as long to load as everything else together and other reporters do not need it.
     void import("./screen.tsx").then((loaded) => {
-      this.#openScreen = loaded.openScreen;
-      this.#open();
+      if (this.#isClosed) return;
+      this.#screen = new loaded.Screen({
+        terminal: this.#parts.terminal,
+        frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
+        onKey: (key) => this.#key(key),
+        onText: (text) => this.#look(handlePaste(this.#view, text)),
+      });
     });
     this.#drawing = setInterval(() => this.#draw(), DRAW_MS).unref();
   }
@@ -125,15 +127,13 @@ export class Dashboard implements Reporter {
 
   end(ending: Ending): void {
     this.close();
-    const { out, err } = this.#parts.terminal;
-    if (ending.failure) for (const text of wrappedLines(ending.failure.message, err.width, 0)) err.line(text);
-    for (const text of endingLines(out, ending, this.#opening?.resumed)) out.line(text);
+    showEnding(this.#parts.terminal, ending, this.#opening?.resumed);
   }
 
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#drawing);
-    this.#leave();
+    this.#screen?.close();
   }
 
   /** Call when something new can be answered. Its record may already be on the screen. */
@@ -149,34 +149,14 @@ export class Dashboard implements Reporter {
 
   #apply(sequence: number, record: UnsealedRecord): void {
     applyRecord(this.#model, sequence, record);
-    const at = Date.parse(record.record.received_at);
     const { output, presentation } = this.#opening ?? {};
     const telling = { ...BRIEF, output, presentation: presentation?.() };
-    for (const { ticket, text, style } of this.#formatter.format(record, telling))
-      this.#stories.add({ at, ticket, text, style });
-  }
-
-  #open(): void {
-    if (this.#isClosed || this.#screen !== undefined) return;
-    const { out, input } = this.#parts.terminal;
-    this.#isChanged = true;
-    this.#screen = this.#openScreen?.({
-      stdout: out.stream,
-      stdin: input,
-      frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
-      onKey: (key) => this.#key(key),
-      onText: (text) => this.#look(handlePaste(this.#view, text)),
-    });
-  }
-
-  #leave(): void {
-    this.#screen?.close();
-    this.#screen = undefined;
+    for (const line of storyOf(record, this.#formatter, telling)) this.#stories.add(line);
   }
 
   #draw(): void {
     const now = performance.now();
-    if (this.#screen === undefined || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
+    if (this.#screen?.isOpen !== true || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
     this.#isChanged = false;
     this.#drawn = now;
     this.#screen.draw();
@@ -229,8 +209,8 @@ export class Dashboard implements Reporter {
     if (steering?.waits === true) {
       this.#answerUntil = 0;
       const ticket_id = this.#view.page === "ticket" ? this.#view.selected : undefined;
-      this.#leave();
-      void steering.answer(ticket_id).finally(() => this.#open());
+      this.#screen?.hide();
+      void steering.answer(ticket_id).finally(() => this.#screen?.show());
       return;
     }
     this.#answerUntil = this.#model.asks.size > 0 ? performance.now() + ASK_MS : 0;
@@ -242,11 +222,11 @@ export class Dashboard implements Reporter {
     switch (action.do) {
       case "stop":
         // The second signal ends this process, which can report that only on the normal screen.
-        if (this.#isStopping) this.#leave();
+        if (this.#isStopping) this.#screen?.close();
         process.kill(process.pid, "SIGINT");
         return;
       case "suspend":
-        return this.#suspend();
+        return this.#screen?.suspend();
       case "leave":
         if (detach) detach();
         else this.notice("The session runs in this process. Ctrl-C stops it; bosun resume goes on with it.");
@@ -256,10 +236,5 @@ export class Dashboard implements Reporter {
       default:
         void steering?.command(action).then((told) => this.notice(told));
     }
-  }
-
-  #suspend(): void {
-    this.#leave();
-    suspendJob(() => this.#open());
   }
 }

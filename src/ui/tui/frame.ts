@@ -1,14 +1,15 @@
 import { statusesOf } from "../../kernel/presentation.ts";
 import { widthOf } from "../../lib/text-layout.ts";
+import { costFigure } from "../../log/usage-words.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import { safeLine } from "../display.ts";
-import { askText } from "../model/asks.ts";
-import { countOf, type SessionModel, stateOf } from "../model/model.ts";
+import { askText, countOf, type SessionModel, stateOf } from "../model/model.ts";
 import { styledStatus } from "../status.ts";
 import { counted } from "../words.ts";
 import { graphLines, graphOrder } from "./graph.ts";
 import { beside, fitted, justified, type Line, rule, trusted, untrusted, widthOfLine } from "./line.ts";
 import { eventLines, listLines, padded, type TicketList, ticketsOf } from "./list.ts";
-import { costCell, elapsed, MIN_SIZE, type Scene, type Shown } from "./scene.ts";
+import { elapsed, MIN_SIZE, type Scene, type Shown } from "./scene.ts";
 import { ticketLines } from "./ticket.ts";
 import { selectedOf, type View } from "./view.ts";
 
@@ -71,7 +72,10 @@ function headLines(scene: Shown, columns: number): Line[] {
     trusted(`${safeLine(session_id)} `),
     untrusted(requirement === "" ? model.mode : `"${requirement}"`, "dim"),
   ];
-  return [justified(title, [trusted(`${time}  ${costCell(spend)} `)], columns), progressLine(scene, columns)];
+  return [
+    justified(title, [trusted(`${time}  ${costFigure(spentOf(spend))} `)], columns),
+    progressLine(scene, columns),
+  ];
 }
 
 /** The progress bar, with the number of tickets in each state, the session's state and its budget. */
@@ -83,12 +87,13 @@ export function progressLine({ model, presentation }: Pick<Shown, "model" | "pre
   const share = (count: number) => (all === 0 ? 0 : Math.round((count / all) * width));
   const full = share(done);
   const begun = Math.min(width - full, share(countOf(model, statusesOf(presentation, "begun"))));
-  const statuses = [...new Set([...statusesOf(presentation), ...counts.keys()])];
+  const known = statusesOf(presentation);
+  const statuses = [...new Set([...known, ...counts.keys()])];
   const figures = statuses.flatMap((status): Line => {
     const count = counts.get(status);
-    const { icon, style, word, stage, isKnown } = styledStatus(presentation, status);
+    const { icon, style, stage } = styledStatus(presentation, status);
     if (count === undefined || stage === "done") return [];
-    return [trusted(isKnown ? ` ${icon}${count}` : ` ${count} ${safeLine(word)}`, style)];
+    return [trusted(known.includes(status) ? ` ${icon}${count}` : ` ${count} ${safeLine(status)}`, style)];
   });
   const workers = [...turns.values()].filter(({ role_id }) => roles.get(role_id)?.type !== "manager").length;
   return [
@@ -105,7 +110,7 @@ export function progressLine({ model, presentation }: Pick<Shown, "model" | "pre
 }
 
 function budgetWords({ usd, turns }: SessionModel["budget"], spend: SessionModel["spend"]): string {
-  if (usd !== undefined) return `   budget ${costCell(spend)} of $${usd}`;
+  if (usd !== undefined) return `   budget ${costFigure(spentOf(spend))} of $${usd}`;
   return turns === undefined ? "" : `   turns ${spend.turns} of ${turns}`;
 }
 
@@ -141,9 +146,8 @@ function troubleLine({ model, presentation }: Shown, canRetry: boolean): Line {
   const failed = statusesOf(presentation, "failed");
   const errors = countOf(model, failed);
   if (errors === 0) return [trusted("   nothing needs you", "dim")];
-  const words = failed.map((status) => styledStatus(presentation, status).word).join(" or ");
   return [
-    trusted(` x ${counted(errors, presentation?.subjectName ?? "ticket")} in ${words}`, "red"),
+    trusted(` x ${counted(errors, presentation?.subjectName ?? "ticket")} in ${failed.join(" or ")}`, "red"),
     trusted(canRetry ? "   [r] tries the selected one again" : "", "dim"),
   ];
 }
@@ -227,8 +231,8 @@ function helpLines(scene: Scene): Line[] {
 }
 
 function legend({ presentation }: Scene, status: string): Line[number] {
-  const { icon, word, style } = styledStatus(presentation, status);
-  return trusted(`${icon} ${word}  `, style);
+  const { icon, style } = styledStatus(presentation, status);
+  return trusted(`${icon} ${status}  `, style);
 }
 
 /** The screen for a terminal that is too small. */

@@ -13,14 +13,14 @@ export function graphLines({ model, presentation }: Shown, selected: string | un
   const first = Math.max(0, Math.min(place - Math.floor(rows / 2), lines.length - rows));
   return padded(
     lines.slice(first, first + rows).map(({ ticket, before, others }): Line => {
-      const { icon, word, style } = styledStatus(presentation, ticket.status);
+      const { icon, style } = styledStatus(presentation, ticket.status);
       const also = others.length === 0 ? "" : `also after ${others.map(safeLine).join(", ")}  `;
       return [
         trusted(ticket.id === selected ? "▸" : " "),
         trusted(before, "dim"),
         trusted(`${icon} `, style),
         trusted(`${safeLine(ticket.id)} `, ticket.id === selected ? "bold" : undefined),
-        trusted(`${safeLine(word)}  `, style),
+        trusted(`${safeLine(ticket.status)}  `, style),
         trusted(also, "dim"),
         untrusted(ticket.title, "dim"),
       ];

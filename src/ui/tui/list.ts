@@ -1,8 +1,7 @@
 import { columnsOf, type SubjectColumn } from "../subject-columns.ts";
-import { listed, type TicketModel } from "../model/model.ts";
+import { blockersOf, listed, type TicketModel, ticketsByNeed } from "../model/model.ts";
 import { widthOf } from "../../lib/text-layout.ts";
 import { safeLine } from "../display.ts";
-import { blockersOf, ticketsByNeed } from "../model/order.ts";
 import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
 import { cell, cellRight, type Line, rule, trusted, untrusted } from "./line.ts";
@@ -17,7 +16,7 @@ const ID_WIDEST_NARROW = 12;
 const WIDE = 72;
 const ROOMY = 100;
 const ID_LEAST = 4;
-const STATE = 11;
+const STATE = 15;
 
 /** The tickets that match the filter, those that need a person first. */
 export function ticketsOf(
@@ -28,7 +27,7 @@ export function ticketsOf(
   const words = filter.trim().toLowerCase();
   if (words === "") return tickets;
   return tickets.filter(({ id, title, owner = "", status }) =>
-    [id, title, owner, styledStatus(presentation, status).word].some((text) => text.toLowerCase().includes(words)),
+    [id, title, owner, status].some((text) => text.toLowerCase().includes(words)),
   );
 }
 
@@ -98,14 +97,14 @@ function heading(scene: Shown, id: number, columns: number): Line {
 }
 
 function row(scene: Shown, ticket: TicketModel, isSelected: boolean, id: number, columns: number): Line {
-  const { icon, word, style, stage } = styledStatus(scene.presentation, ticket.status);
+  const { icon, style, stage } = styledStatus(scene.presentation, ticket.status);
   const asks = [...scene.model.asks.values()].some(({ subject }) => subject === ticket.id);
   const subject = listed(ticket);
   const line: Line = [
     trusted(isSelected ? "▸" : " "),
     asks ? trusted("?", "yellow") : trusted(icon, style),
     trusted(` ${cell(safeLine(ticket.id), id)}  `, isSelected ? "bold" : undefined),
-    trusted(cell(safeLine(word), STATE), style),
+    trusted(cell(safeLine(ticket.status), STATE), style),
     trusted(`${wideCells(scene, columns, (column) => safeLine(column.cell(subject)))}  `),
     untrusted(what(scene, ticket), stage === "done" ? "dim" : undefined),
   ];

@@ -1,6 +1,6 @@
 import type { Presentation } from "../../kernel/presentation.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import type { SessionModel, SpendModel } from "../model/model.ts";
+import type { SessionModel } from "../model/model.ts";
 import type { StoryLine } from "./stories.ts";
 
 /** A session at one instant. */
@@ -34,12 +34,6 @@ export interface Scene extends Shown {
 
 /** The smallest terminal that the dashboard fits. */
 export const MIN_SIZE = { columns: 40, rows: 10 } as const;
-
-/** `$4.33`, `$4.33+` if some turns did not report their cost, `$?` if none did. */
-export function costCell({ cost_usd, unpriced }: SpendModel): string {
-  if (unpriced === 0) return `$${cost_usd.toFixed(2)}`;
-  return cost_usd > 0 ? `$${cost_usd.toFixed(2)}+` : "$?";
-}
 
 /** A duration in whole seconds or longer units: `0s`, `48s`, `3m18s`, `2h05m`. */
 export function elapsed(ms: number): string {

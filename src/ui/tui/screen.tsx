@@ -1,20 +1,12 @@
 import { styleText } from "node:util";
-import { Box, type Key as InkKey, render, Text, useInput, usePaste, useWindowSize } from "ink";
+import { Box, type Instance, type Key as InkKey, render, Text, useInput, usePaste, useWindowSize } from "ink";
 import { memo } from "react";
+import type { Terminal } from "../terminal.ts";
 import type { Line } from "./line.ts";
 import type { Key } from "./view.ts";
 
-/** The terminal's alternate screen while it is open. */
-export interface Screen {
-  /** Redraws the frame. */
-  draw(): void;
-  /** Restores the normal screen. */
-  close(): void;
-}
-
 interface ScreenParts {
-  readonly stdout: NodeJS.WriteStream;
-  readonly stdin: NodeJS.ReadStream;
+  readonly terminal: Pick<Terminal, "out" | "input">;
   /** Returns the lines of the whole screen, each exactly `columns` wide. */
   readonly frame: (columns: number, rows: number) => readonly Line[];
   readonly onKey: (key: Key) => void;
@@ -25,26 +17,68 @@ interface ScreenParts {
 /** Maximum frames per second. */
 const FRAMES = 10;
 
-/** Opens the alternate screen. It does not capture the mouse, so that text can be selected and copied. */
-export function openScreen({ stdout, stdin, frame, onKey, onText }: ScreenParts): Screen {
-  // A withdrawn prompt pauses stdin in the middle of a read. Ink alone would then never read again.
-  stdin.resume();
-  const app = () => <Dashboard frame={frame} onKey={onKey} onText={onText} />;
-  const ink = render(app(), {
-    stdout,
-    stdin,
-    alternateScreen: true,
-    incrementalRendering: true,
-    maxFps: FRAMES,
-    exitOnCtrlC: false,
-    patchConsole: false,
-    interactive: true,
-    isScreenReaderEnabled: false,
-  });
-  return { draw: () => ink.rerender(app()), close: () => ink.unmount() };
+/** The terminal's alternate screen. It does not capture the mouse, so that text can be selected and copied. */
+export class Screen {
+  readonly #parts: ScreenParts;
+  #ink: Instance | undefined;
+  #isClosed = false;
+
+  constructor(parts: ScreenParts) {
+    this.#parts = parts;
+    this.show();
+  }
+
+  get isOpen(): boolean {
+    return this.#ink !== undefined;
+  }
+
+  /** Opens the alternate screen, unless it is closed for good. */
+  show(): void {
+    if (this.#isClosed) return;
+    const { out, input } = this.#parts.terminal;
+    // A withdrawn prompt pauses stdin in the middle of a read. Ink alone would then never read again.
+    input.resume();
+    this.#ink ??= render(<Frame {...this.#parts} />, {
+      stdout: out.stream,
+      stdin: input,
+      alternateScreen: true,
+      incrementalRendering: true,
+      maxFps: FRAMES,
+      exitOnCtrlC: false,
+      patchConsole: false,
+      interactive: true,
+      isScreenReaderEnabled: false,
+    });
+  }
+
+  /** Redraws the frame. */
+  draw(): void {
+    this.#ink?.rerender(<Frame {...this.#parts} />);
+  }
+
+  /** Restores the normal screen, until `show`. */
+  hide(): void {
+    this.#ink?.unmount();
+    this.#ink = undefined;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.hide();
+  }
+
+  /** Suspends the whole job, as the terminal does outside raw mode, because a shell watches only its own child, which may be npm. */
+  suspend(resumed: () => void = () => {}): void {
+    this.hide();
+    process.once("SIGCONT", () => {
+      resumed();
+      this.show();
+    });
+    process.kill(0, "SIGTSTP");
+  }
 }
 
-function Dashboard({ frame, onKey, onText }: Pick<ScreenParts, "frame" | "onKey" | "onText">) {
+function Frame({ frame, onKey, onText }: ScreenParts) {
   const { columns, rows } = useWindowSize();
   useInput((input, key) => {
     // Keys pressed in quick succession arrive as one string.

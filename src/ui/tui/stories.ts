@@ -1,13 +1,12 @@
 import { TurnOutput } from "../../runtime/feed/turn-output.ts";
 import type { ToldTurn } from "../../protocol/telling.ts";
-import type { Style } from "../terminal.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { RecordFormatter } from "../record-formatter.ts";
+import type { FormatOptions, RecordLine } from "../record-lines.ts";
 
 /** One line of a story, with its time in ms since 1970. The text is untrusted. */
-export interface StoryLine {
+export interface StoryLine extends RecordLine {
   readonly at: number;
-  readonly ticket: string | undefined;
-  readonly text: string;
-  readonly style?: Style | undefined;
 }
 
 /** Maximum number of lines shown that a running agent printed before a viewer attached. */
@@ -49,6 +48,12 @@ export class Stories {
 function keep(list: StoryLine[], line: StoryLine, most: number): void {
   list.push(line);
   if (list.length >= most * 2) list.splice(0, list.length - most);
+}
+
+/** The lines of a record. */
+export function storyOf(record: UnsealedRecord, formatter: RecordFormatter, options: FormatOptions): StoryLine[] {
+  const at = Date.parse(record.record.received_at);
+  return formatter.format(record, options).map((line) => ({ at, ...line }));
 }
 
 /** A line that an agent printed. The embedded worker prefixes the output of its commands with `| ` itself. */

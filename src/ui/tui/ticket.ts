@@ -1,14 +1,13 @@
-import { countWords } from "../../log/usage-words.ts";
+import { costFigure, countWords } from "../../log/usage-words.ts";
+import { spentOf } from "../../runtime/usage.ts";
 import { safeLine, wrapped } from "../display.ts";
-import type { TicketModel } from "../model/model.ts";
-import { blockersOf } from "../model/order.ts";
+import { askText, blockersOf, type TicketModel } from "../model/model.ts";
 import { reasonReader } from "../../kernel/state.ts";
-import { askText } from "../model/asks.ts";
 import { styledStatus } from "../status.ts";
 import { localTime } from "../timeline.ts";
-import { type Line, rule, trusted, untrusted } from "./line.ts";
+import { type Line, rule, type Span, trusted, untrusted } from "./line.ts";
 import { padded } from "./list.ts";
-import { costCell, elapsed, type Shown } from "./scene.ts";
+import { elapsed, type Shown } from "./scene.ts";
 
 /** A ticket's page: its facts, and below them its events and its agents' output, scrolled up by `scroll` lines. */
 export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, columns: number, rows: number): Line[] {
@@ -26,64 +25,63 @@ export function ticketLines(scene: Shown, ticket: TicketModel, scroll: number, c
 /** A ticket's facts, one per line. */
 function factLines(scene: Shown, ticket: TicketModel): Line[] {
   const { model, now, presentation } = scene;
-  const { id, title, status, since, owner, attempt, max_attempts, depends_on, spend, checks } = ticket;
-  const { icon, word, style } = styledStatus(presentation, status);
+  const { id, title, status, since, owner, attempt, max_attempts, depends_on } = ticket;
+  const { checks, reviews, failure, artifacts } = ticket;
+  const { icon, style } = styledStatus(presentation, status);
   const reason = reasonReader(model, presentation)(ticket);
-  const fact = (name: string, text: string, shown?: Line[number]["style"]): Line => [
-    trusted(` ${name.padEnd(9)}`, "dim"),
-    untrusted(text, shown),
-  ];
-  const turns = [...model.turns.values()].filter(({ subject }) => subject === id);
   const needs: string[] = [];
   for (const other of model.subjects.values()) if (other.depends_on.includes(id)) needs.push(other.id);
   const blockers = blockersOf(model, presentation, ticket);
   const tries = `attempt ${attempt}${max_attempts === undefined ? "" : ` of ${max_attempts}`}`;
   const age = since === "" ? "" : `  for ${elapsed(now - Date.parse(since))}`;
+  const facts: readonly Fact[] = [
+    ["owner", `${owner ?? "nobody yet"}${attempt === 0 ? "" : `  ${tries}`}`],
+    ...[...model.turns.values()]
+      .filter(({ subject }) => subject === id)
+      .map((turn): Fact => ["turn", `${turn.turn_id} of ${turn.role_id}, ${elapsed(now - Date.parse(turn.since))}`]),
+    ...[...model.asks.values()]
+      .filter(({ subject }) => subject === id)
+      .map((ask): Fact => ["asks you", askText(model, ask), "yellow"]),
+    ["after", depends_on.join(", ")],
+    ["waits", blockers.length === 0 ? "" : `for ${blockers.join(", ")}`, "yellow"],
+    ["before", needs.join(", ")],
+    ["cost", usageText(ticket)],
+    ["checks", checksText(ticket), checks?.failed.length === 0 ? "green" : "red"],
+    ...reviews.slice(-2).map(({ decision, by, text }): Fact => {
+      return ["review", `${decision.replace("_", " ")} by ${by}${text === "" ? "" : `: ${text}`}`];
+    }),
+    ["failure", failure === undefined ? "" : `${failure.code}: ${failure.message}`, "red"],
+    ["files", artifacts.map(({ label }) => label).join(", ")],
+  ];
   return [
     [trusted(` ${safeLine(id)} `, "bold"), untrusted(title)],
     [
-      trusted(` ${"state".padEnd(9)}`, "dim"),
-      trusted(`${icon} ${safeLine(word)}`, style),
+      nameOf("state"),
+      trusted(`${icon} ${safeLine(status)}`, style),
       trusted(reason === undefined ? "" : ` (${safeLine(reason)})`),
       trusted(age, "dim"),
     ],
-    fact("owner", `${owner ?? "nobody yet"}${attempt === 0 ? "" : `  ${tries}`}`),
-    ...turns.map(({ turn_id, role_id, since: from }) =>
-      fact("turn", `${turn_id} of ${role_id}, ${elapsed(now - Date.parse(from))}`),
-    ),
-    ...[...model.asks.values()]
-      .filter(({ subject }) => subject === id)
-      .map((ask) => fact("asks you", askText(model, ask), "yellow")),
-    ...(depends_on.length === 0 ? [] : [fact("after", depends_on.join(", "))]),
-    ...(blockers.length === 0 ? [] : [fact("waits", `for ${blockers.join(", ")}`, "yellow")]),
-    ...(needs.length === 0 ? [] : [fact("before", needs.join(", "))]),
-    ...(spend.turns === 0
-      ? []
-      : [
-          fact(
-            "cost",
-            `${costCell(spend)}  ${countWords(spend.input_tokens, spend.untold)} tokens in, ${countWords(spend.output_tokens, spend.untold)} out`,
-          ),
-        ]),
-    ...(checks === undefined
-      ? []
-      : [
-          fact(
-            "checks",
-            `${checks.passed} passed${checks.failed.length === 0 ? "" : `, ${checks.failed.length} failed: ${checks.failed.join("; ")}`}`,
-            checks.failed.length === 0 ? "green" : "red",
-          ),
-        ]),
-    ...ticket.reviews
-      .slice(-2)
-      .map(({ decision, by, text }) =>
-        fact("review", `${decision.replace("_", " ")} by ${by}${text === "" ? "" : `: ${text}`}`),
-      ),
-    ...(ticket.failure === undefined
-      ? []
-      : [fact("failure", `${ticket.failure.code}: ${ticket.failure.message}`, "red")]),
-    ...(ticket.artifacts.length === 0 ? [] : [fact("files", ticket.artifacts.map(({ label }) => label).join(", "))]),
+    ...facts.flatMap(([name, text, shown]): Line[] => (text === "" ? [] : [[nameOf(name), untrusted(text, shown)]])),
   ];
+}
+
+/** A fact without text is not shown. */
+type Fact = readonly [name: string, text: string, style?: Span["style"]];
+
+function nameOf(fact: string): Span {
+  return trusted(` ${fact.padEnd(9)}`, "dim");
+}
+
+function usageText({ spend }: TicketModel): string {
+  if (spend.turns === 0) return "";
+  const [told, answered] = [spend.input_tokens, spend.output_tokens].map((one) => countWords(one, spend.untold_turns));
+  return `${costFigure(spentOf(spend))}  ${told} tokens in, ${answered} out`;
+}
+
+function checksText({ checks }: TicketModel): string {
+  if (checks === undefined) return "";
+  const { passed, failed } = checks;
+  return `${passed} passed${failed.length === 0 ? "" : `, ${failed.length} failed: ${failed.join("; ")}`}`;
 }
 
 /** A ticket's story, wrapped to one line per screen row. */

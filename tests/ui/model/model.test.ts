@@ -1,15 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { costFigure } from "../../../src/log/usage-words.ts";
 import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import { PAYLOAD_TYPES } from "../../../src/protocol/payload.ts";
 import type { RecordMeta } from "../../../src/protocol/record.ts";
+import { spentOf } from "../../../src/runtime/usage.ts";
 import { applyRecord } from "../../../src/ui/model/apply.ts";
-import { askText } from "../../../src/ui/model/asks.ts";
-import { copyOf } from "../../../src/ui/model/copy.ts";
-import { stateOf } from "../../../src/ui/model/model.ts";
-import { blockersOf, ticketsByNeed } from "../../../src/ui/model/order.ts";
-import { costCell } from "../../../src/ui/tui/scene.ts";
+import { askText, blockersOf, copyOf, stateOf, ticketsByNeed } from "../../../src/ui/model/model.ts";
 import { COMPLETED, INSTRUCTION, schedule, type ScheduleSession, task } from "../../modes/schedule/session.ts";
 import { effect, modelOf, record } from "../records.ts";
 import { SESSION } from "./session.ts";
@@ -80,7 +78,7 @@ it.each<[ends: string, session: ScheduleSession, cost: string, untold: number]>(
 ])("counts what a turn used as unknown unless it was told: it ends %s", (_, session, cost, untold) => {
   const { spend, roles, subjects } = modelOf(session.records);
   for (const one of [spend, roles.get("hand")?.spend, subjects.get("build")?.spend]) {
-    expect(one && [costCell(one), one.untold]).toEqual([cost, untold]);
+    expect(one && [costFigure(spentOf(one)), one.untold_turns]).toEqual([cost, untold]);
   }
 });
 

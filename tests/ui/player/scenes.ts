@@ -29,6 +29,7 @@ function logOf(records: readonly (UnsealedRecord | string)[]): { folder: string;
 export function recordingOf(records: readonly (UnsealedRecord | string)[]): Recording {
   const { folder, listing } = logOf(records);
   const recording = new Recording(folder, listing, false, (_, record) => record);
+  recording.presentation = schedulePresentation;
   recording.readMore(Number.POSITIVE_INFINITY);
   return recording;
 }
@@ -48,8 +49,8 @@ export function playerSceneOf(
     presentation: schedulePresentation,
     model: recording.modelAt(place),
     now: instantOf(player, recording.tape),
-    events: recording.eventsAt(place, schedulePresentation),
-    story: (id) => recording.storyAt(place, id, schedulePresentation),
+    events: recording.eventsAt(place),
+    story: (id) => recording.storyAt(place, id),
     record: recording.shown(place),
     proof: { state: "ok", problems: [] },
     ...more,

@@ -1,6 +1,6 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import { depthsOf, type GraphNode } from "../../../lib/cycle.ts";
-import { clip } from "../envelopes.ts";
+import { cut } from "../../../protocol/refusal.ts";
 import type { Tone } from "../../../kernel/presentation.ts";
 import { escapeMarkup, notDrawn } from "./markup.ts";
 
@@ -105,6 +105,6 @@ function box({ id, tone, status, row }: DrawnNode, { x, y }: Point): string {
   return (
     `<g class="node ${tone}" data-ticket="${row}"><title>${escapeMarkup(`${id}: ${status}`)}</title>` +
     `<rect x="${left}" y="${top}" width="${WIDTH}" height="${HEIGHT}" rx="5"/>` +
-    `<text x="${left + 8}" y="${top + 17}">${escapeMarkup(clip(id, ID_LENGTH))}</text></g>`
+    `<text x="${left + 8}" y="${top + 17}">${escapeMarkup(cut(id, ID_LENGTH))}</text></g>`
   );
 }

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../../../lib/json.ts";
 import { safeQuoted, safeText } from "../../display.ts";
-import { proofLines } from "../../proof-words.ts";
+import { problemLines, proofLines } from "../../proof-words.ts";
 import { durationOf, factsOf, kindOf, outcomeOf, PROOF_TONE, proofWord, ticketsOf, toneOf } from "../figures.ts";
 import type { Envelope } from "../envelopes.ts";
 import type { SessionReport } from "../report-model.ts";
 import { drawGraph } from "./graph.ts";
 import { type PageAssets, pageParts } from "./page.ts";
 import type { PageData, PageEnvelope, PageProof } from "./page-data.ts";
-import { listsOf } from "./page-lists.ts";
+import { listsOf } from "../lists.ts";
 import { drawTimeline, type TimelineRow } from "./timeline.ts";
 
 /** Number of envelopes in a data block. A block is parsed as a whole when one of its envelopes is needed. */
@@ -50,7 +50,7 @@ function proofOf(report: SessionReport): PageProof {
     tone,
     word: text,
     lines: proofLines(proof).map(({ found, name, text }) => [PROOF_TONE[found], name, text]),
-    problems: proof.problems.map(({ sequence, what }) => `${sequence === null ? "" : `Record ${sequence}: `}${what}`),
+    problems: problemLines(proof),
   };
 }
 

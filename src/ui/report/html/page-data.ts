@@ -1,4 +1,4 @@
-import type { Tone } from "../../../kernel/presentation.ts";
+import type { ResultPart, Tone } from "../../../kernel/presentation.ts";
 
 /** The data for the script of a report's page, ready to show. It contains untrusted text, which the page only ever sets as text. */
 export interface PageData {
@@ -9,7 +9,7 @@ export interface PageData {
   /** Label and text of each figure in the summary. */
   readonly facts: readonly (readonly [label: string, text: string])[];
   /** A long text for each heading, in a session without tickets. */
-  readonly parts: readonly PagePart[];
+  readonly parts: readonly ResultPart[];
   readonly proof: PageProof;
   readonly lists: readonly PageList[];
   /** When the first record was received, in ms since 1970. The times of envelopes are relative to it. */
@@ -17,12 +17,6 @@ export interface PageData {
   /** Number of envelopes in total, and in each of their data blocks. */
   readonly envelopes: number;
   readonly block: number;
-}
-
-export interface PagePart {
-  readonly title: string;
-  readonly text: string;
-  readonly points: readonly string[];
 }
 
 export interface PageProof {

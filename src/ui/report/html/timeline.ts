@@ -1,4 +1,4 @@
-import { clip } from "../envelopes.ts";
+import { cut } from "../../../protocol/refusal.ts";
 import type { SpanKind } from "../figures.ts";
 import { escapeMarkup, notDrawn } from "./markup.ts";
 import type { Tone } from "../../../kernel/presentation.ts";
@@ -83,7 +83,7 @@ function drawRow({ name, row, spans, marks }: TimelineRow, top: number, xOf: (at
       `<circle class="mark ${tone}" cx="${round(xOf(at))}" cy="${top + ROW / 2}" r="4"><title>${escapeMarkup(title)}</title></circle>`,
   );
   const place = row === undefined ? "" : ` data-ticket="${row}"`;
-  const label = `<text x="8" y="${top + 14}">${escapeMarkup(clip(name, NAME_LENGTH))}</text>`;
+  const label = `<text x="8" y="${top + 14}">${escapeMarkup(cut(name, NAME_LENGTH))}</text>`;
   return `<g${place}>${label}${bars.join("")}${points.join("")}</g>`;
 }
 

@@ -1,4 +1,5 @@
-import type { PageData, PagePart, PageProof } from "../page-data.ts";
+import type { ResultPart } from "../../../../kernel/presentation.ts";
+import type { PageData, PageProof } from "../page-data.ts";
 import { make } from "./dom.ts";
 
 /** The header of the page: what was wanted, how it ended, and the figures. */
@@ -9,7 +10,7 @@ export function overview({ title, session_id, outcome, tone, facts, parts }: Pag
   return [make("h1", "", title), named, figures, ...parts.map(partOf)];
 }
 
-function partOf({ title, text, points }: PagePart): HTMLElement {
+function partOf({ title, text, points }: ResultPart): HTMLElement {
   const list = make("ul", "", ...points.map((point) => make("li", "", point)));
   return make("article", "", make("h3", "", title), make("p", "", text), ...(points.length > 0 ? [list] : []));
 }
