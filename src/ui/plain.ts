@@ -1,4 +1,4 @@
-import { statusesOf } from "../kernel/presentation.ts";
+import { shownStatus } from "../kernel/presentation.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, hanging, safeLine, wrapped } from "./display.ts";
 import { showEnding } from "./ending.ts";
@@ -14,7 +14,7 @@ import { TICKET_WIDTH, timelineLines } from "./timeline.ts";
 import { TurnLines } from "./turn-lines.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
 import { counted, localize } from "./words.ts";
-import { doneOf, standingWords, summaryWords } from "./standing-words.ts";
+import { doneOf, isOfWork, standingWords, summaryWords } from "./standing-words.ts";
 
 /** Prints a line for everything that happens, for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
@@ -60,10 +60,9 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
   const tellRecord = (record: UnsealedRecord) => {
     progress.note(record);
     const presentation = opening?.presentation();
-    const isFinish = statusesOf(presentation, "done").some((done) =>
-      record.record.effects?.some(({ to }) => to === done),
-    );
-    const done = opening && isFinish ? `(${doneOf(opening.counts(), presentation)})` : undefined;
+    const isFinish = record.record.effects?.some(({ to }) => shownStatus(presentation, to).stage === "done");
+    const done =
+      opening && isFinish && isOfWork(presentation) ? `(${doneOf(opening.counts(), presentation)})` : undefined;
     const telling = { ...BRIEF, output: opening?.output, presentation, done };
     for (const told of formatter.format(record, telling)) tell(new Date(record.record.received_at), told);
   };

@@ -11,7 +11,7 @@ export function doneOf(counts: Standing["counts"], presentation: Presentation | 
 }
 
 /** Whether subjects do work. Those that state something are never done. */
-function isOfWork(presentation: Presentation | undefined): boolean {
+export function isOfWork(presentation: Presentation | undefined): boolean {
   return presentation !== undefined && presentation.statementName === undefined;
 }
 
