@@ -11,7 +11,7 @@ import type { OpenPermission } from "../ui/permission-lines.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
 import {
@@ -45,7 +45,7 @@ interface AnswerOptions extends AfterwardsOptions {
 }
 
 /** `bosun answer`: answers a session's questions from any terminal. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<AnswerOptions> {
   command
     .argument(...CHANGED_SESSION)
     .argument("[question]", "the question's id (optional if only one is open)")
@@ -55,9 +55,7 @@ export function register(command: Command, run: Run): void {
     .option("--no-more", "answer no more questions: the manager decides the rest")
     .option(...RESUME_OPTION)
     .option("--no-input", "never ask at this terminal");
-  command.action((_session, _question, _text, options: AnswerOptions) =>
-    run((context) => answer(context, command.args, options)),
-  );
+  return answer;
 }
 
 async function answer(context: CommandContext, words: readonly string[], options: AnswerOptions): Promise<Exit> {

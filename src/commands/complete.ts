@@ -29,7 +29,7 @@ export async function complete(
   try {
     const { command } = readTyped(program, words);
     const entry = CATALOGUE.find(({ name }) => name === command.name());
-    if (entry) (await entry.load()).register(command, async () => {});
+    if (entry) (await entry.load()).register(command);
     const typed = readTyped(program, words);
     const candidates = await candidatesAt({ ...around, home: program.opts<{ home?: string }>().home }, program, typed);
     for (const line of linesOf(candidates, typed)) out.line(line);

@@ -8,7 +8,7 @@ import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts
 import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
 import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, otherHomes } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
@@ -38,15 +38,13 @@ interface Waits {
 }
 
 /** `bosun inbox`: lists everything in all homes of this user that needs a person. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<InboxOptions> {
   command.option("--json", "one JSON value on stdout");
   addPagerOption(command);
-  command.action((options: InboxOptions) =>
-    run((context) => paged(context, options, options.json !== true, (shown) => inbox(shown, options))),
-  );
+  return (context, _words, options) => paged(context, options, options.json !== true, (shown) => inbox(shown, options));
 }
 
-async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {
+async function inbox(context: CommandContext, options: InboxOptions): Promise<Exit> {
   const here = homeOf(context);
   if (!here.ok) return here;
   const homes = await allHomes(context, here.value);

@@ -59,7 +59,10 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     }
     const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
     const command = program.commands.find((candidate) => candidate.name() === chosen?.name);
-    if (chosen && command) (await chosen.load()).register(command, (work) => run(chosen, command, work));
+    if (chosen && command) {
+      const act = (await chosen.load()).register(command);
+      command.action(() => run(chosen, command, (context) => act(context, command.args, command.opts<never>())));
+    }
     // Help for an unknown command fails like the command itself.
     const unknown = first === "help" && second !== undefined && !chosen;
     await program.parseAsync(unknown ? [second] : argv, { from: "user" });

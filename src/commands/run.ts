@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { err, ok } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
 import { addRunOptions, conflict, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { addRegistryOptions } from "./options/registry.ts";
@@ -19,7 +19,7 @@ interface RunCommandOptions extends RunInputOptions, RunFlags {
 }
 
 /** `bosun run`: starts a session for a requirement. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<RunCommandOptions> {
   command
     .argument("[requirement]", "what to do; - reads standard input")
     .option("--file <file>", "read the requirement from this file; - reads standard input")
@@ -31,16 +31,14 @@ export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   addRunOptions(command);
   command.showHelpAfterError(QUOTE_HINT);
-  command.action((words: string | undefined, options: RunCommandOptions) =>
-    run((context) => runSession(context, words, options)),
-  );
+  return runSession;
 }
 
 const QUOTE_HINT = "(Quote arguments that contain spaces; `bosun help run` lists the options)";
 
 async function runSession(
   context: CommandContext,
-  words: string | undefined,
+  [words]: readonly string[],
   options: RunCommandOptions,
 ): Promise<Exit> {
   const refused = notYet(options);

@@ -1,8 +1,9 @@
 import { type GivenAnswer, whyUnfit } from "../../config/answers.ts";
-import { type Answerable, answerTo, bareId } from "../../config/picked-option.ts";
+import { type Answerable, answerTo } from "../../config/picked-option.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { fails, type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
+import { questionsMeant } from "../../protocol/question-ids.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
@@ -46,7 +47,8 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
   const [id = "", ...text] = typed;
-  const elsewhere = text.length === 0 || calledBy(id, asked).length > 0 ? [] : await currentSessionsWith(store, id);
+  const elsewhere =
+    text.length === 0 || questionsMeant(id, asked).length > 0 ? [] : await currentSessionsWith(store, id);
   const other = elsewhere.find(({ session_id }) => session_id !== row.session_id);
   if (other) {
     const what = `${row.session_id} does not ask ${JSON.stringify(id)}; it belongs to ${other.session_id}.`;
@@ -85,11 +87,11 @@ async function whyAnswered(
   asked: readonly OpenQuestion[],
   open: readonly OpenQuestion[],
 ): Promise<Failure | undefined> {
-  if (id === undefined || calledBy(id, open).length > 0) return undefined;
+  if (id === undefined || questionsMeant(id, open).length > 0) return undefined;
   const earlier = await questionsSoFar(store, session_id);
   if (!earlier.ok) return earlier.error;
-  const [kept] = calledBy(id, asked);
-  const [taken] = calledBy(id, earlier.value);
+  const [kept] = questionsMeant(id, asked);
+  const [taken] = questionsMeant(id, earlier.value);
   const question = kept ?? taken;
   if (question === undefined) return undefined;
   const said = kept ? keptFor(store, session_id, kept) : taken && takenFor(store, session_id, taken, taken.record);
@@ -105,7 +107,7 @@ async function whyAnswered(
  */
 export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer[], Failure> {
   const [id = "", ...text] = words;
-  const named = calledBy(id, questions);
+  const named = questionsMeant(id, questions);
   const answersOnly = named.length === 0 && questions.length === 1 && text.length === 0;
   const [question, another] = answersOnly ? questions : named;
   const answer = (answersOnly ? id : text.join(" ")).trim();
@@ -120,12 +122,6 @@ export function answerIn(questions: readonly OpenQuestion[], words: readonly str
   }
   const meant = answerTo(question, answer);
   return meant.ok ? ok([{ question_id: question.question_id, text: meant.value }]) : meant;
-}
-
-/** The question with this id; else those with this id within their set. */
-function calledBy<Q extends Pick<OpenQuestion, "ask_id" | "question_id">>(id: string, questions: readonly Q[]): Q[] {
-  const exact = questions.filter(({ question_id }) => question_id === id);
-  return exact.length > 0 ? exact : questions.filter((one) => bareId(one) === id);
 }
 
 function openIds(questions: readonly OpenQuestion[]): string {

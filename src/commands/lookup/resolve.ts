@@ -230,7 +230,8 @@ function ticketsInError(report: JsonObject = {}): string[] {
   return tickets.filter(({ status }) => status === "error").map(({ ticket_id }) => wordsOf(ticket_id));
 }
 
-function whole(row: Result<SessionRow, Failure>): Result<Target, Failure> {
+/** The session, without a ticket. */
+export function whole(row: Result<SessionRow, Failure>): Result<Target, Failure> {
   return row.ok ? ok({ row: row.value }) : row;
 }
 

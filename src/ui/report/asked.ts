@@ -1,5 +1,6 @@
 import { listOf, objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
+import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { ToldAsk } from "../../protocol/telling.ts";
 import { askText } from "../model/asks.ts";
 import type { SessionModel } from "../model/model.ts";
@@ -25,11 +26,18 @@ export interface Answered {
   readonly text: string;
 }
 
+/** Something still open. An ask without questions counts as its only question. */
+interface Open {
+  readonly ask_id: string;
+  readonly question_id: string;
+  readonly asked: Asked;
+}
+
 /** Pairs what was asked with the answers. Reviews by a person are not included: they are listed with the other reviews. */
 export class AskedAndAnswered {
   readonly all: Asked[] = [];
-  /** What was open before the last record, by ask id; questions by ask id and question id. */
-  readonly #open = new Map<string, Asked>();
+  /** What was open before the last record. */
+  #open: Open[] = [];
 
   /** Call after the record is applied to the model. */
   add(session: SessionModel, sequence: number, whole: UnsealedRecord): void {
@@ -42,17 +50,14 @@ export class AskedAndAnswered {
           if (ask.record === sequence) this.#asks(ask, askText(session, ask), sequence, whole);
         return;
       case "clarification_response":
-        for (const [id, asked] of settled) {
-          const answer = listOf(payload.answers)
-            .map(objectOf)
-            .find(({ question_id }) => isOf(id, wordsOf(question_id)));
-          if (answer) asked.answer = { ...answered(sequence, whole), text: wordsOf(answer.text) };
-        }
+        for (const { question_id, text } of listOf(payload.answers).map(objectOf))
+          for (const { asked } of questionsMeant(wordsOf(question_id), settled))
+            asked.answer = { ...answered(sequence, whole), text: wordsOf(text) };
         return;
       case "approval": {
         const words = [payload.decision, payload.scope, payload.notes].map(wordsOf).filter((text) => text !== "");
-        for (const [id, asked] of settled)
-          if (payload.ask_id === undefined ? asked.kind === "approval" : id === payload.ask_id)
+        for (const { ask_id, asked } of settled)
+          if (payload.ask_id === undefined ? asked.kind === "approval" : ask_id === payload.ask_id)
             asked.answer = { ...answered(sequence, whole), text: words.join(", ") };
         return;
       }
@@ -62,12 +67,12 @@ export class AskedAndAnswered {
   }
 
   /** What the last record settled: it is no longer open. */
-  #settled({ asks }: SessionModel): [id: string, asked: Asked][] {
+  #settled({ asks }: SessionModel): Open[] {
     const open = new Set(
       [...asks.values()].flatMap(({ ask_id, open: left }) => [ask_id, ...left.map((id) => `${ask_id}.${id}`)]),
     );
-    const settled = [...this.#open].filter(([id]) => !open.has(id));
-    for (const [id] of settled) this.#open.delete(id);
+    const settled = this.#open.filter(({ question_id }) => !open.has(question_id));
+    this.#open = this.#open.filter(({ question_id }) => open.has(question_id));
     return settled;
   }
 
@@ -75,31 +80,28 @@ export class AskedAndAnswered {
     if (kind !== "questions") {
       const { action, details, why } = objectOf(whole.payload.about);
       const words = kind === "permission" ? [action, details].map(wordsOf).filter(Boolean).join(": ") : "";
-      this.#put(ask_id, sequence, whole, { kind, text: words || text, why: wordsOf(why), options: [] });
+      const said = { kind, text: words || text, why: wordsOf(why), options: [] };
+      this.#put({ ask_id, question_id: ask_id }, said, sequence, whole);
       return;
     }
     for (const question of listOf(whole.payload.questions).map(objectOf)) {
-      const id = `${ask_id}.${wordsOf(question.question_id)}`;
+      const question_id = `${ask_id}.${wordsOf(question.question_id)}`;
       const options = allWords(question.options);
-      this.#put(id, sequence, whole, { kind, text: wordsOf(question.text), why: wordsOf(question.why), options });
+      const said = { kind, text: wordsOf(question.text), why: wordsOf(question.why), options };
+      this.#put({ ask_id, question_id }, said, sequence, whole);
     }
   }
 
   #put(
-    id: string,
-    sequence: number,
-    { record }: UnsealedRecord,
+    ids: Omit<Open, "asked">,
     said: Pick<Asked, "kind" | "text" | "why" | "options">,
+    sequence: number,
+    { record: { received_at: at, ticket_id } }: UnsealedRecord,
   ): void {
-    const asked: Asked = { sequence, at: record.received_at, ticket_id: record.ticket_id, ...said, answer: undefined };
+    const asked = { ...said, sequence, at, ticket_id, answer: undefined };
     this.all.push(asked);
-    this.#open.set(id, asked);
+    this.#open.push({ ...ids, asked });
   }
-}
-
-/** Whether a question with this scoped id is meant by an id, which may lack the ask's. */
-function isOf(scoped: string, id: string): boolean {
-  return scoped === id || scoped.endsWith(`.${id}`);
 }
 
 function commandOf(sequence: number, { payload, record }: UnsealedRecord): Omit<Asked, "answer"> {
