@@ -14,23 +14,14 @@ import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
-import {
-  type Answer,
-  answerIn,
-  type Asked,
-  askedAmong,
-  permissionDecision,
-  showUnfit,
-  unansweredOf,
-} from "./interaction/answers.ts";
+import { type Answer, answerIn, type Asked, askedAmong, permissionDecision, showUnfit } from "./interaction/answers.ts";
 import type { OpenAsk } from "./interaction/interaction.ts";
-import { Drafts } from "./interaction/drafts.ts";
+import { Drafts } from "./interaction/questions.ts";
 import { keptFor, unsettled } from "./interaction/kept.ts";
-import { answersMessage, type PersonMessage } from "./interaction/person-message.ts";
+import { answersMessage, type PersonMessage, type Put, putMessage } from "./interaction/put.ts";
 import { PromptAsker } from "./interaction/prompt-asker.ts";
-import { type Put, putMessage } from "./interaction/put.ts";
-import { type AfterwardsOptions, putAndResume, RESUME_OPTION, resumeFor } from "./driver/put-and-resume.ts";
-import { waitingFor } from "./lookup/asks.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION, resumeFor } from "./driver/take-up.ts";
+import { neededOf, waitingFor } from "./lookup/view.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { isGeneratedId } from "./lookup/id.ts";
 import { CHANGED_SESSION } from "./lookup/resolve.ts";
@@ -151,10 +142,10 @@ async function showOpen(
   session_id: string,
   permissions: readonly OpenPermission[],
 ): Promise<Exit> {
-  const open = await unansweredOf(store, session_id);
-  if (!open.ok) return open;
-  for (const one of [...open.value, ...permissions]) showWaiting(out, session_id, one, keptFor(store, session_id, one));
-  const left = open.value.length + unsettled(store, session_id, permissions).length;
+  const { waiting } = await neededOf(store, session_id);
+  const open = unsettled(store, session_id, waiting).filter((one) => one.kind === "question");
+  for (const one of [...open, ...permissions]) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+  const left = open.length + unsettled(store, session_id, permissions).length;
   return ok(left === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
 }
 

@@ -13,7 +13,7 @@ import {
   type ReporterOptions,
 } from "./options/run-options.ts";
 import { attend } from "./driver/attendance.ts";
-import { openViewer, type Viewer } from "./driver/viewer.ts";
+import { openViewer, type Viewer } from "./driver/driver.ts";
 import { type Found, openHomeOf, readHomeOf, withSession } from "./lookup/homes.ts";
 import { ANY_SESSION, SHOW } from "./lookup/resolve.ts";
 

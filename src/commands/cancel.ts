@@ -1,7 +1,6 @@
 import { shownStatus } from "../kernel/presentation.ts";
 import type { TicketLine } from "../ui/reporter.ts";
 import type { Command } from "commander";
-import { openTurns } from "./lookup/tickets.ts";
 import { defined } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import type { StoreReader } from "../store/store.ts";
@@ -9,12 +8,11 @@ import { counted } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { confirmHere } from "./interaction/confirm.ts";
-import { ownerOf, putToOwner } from "./interaction/put.ts";
-import { commandMessage } from "./interaction/person-message.ts";
+import { commandMessage, ownerOf, putToOwner } from "./interaction/put.ts";
 import { takeUp } from "./driver/take-up.ts";
 import { openHomeOf, withSession } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION } from "./lookup/resolve.ts";
-import { readSession, type StoredView } from "./lookup/view.ts";
+import { openTurns, readSession, type StoredView } from "./lookup/view.ts";
 
 interface CancelOptions {
   readonly session?: string;

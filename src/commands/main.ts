@@ -11,9 +11,8 @@ import type { Output, Terminal } from "../ui/terminal.ts";
 import { localize } from "../ui/words.ts";
 import { invocationName } from "./context/invocation.ts";
 import type { CommandContext, Work } from "./context/command.ts";
-import { EXIT_CODE_OF } from "./context/exit-code.ts";
+import { asksForJson, EXIT_CODE_OF, failedEvent, tellFailure } from "./context/exit-code.ts";
 import { programVersion } from "./context/program.ts";
-import { asksForJson, failedEvent, tellFailure } from "./context/tell-failure.ts";
 import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
 
 const HELP = `

@@ -14,11 +14,11 @@ import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
-import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
 import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan, withInstructions } from "./lookup/plan.ts";
-import { waitingOf } from "./lookup/asks.ts";
 import { ANY_SESSION, CHANGE_LAST, SHOW } from "./lookup/resolve.ts";
+import { neededOf } from "./lookup/view.ts";
 
 interface PlanOptions extends AfterwardsOptions, PagerOption {
   readonly approve?: boolean;
@@ -59,12 +59,11 @@ async function plan(context: CommandContext, [named]: readonly string[], options
   return withSession(openHomeOf, context, named, isDecided ? CHANGE_LAST : SHOW, async (found) => {
     const { home, store, row, session_id } = found;
     // Read before the plan, so that a decision on a plan that is revised meanwhile is refused.
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return waiting;
+    const { waiting } = await neededOf(store, session_id);
     const shown = planOf(store, session_id);
     if (shown === undefined) return err(refused(row, "has no plan yet"));
     if (options.export !== undefined) return exportPlan(context, found, shown, options.export);
-    const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
+    const gate = waiting.find((one) => one.kind === "approval" && one.about === "plan");
     const kept = gate && keptFor(store, session_id, gate);
     if (!isDecided) {
       const whole = options.json === true ? ok(shown) : await withInstructions(home, session_id, shown);

@@ -6,11 +6,11 @@ import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { keptFor, saidAlready, uncancelled } from "./interaction/kept.ts";
-import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
-import { type Decidable, decisionMessage, type PersonMessage } from "./interaction/person-message.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
+import { type Decidable, decisionMessage, type PersonMessage } from "./interaction/put.ts";
 import { openHomeOf, withSession } from "./lookup/homes.ts";
-import { waitingOf } from "./lookup/asks.ts";
 import { BY_SESSION, CHANGE, CHANGED_SESSION, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
+import { neededOf } from "./lookup/view.ts";
 
 interface ReviewOptions extends AfterwardsOptions {
   readonly session?: string;
@@ -43,9 +43,8 @@ async function review(context: CommandContext, words: readonly string[], options
   const typed = { words, session: options.session, command: "review" };
   return withSession(openHomeOf, context, typed, isShown ? SHOW_OPEN : CHANGE, async (found) => {
     const { store, row, session_id } = found;
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return waiting;
-    const reviews = reviewsIn(found, uncancelled(store, session_id, waiting.value));
+    const { waiting } = await neededOf(store, session_id);
+    const reviews = reviewsIn(found, uncancelled(store, session_id, waiting));
     const [review, another] = reviews;
     const none = `${nameOf(found)} has no open review.`;
     if (isShown) {

@@ -10,8 +10,7 @@ import { type OpenHome, openHome, withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { isAttended } from "./driver/attendance.ts";
 import { begin } from "./driver/begin.ts";
-import type { LauncherMessage, SchedulerMessage } from "./driver/scheduler-process.ts";
-import { firstLine } from "./driver/scheduler-log.ts";
+import { firstLine, type LauncherMessage, type SchedulerMessage } from "./driver/scheduler-process.ts";
 import { takeUp } from "./driver/take-up.ts";
 import type { Patience } from "./driver/drive.ts";
 

@@ -19,8 +19,7 @@ import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
-import { markInterrupted } from "./lookup/tickets.ts";
-import { readSession } from "./lookup/view.ts";
+import { markInterrupted, readSession } from "./lookup/view.ts";
 import { type SeenSession, sessionParts, showSession } from "./presenters/session.ts";
 import { holderOf, listParts, sessionList } from "./presenters/session-list.ts";
 

@@ -5,9 +5,8 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Store } from "../store/store.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import { putMessage } from "./interaction/put.ts";
-import { commandMessage } from "./interaction/person-message.ts";
-import { released } from "./driver/take-over.ts";
+import { commandMessage, putMessage } from "./interaction/put.ts";
+import { released } from "./driver/take-up.ts";
 import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
 import { CHANGE_OPEN, CHANGED_SESSION } from "./lookup/resolve.ts";
 

@@ -4,20 +4,18 @@ import { DURATION_FORM } from "../lib/durations.ts";
 import { err, ok } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { recordedEnd } from "../runtime/exit.ts";
-import { StorageError } from "../store/storage-error.ts";
 import type { StoreReader } from "../store/store.ts";
 import { jsonReporter } from "../ui/json.ts";
 import { silentReporter } from "../ui/silent.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import { vanished } from "./driver/scheduler-log.ts";
+import { vanished } from "./driver/scheduler-process.ts";
 import { unsettled } from "./interaction/kept.ts";
-import { neededOf } from "./lookup/asks.ts";
 import { type Found, readHomeOf, withSession } from "./lookup/homes.ts";
 import { ANY_SESSION, SHOW } from "./lookup/resolve.ts";
+import { neededOf } from "./lookup/view.ts";
 import { durationOf } from "./options/limits.ts";
 import { oneOf } from "./options/run-options.ts";
-import { buildEnding, storedSnapshot } from "./presenters/ending.ts";
-import { waitingChildren } from "./presenters/waiting-children.ts";
+import { buildEnding, storedSnapshot, waitingChildren } from "./presenters/ending.ts";
 
 /** What to wait for: the end of the session, or its end or a need for a person. */
 const AIMS = ["end", "input"] as const;
@@ -84,8 +82,7 @@ async function waitFor(
 /** Whether the session or a child of it needs a person, and no message of theirs settles it. Throws a `StorageError`. */
 async function needsPerson(store: StoreReader, session_id: string): Promise<boolean> {
   const needed = await neededOf(store, session_id);
-  if (!needed.ok) throw new StorageError(needed.error);
-  const all = [{ session_id, ...needed.value }, ...(await waitingChildren(store, session_id))];
+  const all = [{ session_id, ...needed }, ...(await waitingChildren(store, session_id))];
   return all.some(
     ({ session_id: asking, waiting, holds }) =>
       unsettled(store, asking, waiting).length > 0 ||

@@ -10,13 +10,13 @@ import { safeLine } from "../../ui/display.ts";
 import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
 import type { Output } from "../../ui/terminal.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
-import { waitingOf } from "../lookup/asks.ts";
 import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
+import { neededOf } from "../lookup/view.ts";
 import { keptFor, saidAlready, takenFor, uncancelled, unsettled } from "./kept.ts";
-import { permissionMessage, type PersonMessage } from "./person-message.ts";
+import { permissionMessage, type PersonMessage } from "./put.ts";
 
 export interface Answer {
   readonly question_id: string;
@@ -38,9 +38,8 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const chosen = sessionAmong(store, words);
   if (!chosen.ok) return chosen;
   const { row, typed } = chosen.value;
-  const waiting = await waitingOf(store, row.session_id);
-  if (!waiting.ok) return waiting;
-  const needed = uncancelled(store, row.session_id, waiting.value);
+  const { waiting } = await neededOf(store, row.session_id);
+  const needed = uncancelled(store, row.session_id, waiting);
   const asked = needed.filter((one) => one.kind === "question");
   const permissions = needed.filter((one) => one.kind === "permission");
   const questions = unsettled(store, row.session_id, asked);
@@ -56,13 +55,6 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   }
   if (asked.length + permissions.length > 0) return ok({ row, questions, permissions, typed });
   return fails("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` });
-}
-
-/** The questions of a session that have no answer, neither taken nor kept. */
-export async function unansweredOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
-  const waiting = await waitingOf(store, session_id);
-  if (!waiting.ok) return waiting;
-  return ok(unsettled(store, session_id, waiting.value).filter((one) => one.kind === "question"));
 }
 
 /** The first word is a session if one has that id; else all words are about the default session. */
