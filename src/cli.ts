@@ -1,5 +1,5 @@
 import { invocationName } from "./commands/context/invocation.ts";
-import { asksForJson, failedEvent } from "./commands/context/tell-failure.ts";
+import { asksForJson, failedEvent } from "./commands/context/exit-code.ts";
 import { runCommandLine } from "./commands/main.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";

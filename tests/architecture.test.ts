@@ -234,7 +234,7 @@ describe("the commands", () => {
     expect(floorOf("commands/spare/room.ts")).toBe(-1);
     const allowed = [
       ["commands/run.ts", "commands/driver/begin.ts"],
-      ["commands/interaction/put.ts", "commands/interaction/person-message.ts"],
+      ["commands/interaction/control.ts", "commands/interaction/put.ts"],
       ["commands/main.ts", "commands/catalogue.ts"],
     ] as const;
     const forbidden = [

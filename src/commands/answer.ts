@@ -11,26 +11,17 @@ import type { OpenPermission } from "../ui/permission-lines.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { type OpenHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
-import {
-  type Answer,
-  answerIn,
-  type Asked,
-  askedAmong,
-  permissionDecision,
-  showUnfit,
-  unansweredOf,
-} from "./interaction/answers.ts";
+import { type Answer, answerIn, type Asked, askedAmong, permissionDecision, showUnfit } from "./interaction/answers.ts";
 import type { OpenAsk } from "./interaction/interaction.ts";
-import { Drafts } from "./interaction/drafts.ts";
+import { Drafts } from "./interaction/questions.ts";
 import { keptFor, unsettled } from "./interaction/kept.ts";
-import { answersMessage, type PersonMessage } from "./interaction/person-message.ts";
+import { answersMessage, type PersonMessage, type Put, putMessage } from "./interaction/put.ts";
 import { PromptAsker } from "./interaction/prompt-asker.ts";
-import { type Put, putMessage } from "./interaction/put.ts";
-import { type AfterwardsOptions, putAndResume, RESUME_OPTION, resumeFor } from "./driver/put-and-resume.ts";
-import { waitingFor } from "./lookup/asks.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION, resumeFor } from "./driver/take-up.ts";
+import { neededOf, waitingFor } from "./lookup/view.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { isGeneratedId } from "./lookup/id.ts";
 import { CHANGED_SESSION } from "./lookup/resolve.ts";
@@ -45,7 +36,7 @@ interface AnswerOptions extends AfterwardsOptions {
 }
 
 /** `bosun answer`: answers a session's questions from any terminal. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<AnswerOptions> {
   command
     .argument(...CHANGED_SESSION)
     .argument("[question]", "the question's id (optional if only one is open)")
@@ -55,9 +46,7 @@ export function register(command: Command, run: Run): void {
     .option("--no-more", "answer no more questions: the manager decides the rest")
     .option(...RESUME_OPTION)
     .option("--no-input", "never ask at this terminal");
-  command.action((_session, _question, _text, options: AnswerOptions) =>
-    run((context) => answer(context, command.args, options)),
-  );
+  return answer;
 }
 
 async function answer(context: CommandContext, words: readonly string[], options: AnswerOptions): Promise<Exit> {
@@ -153,10 +142,10 @@ async function showOpen(
   session_id: string,
   permissions: readonly OpenPermission[],
 ): Promise<Exit> {
-  const open = await unansweredOf(store, session_id);
-  if (!open.ok) return open;
-  for (const one of [...open.value, ...permissions]) showWaiting(out, session_id, one, keptFor(store, session_id, one));
-  const left = open.value.length + unsettled(store, session_id, permissions).length;
+  const { waiting } = await neededOf(store, session_id);
+  const open = unsettled(store, session_id, waiting).filter((one) => one.kind === "question");
+  for (const one of [...open, ...permissions]) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+  const left = open.length + unsettled(store, session_id, permissions).length;
   return ok(left === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
 }
 

@@ -3,8 +3,7 @@ import { ok } from "../lib/result.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { localize } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
-import { type OpenHome, withHome } from "./context/home.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { watchSignals } from "./context/signals.ts";
 import {
   addReporterOptions,
@@ -14,44 +13,37 @@ import {
   type ReporterOptions,
 } from "./options/run-options.ts";
 import { attend } from "./driver/attendance.ts";
-import { openViewer, type Viewer } from "./driver/viewer.ts";
-import { openHomeOf, readHomeOf } from "./lookup/homes.ts";
-import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { openViewer, type Viewer } from "./driver/driver.ts";
+import { type Found, openHomeOf, readHomeOf, withSession } from "./lookup/homes.ts";
+import { ANY_SESSION, SHOW } from "./lookup/resolve.ts";
 
 /** Maximum number of earlier records shown to a person. */
 const PAST_SHOWN = 30;
 
 /** `bosun attach`: shows a session that another process runs, and asks its questions, as `run` does. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<ReporterOptions> {
   command.argument(...ANY_SESSION);
   addReporterOptions(command, "never ask at this terminal");
-  command.action((named: string | undefined, options: ReporterOptions) =>
-    run((context) => attach(context, named, options)),
-  );
+  return attach;
 }
 
-async function attach(context: CommandContext, named: string | undefined, options: ReporterOptions): Promise<Exit> {
+async function attach(context: CommandContext, [named]: readonly string[], options: ReporterOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const { reporter, ask } = runOptions.value;
   // Answers are written to the inbox; without them, the home is opened for reading only.
   if (ask && isForPeople(reporter)) {
-    return withHome(await openHomeOf(context, named), (home) => show(context, home, home.store, named, reporter));
+    return withSession(openHomeOf, context, named, SHOW, (found) => show(context, found, found.store, reporter));
   }
-  return withHome(await readHomeOf(context, named), (home) => show(context, home, undefined, named, reporter));
+  return withSession(readHomeOf, context, named, SHOW, (found) => show(context, found, undefined, reporter));
 }
 
 async function show(
   context: CommandContext,
-  { home, store }: OpenHome<StoreReader>,
+  { home, store, row, session_id }: Found<StoreReader>,
   inbox: Store | undefined,
-  named: string | undefined,
   reporter: RunOptions["reporter"],
 ): Promise<Exit> {
-  const chosen = resolveSession(store, named, SHOW);
-  if (!chosen.ok) return chosen;
-  const row = chosen.value;
-  const { session_id } = row;
   const { terminal } = context;
   const isGone = () => store.holder(session_id) === undefined;
   const live = !isGone();

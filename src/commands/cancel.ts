@@ -1,21 +1,18 @@
 import { shownStatus } from "../kernel/presentation.ts";
 import type { TicketLine } from "../ui/reporter.ts";
 import type { Command } from "commander";
-import { openTurns } from "./lookup/tickets.ts";
 import { defined } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import type { StoreReader } from "../store/store.ts";
 import { counted } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
-import { withHome } from "./context/home.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { confirmHere } from "./interaction/confirm.ts";
-import { ownerOf, putToOwner } from "./interaction/put.ts";
-import { commandMessage } from "./interaction/person-message.ts";
+import { commandMessage, ownerOf, putToOwner } from "./interaction/put.ts";
 import { takeUp } from "./driver/take-up.ts";
-import { openHomeOf } from "./lookup/homes.ts";
-import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION, resolveTarget } from "./lookup/resolve.ts";
-import { readSession, type StoredView } from "./lookup/view.ts";
+import { openHomeOf, withSession } from "./lookup/homes.ts";
+import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION } from "./lookup/resolve.ts";
+import { openTurns, readSession, type StoredView } from "./lookup/view.ts";
 
 interface CancelOptions {
   readonly session?: string;
@@ -35,16 +32,14 @@ const AT_ONCE: RunOptions = {
 };
 
 /** `bosun cancel`: ends a session, or one ticket of it. A session that is not running is closed by this process. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<CancelOptions> {
   command
     .argument(...CHANGED_SESSION)
     .argument("[ticket]", "only this ticket")
     .option(...BY_SESSION)
     .option("--reason <text>", "why, for the record")
     .option("-y, --yes", "end a session without asking");
-  command.action((_session, _ticket, options: CancelOptions) =>
-    run((context) => cancel(context, command.args, options)),
-  );
+  return cancel;
 }
 
 async function cancel(
@@ -52,13 +47,11 @@ async function cancel(
   words: readonly string[],
   { session, reason, yes }: CancelOptions,
 ): Promise<Exit> {
-  return withHome(await openHomeOf(context, session ?? words[0]), async (home) => {
-    const { store } = home;
-    const target = resolveTarget(store, { words, session, command: "cancel" }, CHANGE_OPEN);
-    if (!target.ok) return target;
-    const { row, ticket_id } = target.value;
+  const typed = { words, session, command: "cancel" };
+  return withSession(openHomeOf, context, typed, CHANGE_OPEN, async (found) => {
+    const { home, store, row, ticket_id } = found;
     if (ticket_id === undefined && yes !== true && context.terminal.hasPerson) {
-      const view = await readSession(store, home.home, row);
+      const view = await readSession(store, home, row);
       if (!view.ok) return view;
       const declined = await confirmHere(context, cancelQuestion(store, view.value), "no");
       if (declined !== undefined) {
@@ -68,7 +61,7 @@ async function cancel(
     }
     const message = commandMessage({ command: "cancel", ...defined({ ticket_id, reason }) });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
-      return takeUp(context, home, row, AT_ONCE, { ends: true, facts: [message] });
+      return takeUp(context, found, row, AT_ONCE, { ends: true, facts: [message] });
     }
     return putToOwner(context, store, row, message);
   });

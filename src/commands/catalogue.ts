@@ -1,9 +1,7 @@
 import type { Register } from "./context/command.ts";
 
-/** A command as listed by help. Its module is loaded only when the command is typed. */
-export interface CommandEntry {
-  readonly name: string;
-  readonly group: string;
+/** A command. Its module is loaded only when the command is typed. */
+interface Entry {
   readonly summary: string;
   /** One to three example command lines, which help shows first. */
   readonly examples: readonly string[];
@@ -14,248 +12,205 @@ export interface CommandEntry {
   readonly load: () => Promise<{ readonly register: Register }>;
 }
 
-const WORK = "Work:";
-const LOOK = "Look:";
-const TALK = "Talk:";
-const CREW = "Crew:";
+/** All commands by group and name, in the order of the help. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
+  "Work:": {
+    run: {
+      summary: "carry out a requirement",
+      examples: [
+        "bosun run --plan plan.yaml",
+        'bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"',
+        'bosun run --file requirement.md --manager "python3 manager.py" --plan-only',
+      ],
+      load: () => import("./run.ts"),
+    },
+    resume: {
+      decides: true,
+      summary: "continue a session where it stopped",
+      examples: ["bosun resume", "bosun resume s-k3m9pa --budget-turns 300 --deadline 4h"],
+      load: () => import("./resume.ts"),
+    },
+    answer: {
+      decides: true,
+      summary: "answer a session's questions",
+      examples: [
+        "bosun answer",
+        'bosun answer s-k3m9pa c2.q1 "the second option"',
+        "bosun answer s-k3m9pa --file answers.yaml",
+      ],
+      load: () => import("./answer.ts"),
+    },
+    plan: {
+      decides: ["approve", "revise", "reject", "edit"],
+      summary: "show a session's plan, approve it, or send it back",
+      examples: [
+        "bosun plan",
+        'bosun plan s-k3m9pa --revise "Split the second task."',
+        "bosun plan s-k3m9pa --export plan.yaml",
+      ],
+      load: () => import("./plan.ts"),
+    },
+    review: {
+      decides: ["approve", "changes", "reject"],
+      summary: "approve work, or send it back",
+      examples: ["bosun review s-k3m9pa build --approve", 'bosun review s-k3m9pa build --changes "Name the limits."'],
+      load: () => import("./review.ts"),
+    },
+    retry: {
+      decides: true,
+      summary: "try a ticket in error again",
+      examples: ["bosun retry build", "bosun retry --all s-k3m9pa"],
+      load: () => import("./retry.ts"),
+    },
+    tell: {
+      decides: true,
+      summary: "give a session's agents a note",
+      examples: ['bosun tell s-k3m9pa "The server is back."', 'bosun tell s-k3m9pa build "Use the new format."'],
+      load: () => import("./tell.ts"),
+    },
+    pause: {
+      decides: true,
+      summary: "begin no new turns until resume",
+      examples: ["bosun pause", "bosun pause s-k3m9pa"],
+      load: () => import("./pause.ts"),
+    },
+    stop: {
+      decides: true,
+      summary: "stop a running session; resume continues it",
+      examples: ["bosun stop", 'bosun stop s-k3m9pa --reason "The server is down."'],
+      load: () => import("./stop.ts"),
+    },
+    cancel: {
+      decides: true,
+      summary: "end a session, or one ticket",
+      examples: ["bosun cancel s-k3m9pa build", 'bosun cancel s-k3m9pa --reason "No longer needed." --yes'],
+      load: () => import("./cancel.ts"),
+    },
+    scheduler: {
+      summary: "runs one session without a terminal; run and resume start it",
+      hidden: true,
+      examples: ["bosun scheduler s-k3m9pa"],
+      load: () => import("./scheduler.ts"),
+    },
+  },
+  "Look:": {
+    status: {
+      summary: "the state of a session, or the list of all",
+      examples: ["bosun status", "bosun status s-k3m9pa --json", "bosun status --all"],
+      load: () => import("./status.ts"),
+    },
+    attach: {
+      summary: "watch a running session, and answer it",
+      examples: ["bosun attach", "bosun attach s-k3m9pa --reporter json"],
+      load: () => import("./attach.ts"),
+    },
+    wait: {
+      summary: "wait until a session has ended, for scripts",
+      examples: ["bosun wait s-k3m9pa", "bosun wait s-k3m9pa --timeout 10m", "bosun wait --until input --json"],
+      load: () => import("./wait.ts"),
+    },
+    inbox: {
+      summary: "everything that needs a person",
+      examples: ["bosun inbox", "bosun inbox --json"],
+      load: () => import("./inbox.ts"),
+    },
+    log: {
+      summary: "what happened, and what agents printed",
+      examples: ["bosun log s-k3m9pa", "bosun log s-k3m9pa build", "bosun log -f s-k3m9pa build"],
+      load: () => import("./log.ts"),
+    },
+    replay: {
+      summary: "play or list the recorded messages; --verify proves them",
+      examples: [
+        "bosun replay logs/s-k3m9pa --speed 8",
+        "bosun replay s-k3m9pa --verify",
+        "bosun replay s-k3m9pa --ticket build --json",
+      ],
+      load: () => import("./replay.ts"),
+    },
+    report: {
+      summary: "what a session did, as text or one HTML page",
+      examples: ["bosun report", "bosun report s-k3m9pa --html report.html", "bosun report logs/s-k3m9pa --md"],
+      load: () => import("./report.ts"),
+    },
+  },
+  "Talk:": {
+    debate: {
+      summary: "agents debate a question, and a judge concludes",
+      hidden: true,
+      examples: [
+        'bosun debate "Python or Go?" --roles examples/debate-roles.json --agents python,go,architect --judge judge',
+      ],
+      load: () => import("./debate.ts"),
+    },
+  },
+  "Crew:": {
+    demo: {
+      summary: "all that matters in half a minute, on a scratch copy",
+      examples: ["bosun demo", "bosun demo . --interactive"],
+      load: () => import("./demo.ts"),
+    },
+    init: {
+      summary: "write a crew and settings for this project",
+      examples: ["bosun init", "bosun init --crew claude --yes"],
+      load: () => import("./init.ts"),
+    },
+    trust: {
+      decides: true,
+      summary: "let a project's configuration run its commands",
+      examples: ["bosun trust"],
+      load: () => import("./trust.ts"),
+    },
+    doctor: {
+      summary: "check that everything needed is available",
+      examples: ["bosun doctor", "bosun doctor --crew claude --try"],
+      load: () => import("./doctor.ts"),
+    },
+    rebuild: {
+      summary: "make the database anew from the log folders",
+      hidden: true,
+      examples: ["bosun rebuild", "bosun rebuild s-k3m9pa"],
+      load: () => import("./rebuild.ts"),
+    },
+    config: {
+      summary: "the settings of a run, and where each comes from",
+      examples: ["bosun config", "bosun config --crew claude --max-workers 8 --json"],
+      load: () => import("./config.ts"),
+    },
+    conformance: {
+      summary: "try an agent program of your own with every kind of turn",
+      hidden: true,
+      examples: [
+        "bosun conformance --role worker -- python3 worker.py",
+        "bosun conformance --role worker --case 'in pieces' --show -- python3 worker.py",
+      ],
+      load: () => import("./conformance.ts"),
+    },
+    roles: {
+      summary: "the roles of a run",
+      hidden: true,
+      examples: ["bosun roles", "bosun roles --crew claude --json", "bosun roles --prompts turn"],
+      load: () => import("./roles.ts"),
+    },
+    completion: {
+      summary: "print the script that completes commands in your shell",
+      hidden: true,
+      examples: [
+        "bosun completion bash >> ~/.bashrc",
+        'bosun completion zsh > "${fpath[1]}/_bosun"',
+        "bosun completion fish > ~/.config/fish/completions/bosun.fish",
+      ],
+      load: () => import("./completion.ts"),
+    },
+  },
+};
 
-/** All commands, in the order of the help. */
-export const CATALOGUE: readonly CommandEntry[] = [
-  {
-    group: WORK,
-    name: "run",
-    summary: "carry out a requirement",
-    examples: [
-      "bosun run --plan plan.yaml",
-      'bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"',
-      'bosun run --file requirement.md --manager "python3 manager.py" --plan-only',
-    ],
-    load: () => import("./run.ts"),
-  },
-  {
-    group: WORK,
-    name: "resume",
-    decides: true,
-    summary: "continue a session where it stopped",
-    examples: ["bosun resume", "bosun resume s-k3m9pa --budget-turns 300 --deadline 4h"],
-    load: () => import("./resume.ts"),
-  },
-  {
-    group: WORK,
-    name: "answer",
-    decides: true,
-    summary: "answer a session's questions",
-    examples: [
-      "bosun answer",
-      'bosun answer s-k3m9pa c2.q1 "the second option"',
-      "bosun answer s-k3m9pa --file answers.yaml",
-    ],
-    load: () => import("./answer.ts"),
-  },
-  {
-    group: WORK,
-    name: "plan",
-    decides: ["approve", "revise", "reject", "edit"],
-    summary: "show a session's plan, approve it, or send it back",
-    examples: [
-      "bosun plan",
-      'bosun plan s-k3m9pa --revise "Split the second task."',
-      "bosun plan s-k3m9pa --export plan.yaml",
-    ],
-    load: () => import("./plan.ts"),
-  },
-  {
-    group: WORK,
-    name: "review",
-    decides: ["approve", "changes", "reject"],
-    summary: "approve work, or send it back",
-    examples: ["bosun review s-k3m9pa build --approve", 'bosun review s-k3m9pa build --changes "Name the limits."'],
-    load: () => import("./review.ts"),
-  },
-  {
-    group: WORK,
-    name: "retry",
-    decides: true,
-    summary: "try a ticket in error again",
-    examples: ["bosun retry build", "bosun retry --all s-k3m9pa"],
-    load: () => import("./retry.ts"),
-  },
-  {
-    group: WORK,
-    name: "tell",
-    decides: true,
-    summary: "give a session's agents a note",
-    examples: ['bosun tell s-k3m9pa "The server is back."', 'bosun tell s-k3m9pa build "Use the new format."'],
-    load: () => import("./tell.ts"),
-  },
-  {
-    group: WORK,
-    name: "pause",
-    decides: true,
-    summary: "begin no new turns until resume",
-    examples: ["bosun pause", "bosun pause s-k3m9pa"],
-    load: () => import("./pause.ts"),
-  },
-  {
-    group: WORK,
-    name: "stop",
-    decides: true,
-    summary: "stop a running session; resume continues it",
-    examples: ["bosun stop", 'bosun stop s-k3m9pa --reason "The server is down."'],
-    load: () => import("./stop.ts"),
-  },
-  {
-    group: WORK,
-    name: "cancel",
-    decides: true,
-    summary: "end a session, or one ticket",
-    examples: ["bosun cancel s-k3m9pa build", 'bosun cancel s-k3m9pa --reason "No longer needed." --yes'],
-    load: () => import("./cancel.ts"),
-  },
-  {
-    group: WORK,
-    name: "scheduler",
-    summary: "runs one session without a terminal; run and resume start it",
-    hidden: true,
-    examples: ["bosun scheduler s-k3m9pa"],
-    load: () => import("./scheduler.ts"),
-  },
-  {
-    group: LOOK,
-    name: "status",
-    summary: "the state of a session, or the list of all",
-    examples: ["bosun status", "bosun status s-k3m9pa --json", "bosun status --all"],
-    load: () => import("./status.ts"),
-  },
-  {
-    group: LOOK,
-    name: "attach",
-    summary: "watch a running session, and answer it",
-    examples: ["bosun attach", "bosun attach s-k3m9pa --reporter json"],
-    load: () => import("./attach.ts"),
-  },
-  {
-    group: LOOK,
-    name: "wait",
-    summary: "wait until a session has ended, for scripts",
-    examples: ["bosun wait s-k3m9pa", "bosun wait s-k3m9pa --timeout 10m", "bosun wait --until input --json"],
-    load: () => import("./wait.ts"),
-  },
-  {
-    group: LOOK,
-    name: "inbox",
-    summary: "everything that needs a person",
-    examples: ["bosun inbox", "bosun inbox --json"],
-    load: () => import("./inbox.ts"),
-  },
-  {
-    group: LOOK,
-    name: "log",
-    summary: "what happened, and what agents printed",
-    examples: ["bosun log s-k3m9pa", "bosun log s-k3m9pa build", "bosun log -f s-k3m9pa build"],
-    load: () => import("./log.ts"),
-  },
-  {
-    group: LOOK,
-    name: "replay",
-    summary: "play or list the recorded messages; --verify proves them",
-    examples: [
-      "bosun replay logs/s-k3m9pa --speed 8",
-      "bosun replay s-k3m9pa --verify",
-      "bosun replay s-k3m9pa --ticket build --json",
-    ],
-    load: () => import("./replay.ts"),
-  },
-  {
-    group: LOOK,
-    name: "report",
-    summary: "what a session did, as text or one HTML page",
-    examples: ["bosun report", "bosun report s-k3m9pa --html report.html", "bosun report logs/s-k3m9pa --md"],
-    load: () => import("./report.ts"),
-  },
-  {
-    group: TALK,
-    name: "debate",
-    summary: "agents debate a question, and a judge concludes",
-    hidden: true,
-    examples: [
-      'bosun debate "Python or Go?" --roles examples/debate-roles.json --agents python,go,architect --judge judge',
-    ],
-    load: () => import("./debate.ts"),
-  },
-  {
-    group: CREW,
-    name: "demo",
-    summary: "all that matters in half a minute, on a scratch copy",
-    examples: ["bosun demo", "bosun demo . --interactive"],
-    load: () => import("./demo.ts"),
-  },
-  {
-    group: CREW,
-    name: "init",
-    summary: "write a crew and settings for this project",
-    examples: ["bosun init", "bosun init --crew claude --yes"],
-    load: () => import("./init.ts"),
-  },
-  {
-    group: CREW,
-    name: "trust",
-    decides: true,
-    summary: "let a project's configuration run its commands",
-    examples: ["bosun trust"],
-    load: () => import("./trust.ts"),
-  },
-  {
-    group: CREW,
-    name: "doctor",
-    summary: "check that everything needed is available",
-    examples: ["bosun doctor", "bosun doctor --crew claude --try"],
-    load: () => import("./doctor.ts"),
-  },
-  {
-    group: CREW,
-    name: "rebuild",
-    summary: "make the database anew from the log folders",
-    hidden: true,
-    examples: ["bosun rebuild", "bosun rebuild s-k3m9pa"],
-    load: () => import("./rebuild.ts"),
-  },
-  {
-    group: CREW,
-    name: "config",
-    summary: "the settings of a run, and where each comes from",
-    examples: ["bosun config", "bosun config --crew claude --max-workers 8 --json"],
-    load: () => import("./config.ts"),
-  },
-  {
-    group: CREW,
-    name: "conformance",
-    summary: "try an agent program of your own with every kind of turn",
-    hidden: true,
-    examples: [
-      "bosun conformance --role worker -- python3 worker.py",
-      "bosun conformance --role worker --case 'in pieces' --show -- python3 worker.py",
-    ],
-    load: () => import("./conformance.ts"),
-  },
-  {
-    group: CREW,
-    name: "roles",
-    summary: "the roles of a run",
-    hidden: true,
-    examples: ["bosun roles", "bosun roles --crew claude --json", "bosun roles --prompts turn"],
-    load: () => import("./roles.ts"),
-  },
-  {
-    group: CREW,
-    name: "completion",
-    summary: "print the script that completes commands in your shell",
-    hidden: true,
-    examples: [
-      "bosun completion bash >> ~/.bashrc",
-      'bosun completion zsh > "${fpath[1]}/_bosun"',
-      "bosun completion fish > ~/.config/fish/completions/bosun.fish",
-    ],
-    load: () => import("./completion.ts"),
-  },
-];
+/** A command as listed by help. */
+export interface CommandEntry extends Entry {
+  readonly name: string;
+  readonly group: string;
+}
+
+export const CATALOGUE: readonly CommandEntry[] = Object.entries(GROUPS).flatMap(([group, entries]) =>
+  Object.entries(entries).map(([name, entry]) => ({ name, group, ...entry })),
+);

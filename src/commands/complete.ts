@@ -2,8 +2,7 @@ import type { Command } from "commander";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { clipped, safeLine } from "../ui/display.ts";
 import { CATALOGUE } from "./catalogue.ts";
-import { type Candidates, candidatesAt } from "./completion/candidates.ts";
-import { readTyped, type Typed } from "./completion/typed.ts";
+import { type Candidates, candidatesAt, readTyped, type Typed } from "./completion/candidates.ts";
 import type { CommandContext } from "./context/command.ts";
 
 /** Completion directives for the shell. The last line holds their sum. */
@@ -29,7 +28,7 @@ export async function complete(
   try {
     const { command } = readTyped(program, words);
     const entry = CATALOGUE.find(({ name }) => name === command.name());
-    if (entry) (await entry.load()).register(command, async () => {});
+    if (entry) (await entry.load()).register(command);
     const typed = readTyped(program, words);
     const candidates = await candidatesAt({ ...around, home: program.opts<{ home?: string }>().home }, program, typed);
     for (const line of linesOf(candidates, typed)) out.line(line);

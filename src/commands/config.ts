@@ -7,7 +7,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { withCrew } from "./options/crew-choice.ts";
 import { addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
 import {
@@ -32,15 +32,14 @@ interface Shown {
 }
 
 /** `bosun config`: shows the settings of a run with these flags, and the source of each. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<ConfigOptions> {
   addSettingOptions(command);
   addRegistryOptions(command);
-  command
-    .option("--json", "one JSON value on stdout")
-    .action((options: ConfigOptions) => run((context) => config(context, options)));
+  command.option("--json", "one JSON value on stdout");
+  return config;
 }
 
-async function config(context: CommandContext, given: ConfigOptions): Promise<Exit> {
+async function config(context: CommandContext, _words: readonly string[], given: ConfigOptions): Promise<Exit> {
   const { out, hasPerson } = context.terminal;
   const found = findConfiguration(context, given, given.cwd ?? context.directory);
   if (!found.ok) return found;

@@ -14,7 +14,7 @@ import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { durationOf } from "./options/limits.ts";
 
 interface ConformanceOptions {
@@ -27,7 +27,7 @@ interface ConformanceOptions {
 }
 
 /** `bosun conformance`: tests a program of the envelope dialect with every kind of turn, and with input that is not a request. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<ConformanceOptions> {
   command
     .argument("[command...]", "the program and its arguments, after --")
     .addOption(
@@ -37,8 +37,8 @@ export function register(command: Command, run: Run): void {
     .option("--show", "with --case: what is sent, and what the program printed")
     .option("--list", "the cases, without running anything")
     .option("--timeout <duration>", `how long one turn may take: ${DURATION_FORM}`, "30s")
-    .option("--json", "one JSON value on stdout")
-    .action((program: string[], options: ConformanceOptions) => run((context) => conform(context, program, options)));
+    .option("--json", "one JSON value on stdout");
+  return conform;
 }
 
 async function conform(

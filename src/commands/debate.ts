@@ -11,7 +11,7 @@ import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { SessionRow } from "../store/store.ts";
-import { collect, type CommandContext, type Exit, type Run } from "./context/command.ts";
+import { type Action, type CommandContext, type Exit, collect } from "./context/command.ts";
 import { openHome, withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
 import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
@@ -37,7 +37,7 @@ interface DebateOptions
 }
 
 /** `bosun debate`: several agents answer a question, revise in view of each other's answers, and a judge concludes. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<DebateOptions> {
   command
     .argument("[question]", "what to debate; - reads standard input")
     .requiredOption("--agents <ids>", "the debaters: two or more role ids, separated by commas")
@@ -54,12 +54,11 @@ export function register(command: Command, run: Run): void {
     .option("--deadline <duration>", `stop after this time, without the machine's sleep: ${DURATION_FORM}`)
     .option("--session <id>", "the session's id");
   addReporterOptions(command, "never ask at this terminal");
-  command
-    .addHelpText("after", "\nThe role type in your registry is ignored; --agents and --judge assign the seats.")
-    .action((words: string | undefined, options: DebateOptions) => run((context) => debate(context, words, options)));
+  command.addHelpText("after", "\nThe role type in your registry is ignored; --agents and --judge assign the seats.");
+  return debate;
 }
 
-async function debate(context: CommandContext, words: string | undefined, options: DebateOptions): Promise<Exit> {
+async function debate(context: CommandContext, [words]: readonly string[], options: DebateOptions): Promise<Exit> {
   if (options.session !== undefined) {
     const named = checkSessionId(options.session);
     if (!named.ok) return named;

@@ -6,7 +6,7 @@ import { bosunProgram, crewProgram, shipped } from "../config/installation.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_INTERNAL } from "../runtime/exit.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { watchSignals } from "./context/signals.ts";
@@ -18,18 +18,16 @@ interface DemoOptions extends ReporterOptions {
 }
 
 /** `bosun demo`: starts the crew's demo, which runs `bosun` commands like a user. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<DemoOptions> {
   command
     .argument("[dir]", "your repository; it is only read (default: the one you are in, else Bosun's own)")
     .option("--interactive", "answer the questions yourself, and press Enter between sections")
     .option("--keep", "keep the scratch copy");
   addReporterOptions(command, "never ask, which is the default");
-  command.action((directory: string | undefined, options: DemoOptions) =>
-    run((context) => demo(context, directory, options)),
-  );
+  return demo;
 }
 
-async function demo(context: CommandContext, directory: string | undefined, options: DemoOptions): Promise<Exit> {
+async function demo(context: CommandContext, [directory]: readonly string[], options: DemoOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const home = homeOf(context);

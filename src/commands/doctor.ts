@@ -8,7 +8,7 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import { counted, localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { because, type Finding, isMissing } from "./examination/finding.ts";
 import { machineFindings, notifyFinding } from "./examination/machine.ts";
 import { examineSession } from "./examination/session.ts";
@@ -31,16 +31,16 @@ interface DoctorOptions extends RegistryOptions {
 }
 
 /** `bosun doctor`: checks whether everything that a run with these flags needs is available. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<DoctorOptions> {
   addRegistryOptions(command);
   command
     .option("--try", "also give each role one turn that asks for no change, for about ten thousand tokens each")
     .option("-y, --yes", "with --try: do not ask before")
-    .option("--json", "one JSON value on stdout")
-    .action((options: DoctorOptions) => run((context) => doctor(context, options)));
+    .option("--json", "one JSON value on stdout");
+  return doctor;
 }
 
-async function doctor(context: CommandContext, given: DoctorOptions): Promise<Exit> {
+async function doctor(context: CommandContext, _words: readonly string[], given: DoctorOptions): Promise<Exit> {
   const { out, hasPerson } = context.terminal;
   const isTrial = given.try === true;
   if (isTrial && given.yes !== true && !hasPerson) {

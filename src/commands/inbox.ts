@@ -2,20 +2,19 @@ import type { Command } from "commander";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { StorageError } from "../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
 import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
 import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, otherHomes } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { cancelFor, keptCommands, keptFor, type KeptMessage } from "./interaction/kept.ts";
-import { neededOf } from "./lookup/asks.ts";
 import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
 import { lookInto } from "./lookup/homes.ts";
+import { neededOf } from "./lookup/view.ts";
 
 interface InboxOptions extends PagerOption {
   readonly json?: boolean;
@@ -38,15 +37,13 @@ interface Waits {
 }
 
 /** `bosun inbox`: lists everything in all homes of this user that needs a person. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<InboxOptions> {
   command.option("--json", "one JSON value on stdout");
   addPagerOption(command);
-  command.action((options: InboxOptions) =>
-    run((context) => paged(context, options, options.json !== true, (shown) => inbox(shown, options))),
-  );
+  return (context, _words, options) => paged(context, options, options.json !== true, (shown) => inbox(shown, options));
 }
 
-async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {
+async function inbox(context: CommandContext, options: InboxOptions): Promise<Exit> {
   const here = homeOf(context);
   if (!here.ok) return here;
   const homes = await allHomes(context, here.value);
@@ -89,14 +86,13 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
     if (row.state === "closed") continue;
     const { session_id } = row;
     const needed = await neededOf(store, session_id);
-    if (!needed.ok) throw new StorageError(needed.error);
-    const waiting = needed.value.waiting.map((one) => ({
+    const waiting = needed.waiting.map((one) => ({
       one,
       cancelled: cancelFor(store, session_id, one)?.said,
       answered: keptFor(store, session_id, one),
     }));
     // A spent budget is a limit, not a request: other roles may finish the work.
-    const holds = needed.value.holds.filter(({ limit }) => limit === undefined);
+    const holds = needed.holds.filter(({ limit }) => limit === undefined);
     const kept = keptCommands(store, session_id);
     if (waiting.length + holds.length + kept.length === 0) continue;
     all.push({ home, row, waiting, holds, kept, isHeld: store.holder(session_id) !== undefined });

@@ -13,7 +13,7 @@ import type { Role } from "../protocol/roles.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 import { crewHere } from "./options/crew-choice.ts";
 import { crewFolders } from "./options/registry.ts";
@@ -32,14 +32,14 @@ interface NewFile {
 }
 
 /** `bosun init`: writes a project's configuration, but never over an existing file. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<InitOptions> {
   command
     .option("--crew <name>", "who plans and works (default: the first crew that is installed)")
-    .option("-y, --yes", "write without asking")
-    .action((options: InitOptions) => run((context) => init(context, options)));
+    .option("-y, --yes", "write without asking");
+  return init;
 }
 
-async function init(context: CommandContext, options: InitOptions): Promise<Exit> {
+async function init(context: CommandContext, _words: readonly string[], options: InitOptions): Promise<Exit> {
   const { directory, environment, terminal } = context;
   const { out } = terminal;
   const user = readUser(environment);

@@ -23,11 +23,10 @@ import { timelineLines } from "../ui/timeline.ts";
 import { RecordFormatter } from "../ui/record-formatter.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext, wordsOf } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
-import { withHome } from "./context/home.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
-import { readHomeOf } from "./lookup/homes.ts";
-import { ANY_SESSION, resolveTarget, SHOW, type Target } from "./lookup/resolve.ts";
+import { readHomeOf, withSession } from "./lookup/homes.ts";
+import { ANY_SESSION, SHOW, type Target } from "./lookup/resolve.ts";
 import { type AgentTurn, showAgentOutput } from "./presenters/agent-output.ts";
 
 interface LogOptions extends PagerOption {
@@ -41,29 +40,25 @@ const WIDEST_LINE = 1_000;
 const LOOK_EVERY_MS = 100;
 
 /** `bosun log`: shows what happened in a session, and for a ticket also what its agents printed. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<LogOptions> {
   command
     .argument(...ANY_SESSION)
     .argument("[ticket]", "only this ticket")
     .option("-f, --follow", "follow the session until it stops");
   addPagerOption(command);
-  command.action((_session, _ticket, options: LogOptions) =>
-    run((context) => paged(context, options, options.follow !== true, (shown) => log(shown, command.args, options))),
-  );
+  return (context, words, options) =>
+    paged(context, options, options.follow !== true, (shown) => log(shown, words, options));
 }
 
 async function log(context: CommandContext, words: readonly string[], { follow = false }: LogOptions): Promise<Exit> {
-  return withHome(await readHomeOf(context, words[0]), async ({ home, store }) => {
-    const target = resolveTarget(store, { words, command: "log" }, SHOW);
-    if (!target.ok) return target;
+  return withSession(readHomeOf, context, { words, command: "log" }, SHOW, async (target) => {
+    const { home, store, row, session_id, ticket_id } = target;
     const { out } = context.terminal;
-    const { row, ticket_id } = target.value;
-    const { session_id } = row;
     const paths = sessionPaths(home, session_id);
     const story: Story = {
       out,
       store,
-      target: target.value,
+      target,
       output: paths.output,
       formatter: new RecordFormatter(),
       presentation: (await loadReading(row.mode))?.presentation,

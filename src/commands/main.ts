@@ -11,9 +11,8 @@ import type { Output, Terminal } from "../ui/terminal.ts";
 import { localize } from "../ui/words.ts";
 import { invocationName } from "./context/invocation.ts";
 import type { CommandContext, Work } from "./context/command.ts";
-import { EXIT_CODE_OF } from "./context/exit-code.ts";
+import { asksForJson, EXIT_CODE_OF, failedEvent, tellFailure } from "./context/exit-code.ts";
 import { programVersion } from "./context/program.ts";
-import { asksForJson, failedEvent, tellFailure } from "./context/tell-failure.ts";
 import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
 
 const HELP = `
@@ -59,7 +58,10 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     }
     const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
     const command = program.commands.find((candidate) => candidate.name() === chosen?.name);
-    if (chosen && command) (await chosen.load()).register(command, (work) => run(chosen, command, work));
+    if (chosen && command) {
+      const act = (await chosen.load()).register(command);
+      command.action(() => run(chosen, command, (context) => act(context, command.args, command.opts<never>())));
+    }
     // Help for an unknown command fails like the command itself.
     const unknown = first === "help" && second !== undefined && !chosen;
     await program.parseAsync(unknown ? [second] : argv, { from: "user" });

@@ -10,16 +10,15 @@ import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
-import { type OpenHome, withHome } from "./context/home.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
-import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
-import { openHomeOf } from "./lookup/homes.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
+import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan, withInstructions } from "./lookup/plan.ts";
-import { waitingOf } from "./lookup/asks.ts";
-import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { ANY_SESSION, CHANGE_LAST, SHOW } from "./lookup/resolve.ts";
+import { neededOf } from "./lookup/view.ts";
 
 interface PlanOptions extends AfterwardsOptions, PagerOption {
   readonly approve?: boolean;
@@ -33,7 +32,7 @@ interface PlanOptions extends AfterwardsOptions, PagerOption {
 }
 
 /** `bosun plan`: shows a session's plan, or takes a person's decision on it. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<PlanOptions> {
   command
     .argument(...ANY_SESSION)
     .option("--approve", "approve it: the work begins")
@@ -47,35 +46,32 @@ export function register(command: Command, run: Run): void {
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
     .option("--json", "one JSON value on stdout");
   addPagerOption(command);
-  command.action((named: string | undefined, options: PlanOptions) => {
+  return (context, words, options) => {
     const onlyShows = actionsIn(options) === 0 && options.json !== true;
-    return run((context) => paged(context, options, onlyShows, (shown) => plan(shown, named, options)));
-  });
+    return paged(context, options, onlyShows, (shown) => plan(shown, words, options));
+  };
 }
 
-async function plan(context: CommandContext, named: string | undefined, options: PlanOptions): Promise<Exit> {
+async function plan(context: CommandContext, [named]: readonly string[], options: PlanOptions): Promise<Exit> {
   const wrong = wrongIn(options);
   if (wrong) return err(wrong);
-  return withHome(await openHomeOf(context, named), async ({ home, store }) => {
-    const isDecided = actionsIn(options) > 0 && options.export === undefined;
-    const row = resolveSession(store, named, isDecided ? CHANGE_LAST : SHOW);
-    if (!row.ok) return row;
-    const { session_id } = row.value;
+  const isDecided = actionsIn(options) > 0 && options.export === undefined;
+  return withSession(openHomeOf, context, named, isDecided ? CHANGE_LAST : SHOW, async (found) => {
+    const { home, store, row, session_id } = found;
     // Read before the plan, so that a decision on a plan that is revised meanwhile is refused.
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return waiting;
+    const { waiting } = await neededOf(store, session_id);
     const shown = planOf(store, session_id);
-    if (shown === undefined) return err(refused(row.value, "has no plan yet"));
-    if (options.export !== undefined) return exportPlan(context, { home, store }, row.value, shown, options.export);
-    const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
+    if (shown === undefined) return err(refused(row, "has no plan yet"));
+    if (options.export !== undefined) return exportPlan(context, found, shown, options.export);
+    const gate = waiting.find((one) => one.kind === "approval" && one.about === "plan");
     const kept = gate && keptFor(store, session_id, gate);
     if (!isDecided) {
       const whole = options.json === true ? ok(shown) : await withInstructions(home, session_id, shown);
-      return whole.ok ? ok(show(context, row.value, whole.value, gate, kept, options)) : whole;
+      return whole.ok ? ok(show(context, row, whole.value, gate, kept, options)) : whole;
     }
-    if (gate === undefined) return err(refused(row.value, "has no plan that needs a decision"));
+    if (gate === undefined) return err(refused(row, "has no plan that needs a decision"));
     if (kept !== undefined) return err(saidAlready(session_id, "The plan", kept));
-    return decide(context, { store, home, row: row.value, session_id, shown, ask_id: gate.ask_id }, options);
+    return decide(context, { ...found, shown, ask_id: gate.ask_id }, options);
   });
 }
 
@@ -162,8 +158,7 @@ function show(
 
 async function exportPlan(
   { terminal: { out } }: CommandContext,
-  { home, store }: OpenHome<Store>,
-  row: SessionRow,
+  { home, store, row }: Found<Store>,
   recorded: RecordedPlan,
   file: string,
 ): Promise<Exit> {

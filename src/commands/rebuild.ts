@@ -7,19 +7,18 @@ import { rebuild, type Rebuilt } from "../runtime/rebuild.ts";
 import { systemClock } from "../runtime/time/clock.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { loadModes } from "./lookup/modes.ts";
 import { logFolders } from "./lookup/unknown-logs.ts";
 
 /** `bosun rebuild`: makes the database anew from the log folders. */
-export function register(command: Command, run: Run): void {
-  command
-    .argument("[session]", "its id, the name of its log folder (default: all)")
-    .action((named: string | undefined) => run((context) => rebuildHere(context, named)));
+export function register(command: Command): Action<object> {
+  command.argument("[session]", "its id, the name of its log folder (default: all)");
+  return rebuildHere;
 }
 
-async function rebuildHere(context: CommandContext, named: string | undefined): Promise<Exit> {
+async function rebuildHere(context: CommandContext, [named]: readonly string[]): Promise<Exit> {
   const home = homeOf(context);
   if (!home.ok) return home;
   const all = [...logFolders(home.value).keys()].sort();

@@ -6,7 +6,7 @@ import { parseMoment } from "../ui/player/moment.ts";
 import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
 import { spanOf } from "../ui/player/recording.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { playLog } from "./driver/play.ts";
 import { listingOf, type LogSource, sourceOf } from "./lookup/log-source.ts";
@@ -26,7 +26,7 @@ interface ReplayOptions extends FilterOptions, PagerOption {
 }
 
 /** `bosun replay`: plays a session from its files at a terminal, or lists it; with `--verify`, proves it. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<ReplayOptions> {
   command
     .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
     .option("--verify", "prove that the log is complete and that every decision follows from it")
@@ -42,12 +42,10 @@ export function register(command: Command, run: Run): void {
     .option("-f, --follow", "go on with new records until the session stops")
     .option("--json", "one JSON record a line; with --verify one object");
   addPagerOption(command);
-  command.action((named: string | undefined, options: ReplayOptions) =>
-    run((context) => replay(context, named, options)),
-  );
+  return replay;
 }
 
-async function replay(context: CommandContext, named: string | undefined, options: ReplayOptions): Promise<Exit> {
+async function replay(context: CommandContext, [named]: readonly string[], options: ReplayOptions): Promise<Exit> {
   const combined = contradiction(options);
   if (combined) return err(combined);
   const filter = readFilter(options);

@@ -27,7 +27,7 @@ import { reportObject } from "../ui/report/report-object.ts";
 import { ReportGatherer, type SessionReport } from "../ui/report/report-model.ts";
 import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
 import { loadReading, retellingOfFolder } from "./lookup/modes.ts";
@@ -42,7 +42,7 @@ interface ReportOptions extends PagerOption {
 }
 
 /** `bosun report`: shows what a session did, as text, Markdown, JSON, or one HTML page. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<ReportOptions> {
   command
     .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
     .option("--html <file>", "write one page that needs no network: timeline, graph, searchable messages")
@@ -50,12 +50,11 @@ export function register(command: Command, run: Run): void {
     .option("--json", "one JSON object on stdout")
     .option("--force", "replace a file that is not a report");
   addPagerOption(command);
-  command.action((named: string | undefined, options: ReportOptions) =>
-    run((context) => paged(context, options, options.json !== true, (shown) => report(shown, named, options))),
-  );
+  return (context, words, options) =>
+    paged(context, options, options.json !== true, (shown) => report(shown, words, options));
 }
 
-async function report(context: CommandContext, named: string | undefined, options: ReportOptions): Promise<Exit> {
+async function report(context: CommandContext, [named]: readonly string[], options: ReportOptions): Promise<Exit> {
   const files = filesOf(context, options);
   if (!files.ok) return files;
   const source = await sourceOf(context, named);

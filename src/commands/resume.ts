@@ -5,15 +5,13 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
-import { collect, type CommandContext, type Exit, type Run } from "./context/command.ts";
+import { type Action, type CommandContext, type Exit, collect } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
 import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } from "./options/run-options.ts";
 import { lostWorkspace } from "./examination/workspace.ts";
-import { ownerOf, putMessage, putToOwner } from "./interaction/put.ts";
-import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
-import { endHolder } from "./driver/take-over.ts";
-import { takeUp } from "./driver/take-up.ts";
+import { commandMessage, GO_ON, ownerOf, type PersonMessage, putMessage, putToOwner } from "./interaction/put.ts";
+import { endHolder, takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { OPEN_SESSION, resolveSession, RESUME } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
@@ -25,7 +23,7 @@ interface ResumeOptions extends RunFlags, LimitOptions {
 }
 
 /** `bosun resume`: continues a session where it stopped. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<ResumeOptions> {
   command
     .argument(...OPEN_SESSION)
     .option("--budget-turns <n>", "raise the limit to this many turns in total")
@@ -35,12 +33,10 @@ export function register(command: Command, run: Run): void {
     .option("--release <role>", "let a held role take turns again (repeatable)", collect)
     .option("--take-over", "end the process that runs it, even a frozen one, and continue here");
   addRunOptions(command);
-  command.action((named: string | undefined, options: ResumeOptions) =>
-    run((context) => resume(context, named, options)),
-  );
+  return resume;
 }
 
-async function resume(context: CommandContext, named: string | undefined, options: ResumeOptions): Promise<Exit> {
+async function resume(context: CommandContext, [named]: readonly string[], options: ResumeOptions): Promise<Exit> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const read = await readLimits(options);

@@ -4,14 +4,13 @@ import { fails, type Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
-import { withHome } from "./context/home.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { keptFor, saidAlready, uncancelled } from "./interaction/kept.ts";
-import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/put-and-resume.ts";
-import { type Decidable, decisionMessage, type PersonMessage } from "./interaction/person-message.ts";
-import { openHomeOf } from "./lookup/homes.ts";
-import { waitingOf } from "./lookup/asks.ts";
-import { BY_SESSION, CHANGE, CHANGED_SESSION, resolveTarget, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
+import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
+import { type Decidable, decisionMessage, type PersonMessage } from "./interaction/put.ts";
+import { openHomeOf, withSession } from "./lookup/homes.ts";
+import { BY_SESSION, CHANGE, CHANGED_SESSION, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
+import { neededOf } from "./lookup/view.ts";
 
 interface ReviewOptions extends AfterwardsOptions {
   readonly session?: string;
@@ -21,7 +20,7 @@ interface ReviewOptions extends AfterwardsOptions {
 }
 
 /** `bosun review`: a person's decision on a ticket's work, or on the result of the session. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<ReviewOptions> {
   command
     .argument(...CHANGED_SESSION)
     .argument("[ticket]", "the ticket (default: the session's result, or the only open review)")
@@ -31,9 +30,7 @@ export function register(command: Command, run: Run): void {
     .option("--reject", "reject the session's result")
     .option(...RESUME_OPTION)
     .option("--no-input", "never ask at this terminal");
-  command.action((_session, _ticket, options: ReviewOptions) =>
-    run((context) => review(context, command.args, options)),
-  );
+  return review;
 }
 
 async function review(context: CommandContext, words: readonly string[], options: ReviewOptions): Promise<Exit> {
@@ -43,18 +40,13 @@ async function review(context: CommandContext, words: readonly string[], options
   if (options.changes?.trim() === "") return fails("usage", "--changes needs a text.", { hint: "Say what to change." });
   const isShown = said.length === 0;
   const { out } = context.terminal;
-  return withHome(await openHomeOf(context, options.session ?? words[0]), async (home) => {
-    const { store } = home;
-    const { session } = options;
-    const target = resolveTarget(store, { words, session, command: "review" }, isShown ? SHOW_OPEN : CHANGE);
-    if (!target.ok) return target;
-    const { row } = target.value;
-    const { session_id } = row;
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return waiting;
-    const reviews = reviewsIn(target.value, uncancelled(store, session_id, waiting.value));
+  const typed = { words, session: options.session, command: "review" };
+  return withSession(openHomeOf, context, typed, isShown ? SHOW_OPEN : CHANGE, async (found) => {
+    const { store, row, session_id } = found;
+    const { waiting } = await neededOf(store, session_id);
+    const reviews = reviewsIn(found, uncancelled(store, session_id, waiting));
     const [review, another] = reviews;
-    const none = `${nameOf(target.value)} has no open review.`;
+    const none = `${nameOf(found)} has no open review.`;
     if (isShown) {
       if (review === undefined) {
         out.line(none);
@@ -72,7 +64,7 @@ async function review(context: CommandContext, words: readonly string[], options
     const what = review.kind === "review" ? `The work on ${review.ticket_id}` : "The result";
     if (kept !== undefined) return err(saidAlready(session_id, what, kept));
     const decision = decisionOn(session_id, review, options);
-    return decision.ok ? putAndResume(context, home, row, [decision.value], options) : decision;
+    return decision.ok ? putAndResume(context, found, row, [decision.value], options) : decision;
   });
 }
 

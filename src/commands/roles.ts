@@ -11,7 +11,7 @@ import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import {
   addRegistryOptions,
   findConfiguration,
@@ -29,15 +29,15 @@ interface RolesOptions extends RegistryOptions {
 }
 
 /** `bosun roles`: shows the roles of a run with these flags. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<RolesOptions> {
   addRegistryOptions(command);
   command
     .option("--prompts [name]", "the prompt templates and where they come from, or the text of one")
-    .option("--json", "one JSON value on stdout")
-    .action((options: RolesOptions) => run((context) => showRoles(context, options)));
+    .option("--json", "one JSON value on stdout");
+  return showRoles;
 }
 
-async function showRoles(context: CommandContext, options: RolesOptions): Promise<Exit> {
+async function showRoles(context: CommandContext, _words: readonly string[], options: RolesOptions): Promise<Exit> {
   const found = findConfiguration(context, options, context.directory);
   if (!found.ok) return found;
   if (options.prompts !== undefined) return showPrompts(context, options, found.value);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { closeInherited } from "../agents/inherited-descriptors.ts";
 import { ok } from "../lib/result.ts";
 import { fails } from "../protocol/failure.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { systemClock } from "../runtime/time/clock.ts";
 import type { Store } from "../store/store.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
@@ -10,14 +10,14 @@ import { type OpenHome, openHome, withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
 import { isAttended } from "./driver/attendance.ts";
 import { begin } from "./driver/begin.ts";
-import type { LauncherMessage, SchedulerMessage } from "./driver/scheduler-process.ts";
-import { firstLine } from "./driver/scheduler-log.ts";
+import { firstLine, type LauncherMessage, type SchedulerMessage } from "./driver/scheduler-process.ts";
 import { takeUp } from "./driver/take-up.ts";
 import type { Patience } from "./driver/drive.ts";
 
 /** `bosun scheduler`: started by `run` and `resume` for a session that outlives their terminal. Not for people. */
-export function register(command: Command, run: Run): void {
-  command.argument("<session>", "for lists of processes").action(() => run((context) => carryOutOrder(context)));
+export function register(command: Command): Action<object> {
+  command.argument("<session>", "for lists of processes");
+  return carryOutOrder;
 }
 
 async function carryOutOrder(context: CommandContext): Promise<Exit> {

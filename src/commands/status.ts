@@ -12,15 +12,14 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import { wholeScreen } from "../ui/parts.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
-import type { CommandContext, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, type OpenHome, otherHomesLines, withHome } from "./context/home.ts";
 import { watchStatus } from "./driver/watch-status.ts";
 import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
-import { markInterrupted } from "./lookup/tickets.ts";
-import { readSession } from "./lookup/view.ts";
+import { markInterrupted, readSession } from "./lookup/view.ts";
 import { type SeenSession, sessionParts, showSession } from "./presenters/session.ts";
 import { holderOf, listParts, sessionList } from "./presenters/session-list.ts";
 
@@ -31,20 +30,16 @@ interface StatusOptions {
 }
 
 /** `bosun status`: shows the state of one session, or the list of all. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<StatusOptions> {
   command
     .argument("[session]", "its id or the beginning of it (default: the running one, else the list of all)")
     .option("-a, --all", "list all sessions, even if one is running")
     .option("-w, --watch", "keep it on the screen and up to date until the session is closed, or Ctrl-C")
-    .option("--json", "one JSON value on stdout")
-    .action((named: string | undefined, options: StatusOptions) => run((context) => status(context, named, options)));
+    .option("--json", "one JSON value on stdout");
+  return status;
 }
 
-async function status(
-  context: CommandContext,
-  named: string | undefined,
-  options: StatusOptions,
-): Promise<Result<number, Failure>> {
+async function status(context: CommandContext, [named]: readonly string[], options: StatusOptions): Promise<Exit> {
   const refused = options.watch === true ? unwatchable(context.terminal, options) : undefined;
   if (refused) return err(refused);
   const opened = await readHomeOf(context, named);
@@ -78,7 +73,7 @@ function watch(
   { home, store }: OpenHome<StoreReader>,
   row: SessionRow | undefined,
   options: StatusOptions,
-): Promise<Result<number, Failure>> | Result<number, Failure> {
+): Promise<Exit> | Exit {
   const { out } = context.terminal;
   if (row === undefined) {
     if (sessionList(store, false).length === 0) return ok(showEmpty(context, home, options));
@@ -204,12 +199,7 @@ function showEmpty(context: CommandContext, home: string, { json }: StatusOption
   return EXIT_DONE;
 }
 
-function showList(
-  store: StoreReader,
-  home: string,
-  context: CommandContext,
-  options: StatusOptions,
-): Result<number, Failure> {
+function showList(store: StoreReader, home: string, context: CommandContext, options: StatusOptions): Exit {
   const { out, err: messages } = context.terminal;
   const sessions = sessionList(store, options.json === true);
   let exit_code = EXIT_DONE;

@@ -2,15 +2,13 @@ import type { Command } from "commander";
 import { err, ok } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
-import { withHome } from "./context/home.ts";
-import { putMessage } from "./interaction/put.ts";
-import { commandMessage } from "./interaction/person-message.ts";
-import { released } from "./driver/take-over.ts";
-import { openHomeOf } from "./lookup/homes.ts";
-import { CHANGE_OPEN, CHANGED_SESSION, resolveSession } from "./lookup/resolve.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
+import { commandMessage, putMessage } from "./interaction/put.ts";
+import { released } from "./driver/take-up.ts";
+import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
+import { CHANGE_OPEN, CHANGED_SESSION } from "./lookup/resolve.ts";
 
 /** How long to wait for the scheduler to stop, in ms: its agents and its notification get time to end. */
 const STOPPED_WITHIN_MS = 60_000;
@@ -20,28 +18,20 @@ interface StopOptions {
 }
 
 /** `bosun stop`: stops a running session like Ctrl-C in its terminal. Its agents are ended, and their turns stay open. */
-export function register(command: Command, run: Run): void {
-  command
-    .argument(...CHANGED_SESSION)
-    .option("--reason <text>", "why, for the record")
-    .action((named: string | undefined, options: StopOptions) => run((context) => stop(context, named, options)));
+export function register(command: Command): Action<StopOptions> {
+  command.argument(...CHANGED_SESSION).option("--reason <text>", "why, for the record");
+  return stop;
 }
 
-async function stop(context: CommandContext, named: string | undefined, options: StopOptions): Promise<Exit> {
-  return withHome(await openHomeOf(context, named), async ({ store }) => {
-    const row = resolveSession(store, named, CHANGE_OPEN);
-    if (!row.ok) return row;
-    return stopHolder(context, store, row.value, options);
-  });
+async function stop(context: CommandContext, [named]: readonly string[], options: StopOptions): Promise<Exit> {
+  return withSession(openHomeOf, context, named, CHANGE_OPEN, (found) => stopHolder(context, found, options));
 }
 
 async function stopHolder(
   { terminal: { out } }: CommandContext,
-  store: Store,
-  row: SessionRow,
+  { store, row, session_id }: Found<Store>,
   { reason }: StopOptions,
 ): Promise<Exit> {
-  const { session_id } = row;
   const isHeld = () => store.holder(session_id) !== undefined;
   if (!isHeld()) {
     out.line(`${session_id} is not running.`);

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import { fails } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
-import { putToOwner } from "./interaction/put.ts";
-import { commandMessage } from "./interaction/person-message.ts";
+import { commandMessage, putToOwner } from "./interaction/put.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { ticketValue } from "./lookup/schedule-state.ts";
 import { BY_SESSION, CHANGE_OPEN, resolveTarget, SHOW_OPEN } from "./lookup/resolve.ts";
@@ -16,15 +15,15 @@ interface TellOptions {
 const QUOTED = 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."';
 
 /** `bosun tell`: sends a note to the agents of a session or of one ticket, for all turns that start from now on. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<TellOptions> {
   command
     .usage("[options] [session] [ticket] <text>")
     .argument(
       "[words...]",
       "the session and the ticket (both optional unless several sessions are running), and the text",
     )
-    .option(...BY_SESSION)
-    .action((words: string[], options: TellOptions) => run((context) => tell(context, words, options)));
+    .option(...BY_SESSION);
+  return tell;
 }
 
 async function tell(context: CommandContext, words: readonly string[], { session }: TellOptions): Promise<Exit> {

@@ -7,14 +7,13 @@ import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
-import type { CommandContext, Exit, Run } from "./context/command.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
 
 /** `bosun trust`: lets a project's configuration run its commands, until one of its files changes. */
-export function register(command: Command, run: Run): void {
-  command
-    .option("-y, --yes", "trust it without asking")
-    .action((options: { readonly yes?: boolean }) => run((context) => trust(context, options.yes === true)));
+export function register(command: Command): Action<{ readonly yes?: boolean }> {
+  command.option("-y, --yes", "trust it without asking");
+  return (context, _words, { yes = false }) => trust(context, yes);
 }
 
 async function trust(context: CommandContext, agreed: boolean): Promise<Exit> {

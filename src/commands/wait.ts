@@ -1,24 +1,21 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { DURATION_FORM } from "../lib/durations.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { recordedEnd } from "../runtime/exit.ts";
-import { StorageError } from "../store/storage-error.ts";
 import type { StoreReader } from "../store/store.ts";
 import { jsonReporter } from "../ui/json.ts";
 import { silentReporter } from "../ui/silent.ts";
-import type { CommandContext, Run } from "./context/command.ts";
-import { type OpenHome, withHome } from "./context/home.ts";
-import { vanished } from "./driver/scheduler-log.ts";
+import type { Action, CommandContext, Exit } from "./context/command.ts";
+import { vanished } from "./driver/scheduler-process.ts";
 import { unsettled } from "./interaction/kept.ts";
-import { neededOf } from "./lookup/asks.ts";
-import { readHomeOf } from "./lookup/homes.ts";
-import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { type Found, readHomeOf, withSession } from "./lookup/homes.ts";
+import { ANY_SESSION, SHOW } from "./lookup/resolve.ts";
+import { neededOf } from "./lookup/view.ts";
 import { durationOf } from "./options/limits.ts";
 import { oneOf } from "./options/run-options.ts";
-import { buildEnding, storedSnapshot } from "./presenters/ending.ts";
-import { waitingChildren } from "./presenters/waiting-children.ts";
+import { buildEnding, storedSnapshot, waitingChildren } from "./presenters/ending.ts";
 
 /** What to wait for: the end of the session, or its end or a need for a person. */
 const AIMS = ["end", "input"] as const;
@@ -33,31 +30,29 @@ interface WaitOptions {
 const LOOK_EVERY_MS = 100;
 
 /** `bosun wait`, for scripts: shows nothing until the session has ended, and exits with the session's code. */
-export function register(command: Command, run: Run): void {
+export function register(command: Command): Action<WaitOptions> {
   command
     .argument(...ANY_SESSION)
     .option("--timeout <duration>", `wait so long at most, then exit with 124: ${DURATION_FORM}`)
     .option("--until <what>", "what to wait for: end; or input, which is the end or that a person is needed", "end")
-    .option("--json", "one JSON value on stdout: the result")
-    .action((named: string | undefined, options: WaitOptions) => run((context) => wait(context, named, options)));
+    .option("--json", "one JSON value on stdout: the result");
+  return wait;
 }
 
 async function wait(
   context: CommandContext,
-  named: string | undefined,
+  [named]: readonly string[],
   { timeout, until, json = false }: WaitOptions,
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const aim = oneOf("--until", until, AIMS);
   if (!aim.ok) return aim;
   const longest = timeout === undefined ? ok(Number.POSITIVE_INFINITY) : durationOf("--timeout", timeout, 0);
   if (!longest.ok) return longest;
-  return withHome(await readHomeOf(context, named), async ({ home, store }) => {
-    const row = resolveSession(store, named, SHOW);
-    if (!row.ok) return row;
-    const { session_id } = row.value;
+  return withSession(readHomeOf, context, named, SHOW, async (found) => {
+    const { store, session_id } = found;
     const came = await waitFor(store, session_id, aim.value, performance.now() + longest.value);
     if (came === "timeout") return err(timedOut(session_id, timeout ?? ""));
-    return tellResult(context, { home, store }, session_id, { came, json });
+    return tellResult(context, found, { came, json });
   });
 }
 
@@ -87,8 +82,7 @@ async function waitFor(
 /** Whether the session or a child of it needs a person, and no message of theirs settles it. Throws a `StorageError`. */
 async function needsPerson(store: StoreReader, session_id: string): Promise<boolean> {
   const needed = await neededOf(store, session_id);
-  if (!needed.ok) throw new StorageError(needed.error);
-  const all = [{ session_id, ...needed.value }, ...(await waitingChildren(store, session_id))];
+  const all = [{ session_id, ...needed }, ...(await waitingChildren(store, session_id))];
   return all.some(
     ({ session_id: asking, waiting, holds }) =>
       unsettled(store, asking, waiting).length > 0 ||
@@ -100,10 +94,9 @@ async function needsPerson(store: StoreReader, session_id: string): Promise<bool
 /** Says how the session ended if it did not end well, or what it needs. Returns the exit code. */
 async function tellResult(
   { terminal }: CommandContext,
-  { home, store }: OpenHome<StoreReader>,
-  session_id: string,
+  { home, store, session_id }: Found<StoreReader>,
   { came, json }: { readonly came: "end" | "input"; readonly json: boolean },
-): Promise<Result<number, Failure>> {
+): Promise<Exit> {
   const left = await storedSnapshot(store, home, session_id);
   if (!left.ok) return left;
   const recorded = recordedEnd(left.value.ledger.figures);

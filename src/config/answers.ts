@@ -1,10 +1,11 @@
-import { type Answerable, answerTo, bareId } from "./picked-option.ts";
+import { type Answerable, answerTo } from "./picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { fails, type Failure } from "../protocol/failure.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 import type { Question } from "../protocol/payload.ts";
+import { idsOf } from "../protocol/question-ids.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import { checkSchema } from "./schema-check.ts";
 
@@ -59,11 +60,12 @@ export function givenAnswer(
   answers: readonly GivenAnswer[],
   question: Answerable,
 ): Result<string, Failure> | undefined {
-  const bare = bareId(question);
+  const [scoped, bare] = idsOf(question);
   const asked = question.text.toLowerCase();
+  const named = (id: string) => answers.findLast((answer) => "question_id" in answer && answer.question_id === id);
   const found =
-    answers.findLast((answer) => "question_id" in answer && answer.question_id === question.question_id) ??
-    answers.findLast((answer) => "question_id" in answer && answer.question_id === bare) ??
+    named(scoped) ??
+    named(bare) ??
     answers.findLast((answer) => "match" in answer && asked.includes(answer.match.toLowerCase()));
   return found && answerTo(question, found.text);
 }
@@ -99,7 +101,7 @@ export function whyUnfit(answer: GivenAnswer, questions: readonly Answerable[]) 
   }
   if (fits.length > 0) return undefined;
   const name = nameOf(answer);
-  const ids = [...new Set(questions.map(bareId))];
+  const ids = [...new Set(questions.map((question) => idsOf(question)[1]))];
   return {
     what: `no question matches ${JSON.stringify(name)}`,
     expected: ids.length === 0 ? "no answers" : `an answer to ${ids.join(", ")}`,

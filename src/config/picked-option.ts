@@ -16,11 +16,6 @@ export interface Answerable {
 
 const NUMBER = /^[-+]?\d+(?:\.\d+)?$/;
 
-/** A question's id without its scope: `q1` for `c2.q1`. Both parts may contain dots. */
-export function bareId({ ask_id, question_id }: Pick<Answerable, "ask_id" | "question_id">): string {
-  return question_id.slice(ask_id.length + 1);
-}
-
 /** Whether options can be chosen by their number: not if all of them are numbers, which would be ambiguous. */
 export function isCounted(options: readonly string[]): boolean {
   return !options.every((option) => NUMBER.test(option));

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { questionsMeant } from "../protocol/question-ids.ts";
 import type { Ledger, LedgerTurn } from "./ledger.ts";
 import type { Command, EnvelopeDraft, FactOf, Step } from "./mode.ts";
 import { NOTHING } from "./step.ts";
@@ -54,20 +55,20 @@ export function onDoubtAnswered(ledger: Ledger, fact: FactOf<"clarification_resp
   const asked = [...ledger.asks.keys()].filter((ask_id) => ledger.turns.get(ask_id)?.status === "asked");
   if (asked.length === 0) return undefined;
   const { answers, ask_id } = fact.payload;
-  const meant = answers.map(({ question_id }) =>
-    asked.find(
-      (turn_id) =>
-        question_id === `${turn_id}.${QUESTION}` ||
-        (question_id === QUESTION && (ask_id === turn_id || (ask_id === undefined && asked.length === 1))),
-    ),
-  );
+  const questions = asked.map((turn_id) => ({ ask_id: turn_id, question_id: `${turn_id}.${QUESTION}` }));
+  const meant = answers.map(({ question_id }) => {
+    // A whole id counts even if the answer names another request.
+    const own = questions.filter((one) => [undefined, one.ask_id].includes(ask_id) || one.question_id === question_id);
+    const [one, another] = questionsMeant(question_id, own);
+    return another === undefined ? one?.ask_id : undefined;
+  });
   if (meant.every((turn_id) => turn_id === undefined)) return undefined;
   const commands: Command[] = [];
   for (const [index, answer] of answers.entries()) {
     const turn_id = meant[index];
     const text = answer.text.trim().toLowerCase();
     if (turn_id === undefined) {
-      const own = asked.map((one) => `${one}.${QUESTION}`).join(", ");
+      const own = questions.map(({ question_id }) => question_id).join(", ");
       return refused(
         index,
         "question_id",

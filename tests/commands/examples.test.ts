@@ -14,7 +14,8 @@ async function wrongIn({ name, load }: CommandEntry, example: string): Promise<s
   if (bosun !== "bosun") return "it does not begin with bosun";
   let isRun = false;
   const program = new Command("bosun").exitOverride().configureOutput({ writeErr: () => {} });
-  (await load()).register(program.command(name), async () => void (isRun = true));
+  const command = program.command(name).action(() => void (isRun = true));
+  (await load()).register(command);
   try {
     await program.parseAsync(words, { from: "user" });
   } catch (error) {

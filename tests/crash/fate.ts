@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { waitingOf } from "../../src/commands/lookup/asks.ts";
+import { neededOf } from "../../src/commands/lookup/view.ts";
 import type { CrashPoint } from "../../src/lib/crash-point.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
@@ -136,7 +136,7 @@ async function answer(place: Place): Promise<number> {
       await put("user_command", { command: "cancel" });
       return 1;
     }
-    const waiting = value(await waitingOf(store, session_id));
+    const { waiting } = await neededOf(store, session_id);
     for (const one of waiting) {
       if (one.kind === "approval") await put("approval", { decision: "approved", ask_id: one.ask_id });
       else if (one.kind === "permission") await put("approval", { decision: "approved", ask_id: one.ask_id });

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { failedEvent } from "../../src/commands/context/tell-failure.ts";
+import { failedEvent } from "../../src/commands/context/exit-code.ts";
 import type { LedgerHold } from "../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ticketLines } from "../../src/commands/lookup/tickets.ts";
+import { ticketLines } from "../../src/commands/lookup/view.ts";
 import { shownStatus } from "../../src/kernel/presentation.ts";
 import { emptyState, reasonReader, type SessionState, type SubjectState } from "../../src/kernel/state.ts";
 import type { Json } from "../../src/lib/json.ts";

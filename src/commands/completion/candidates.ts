@@ -5,10 +5,16 @@ import { listCrews } from "../../config/crews.ts";
 import { findProjectConfiguration, findUserConfiguration } from "../../config/found.ts";
 import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
 import type { CommandContext } from "../context/command.ts";
-import { CHANGED_SESSION, OPEN_SESSION } from "../lookup/resolve.ts";
+import { CHANGED_SESSION, isBegun, OPEN_SESSION, resolveSession, SHOW } from "../lookup/resolve.ts";
 import { POLICIES, REPORTERS } from "../options/run-options.ts";
-import { type Candidate, questionIds, roleIds, sessionIds, ticketIds } from "./known-ids.ts";
-import type { Typed } from "./typed.ts";
+import { objectOf } from "../../lib/json.ts";
+import { openUntouched } from "../../store/sqlite-store.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { wordsOf } from "../../ui/words.ts";
+import { homeOf, otherHomes } from "../context/home.ts";
+import { subjectsIn } from "../lookup/modes.ts";
+import { openedWith } from "../lookup/state.ts";
+import { neededOf } from "../lookup/view.ts";
 
 /** The possible completions, and the files that the shell may offer if none of them fits. */
 export interface Candidates {
@@ -94,4 +100,128 @@ function crews({ environment, directory }: CommandContext): Candidate[] {
   const [user, project] = [findUserConfiguration(environment), findProjectConfiguration(directory)];
   const found = listCrews([user, project].flatMap((one) => (one.ok && one.value ? [one.value.crews] : [])));
   return found.ok ? words(found.value.map(({ name }) => name)) : [];
+}
+
+/** A command line that is still being typed. */
+export interface Typed {
+  /** The command, or the program itself until one is typed. */
+  readonly command: Command;
+  /** The arguments before the cursor. */
+  readonly operands: readonly string[];
+  /** What the word at the cursor is: a name, or the value of an option or argument; undefined where nothing can follow. */
+  readonly place: "command" | "option" | Option | Argument | undefined;
+  /** The typed part of the word, without `--option=`. */
+  readonly prefix: string;
+}
+
+/** Stands for the word at the cursor, because no word contains NUL. */
+const CURSOR = "\u0000";
+
+/** Parses the words up to the cursor. The last one is being typed and may be empty. Unknown options count as flags without a value. */
+export function readTyped(program: Command, words: readonly string[]): Typed {
+  const last = words.at(-1) ?? "";
+  const [, flag = "", prefix = last] = /^(--[^=]+=)(.*)$/s.exec(last) ?? [];
+  const cursor = flag === "" && last.startsWith("-") ? `-${CURSOR}` : CURSOR;
+  const outer = program.parseOptions([...words.slice(0, -1), flag + cursor]);
+  const inner = program.commands.find((command) => command.name() === outer.operands[0]);
+  // A value is only read: a check would refuse the cursor, and a list would hide it.
+  for (const option of inner?.options ?? []) delete option.parseArg;
+  const { operands, unknown } = inner?.parseOptions(outer.unknown) ?? { operands: [], unknown: outer.unknown };
+  const given = [...outer.operands, ...operands, ...unknown.filter((word) => !word.startsWith("-"))];
+  const before = given.filter((word) => word !== cursor);
+  const valued = [inner, program].flatMap(
+    (command) => command?.options.filter((option) => command.getOptionValue(option.attributeName()) === cursor) ?? [],
+  );
+  const typed = { command: inner ?? program, operands: inner ? before.slice(1) : before, prefix };
+  if (valued[0] !== undefined) return { ...typed, place: valued[0] };
+  if (given.length > before.length) return { ...typed, place: inner ? argumentAt(typed) : commandAt(typed) };
+  return { ...typed, place: cursor === CURSOR ? undefined : "option" };
+}
+
+function commandAt({ operands: [first, ...more] }: Omit<Typed, "place">): Typed["place"] {
+  return first === undefined || (first === "help" && more.length === 0) ? "command" : undefined;
+}
+
+function argumentAt({ command, operands }: Omit<Typed, "place">): Typed["place"] {
+  const last = command.registeredArguments.at(-1);
+  return command.registeredArguments[operands.length] ?? (last?.variadic === true ? last : undefined);
+}
+
+/** A completion of the typed word, and its description. */
+export interface Candidate {
+  readonly value: string;
+  readonly about?: string;
+}
+
+/** The person waits meanwhile, so only the most recently used homes are read, and only the newest sessions of each are offered. */
+const MAX_HOMES = 10;
+const MAX_SESSIONS = 50;
+
+/** The sessions of the command's home, then of the others, newest first in each. */
+async function sessionIds(context: CommandContext, which: "open" | "all"): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  await inHomes(context, async (store) => {
+    const rows = store.sessions({ parent: null }).filter(isBegun);
+    const fitting = rows.filter(({ state }) => which === "all" || state !== "closed").slice(0, MAX_SESSIONS);
+    for (const { session_id, state, outcome, requirement } of fitting)
+      found.push({ value: session_id, about: `${outcome ?? state}: ${requirement ?? ""}` });
+    return undefined;
+  });
+  return found;
+}
+
+/** The tickets of a session, or its mode's equivalent. */
+const ticketIds = inSession(async (store, session_id) => {
+  const stored = await store.load(session_id);
+  const subjects = stored.ok ? subjectsIn(stored.value) : [];
+  return Array.from(subjects, ({ id, value }) => ({ value: id, about: wordsOf(objectOf(value).status) }));
+});
+
+/** The ids that `bosun answer` takes: the open questions of a session, and the permissions that it waits for. */
+const questionIds = inSession(async (store, session_id) => {
+  const { waiting } = await neededOf(store, session_id);
+  return waiting.flatMap((one): Candidate[] => {
+    if (one.kind === "question") return [{ value: one.question_id, about: one.text }];
+    return one.kind === "permission" ? [{ value: one.ask_id, about: `${one.role_id} wants ${one.action}` }] : [];
+  });
+});
+
+const roleIds = inSession(async (store, session_id) =>
+  (openedWith(store, session_id)?.roles ?? []).map(({ role_id, type }) => ({ value: role_id, about: type })),
+);
+
+/** Looks into the session with this id or unique prefix; without a name, into the default session of the first home that has one. */
+function inSession(look: (store: StoreReader, session_id: string) => Promise<Candidate[]>) {
+  return async (context: CommandContext, named: string | undefined): Promise<Candidate[]> => {
+    const found = await inHomes(context, async (store) => {
+      const row = named === undefined ? resolveSession(store, undefined, SHOW) : store.session(named);
+      return row.ok && isBegun(row.value) ? look(store, row.value.session_id) : undefined;
+    });
+    return found ?? [];
+  };
+}
+
+/**
+ * Reads the homes until something is found. Creates nothing and remembers no home, because the person has not pressed Enter. A home that
+ * cannot be read is skipped.
+ */
+async function inHomes(
+  context: CommandContext,
+  look: (store: StoreReader) => Promise<Candidate[] | undefined>,
+): Promise<Candidate[] | undefined> {
+  const here = homeOf(context);
+  const homes = here.ok ? [here.value, ...otherHomes(context, here.value)] : otherHomes(context, undefined);
+  for (const home of homes.slice(0, MAX_HOMES)) {
+    const reader = openUntouched(home);
+    if (!reader.ok) continue;
+    try {
+      const found = await look(reader.value);
+      if (found !== undefined) return found;
+    } catch {
+      // The next home may be readable.
+    } finally {
+      reader.value.close();
+    }
+  }
+  return undefined;
 }

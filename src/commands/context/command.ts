@@ -22,11 +22,11 @@ export type Exit = Result<number, Failure>;
 /** What a command does. */
 export type Work = (context: CommandContext) => Promise<Exit>;
 
-/** Does the work and keeps its exit code until the process ends. */
-export type Run = (work: Work) => Promise<void>;
+/** What a command does with the words and options that were typed. */
+export type Action<Options> = (context: CommandContext, words: readonly string[], options: Options) => Promise<Exit>;
 
-/** Adds arguments, options, help and action to a command that has its name and summary. */
-export type Register = (command: Command, run: Run) => void;
+/** Adds arguments, options and help to a command that has its name and summary. Returns what it does. */
+export type Register = (command: Command) => Action<never>;
 
 /** Collects the values of an option that may be repeated, for commander's `argParser`. */
 export function collect(value: string, before: readonly string[] | undefined): string[] {

@@ -11,7 +11,7 @@ import { fileSystemOf } from "../../store/file-system.ts";
 import { openReader, openStore, type SharedHome } from "../../store/sqlite-store.ts";
 import type { Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
-import type { CommandContext, Exit } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 import { invocationName } from "./invocation.ts";
 
 /** A home with its open store, which `withHome` closes. */
@@ -26,10 +26,10 @@ export function homeOf({ home, environment, directory }: CommandContext): Result
 }
 
 /** Runs work with an open home, then closes its store. */
-export async function withHome<S extends StoreReader>(
+export async function withHome<S extends StoreReader, T>(
   opened: Result<OpenHome<S>, Failure>,
-  work: (home: OpenHome<S>) => Promise<Exit>,
-): Promise<Exit> {
+  work: (home: OpenHome<S>) => Promise<Result<T, Failure>>,
+): Promise<Result<T, Failure>> {
   if (!opened.ok) return opened;
   try {
     return await work(opened.value);

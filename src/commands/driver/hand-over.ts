@@ -11,10 +11,15 @@ import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
-import type { SessionOpening } from "./driver.ts";
-import { type Order, type Scheduler, type SchedulerMessage, startScheduler } from "./scheduler-process.ts";
-import { lastWords, schedulerLog } from "./scheduler-log.ts";
-import { openViewer, type Viewer } from "./viewer.ts";
+import { openViewer, type SessionOpening, type Viewer } from "./driver.ts";
+import {
+  lastWords,
+  type Order,
+  type Scheduler,
+  schedulerLog,
+  type SchedulerMessage,
+  startScheduler,
+} from "./scheduler-process.ts";
 
 /**
  * How long a scheduler in its own process waits for a person when only a person can move its session, in ms: long enough to notice and

@@ -11,7 +11,7 @@ import { spanOf } from "../../ui/player/recording.ts";
 import { localTime } from "../../ui/timeline.ts";
 import { counted, tellNext } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
-import { readHomeAt } from "../context/home.ts";
+import { readHomeAt, withHome } from "../context/home.ts";
 import { type LogSource, NO_RECORDS, notALog, typedName } from "../lookup/log-source.ts";
 import { subjectWord } from "../lookup/modes.ts";
 import { ticketsIn } from "../lookup/state.ts";
@@ -119,12 +119,9 @@ async function followOn(
 ): Promise<Result<void, Failure>> {
   if (home === undefined || row === undefined) return ok(undefined);
   const { session_id } = row;
-  const opened = readHomeAt(context, home);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
   const known = [...files];
   let version: number | undefined;
-  try {
+  return withHome(readHomeAt(context, home), async ({ store }) => {
     for (;;) {
       // Read the owner before the records, so that its last records are still shown.
       const isHeld = store.holder(session_id) !== undefined;
@@ -144,9 +141,7 @@ async function followOn(
         return ok(undefined);
       await delay(LOOK_EVERY_MS);
     }
-  } finally {
-    store.close();
-  }
+  });
 }
 
 /** The failure for an unknown ticket: every record can be read, and none is about it. */

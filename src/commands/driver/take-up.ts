@@ -1,19 +1,23 @@
-import { err } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { fails, type Failure, failure } from "../../protocol/failure.ts";
 import { resumeSession } from "../../runtime/resume.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { actorHere } from "../context/program.ts";
-import type { RunOptions } from "../options/run-options.ts";
+import { beside, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
 import { lostWorkspace } from "../examination/workspace.ts";
 import { missingSandbox } from "../examination/sandbox.ts";
-import { GO_ON } from "../interaction/person-message.ts";
+import { GO_ON, type PersonMessage, type Put, putMessage, tellPut } from "../interaction/put.ts";
 import { loadMode, unknownMode } from "../lookup/modes.ts";
 import { killGraceOf, openedWith } from "../lookup/state.ts";
 import { driveSession, type Patience } from "./drive.ts";
 import type { TakeUp } from "./scheduler-process.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED } from "../../runtime/exit.ts";
+import { confirmHere } from "../interaction/confirm.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { holderOf, isLocked, lockPath } from "../../store/lock.ts";
 
 /** Resumes a session and runs it, here or in a process of its own. A closed one is only shown, unless it is reopened. */
 export async function takeUp(
@@ -58,4 +62,123 @@ async function missingSandboxes(
   const roles = openedWith(store, row.session_id)?.roles ?? [];
   const missing = await Promise.all(roles.map((role) => missingSandbox(role, environment.PATH)));
   return missing.find((one) => one !== undefined);
+}
+
+/** The option of commands that can resume a session for their message, with its description. */
+export const RESUME_OPTION = ["--resume", "resume the session if it is stopped, without asking"] as const;
+
+/** The options of a command that may resume a session for its message. It may also have options for the run. */
+export interface AfterwardsOptions extends Pick<RunFlags, "input"> {
+  readonly resume?: boolean;
+}
+
+/** Puts messages to a session, reports what became of the last one, and may resume the session for them. */
+export async function putAndResume(
+  context: CommandContext,
+  home: OpenHome<Store>,
+  row: SessionRow,
+  messages: readonly PersonMessage[],
+  options: AfterwardsOptions & RunFlags,
+): Promise<Exit> {
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
+  let last: Put | undefined;
+  for (const message of messages) {
+    const put = await putMessage(home.store, row, message);
+    if (!put.ok) return put;
+    last = put.value;
+  }
+  return last === undefined ? ok(EXIT_DONE) : resumeFor(context, home, row, last, runOptions.value, options.resume);
+}
+
+/**
+ * Reports what became of a message. A session without a scheduler is resumed here if `resume` is set or the person at this terminal agrees;
+ * otherwise the message waits, and the output says so.
+ */
+export async function resumeFor(
+  context: CommandContext,
+  home: OpenHome<Store>,
+  row: SessionRow,
+  put: Put,
+  runOptions: RunOptions,
+  resume = false,
+): Promise<Exit> {
+  const tell = () => ok(tellPut(beside(context, runOptions), put));
+  if (put.took !== "waits") return tell();
+  // A child session is resumed with its parent.
+  const stopped = home.store.session(row.parent ?? row.session_id);
+  if (!stopped.ok) return stopped;
+  if (stopped.value.state === "closed") return tell();
+  if (!resume) {
+    const { session_id } = stopped.value;
+    const question = `${session_id} is stopped. Resume it now?`;
+    const declined = runOptions.ask ? await confirmHere(context, question, "yes") : EXIT_DONE;
+    if (declined !== undefined) {
+      const told = tell();
+      return declined === EXIT_INTERRUPTED ? ok(declined) : told;
+    }
+  }
+  return takeUp(context, home, stopped.value, runOptions, {});
+}
+
+/** How long a scheduler may take to exit, beyond its agents' grace period, in ms. */
+const LEAVING_MS = 5_000;
+
+/** How long the system may take to end a killed process, in ms. A process blocked in disk access can outlast it. */
+const AFTER_KILL_MS = 5_000;
+
+/** How often to poll whether a session is still held, in ms. */
+const LOOK_EVERY_MS = 20;
+
+/**
+ * Ends the process that holds a session, if there is one, so that this process can resume it: asks it to stop, wakes it if it is frozen, and
+ * kills it if it does not exit within `kill_grace_s` and five seconds. `busy` for a holder that is not found on this machine or cannot be
+ * ended.
+ */
+export async function endHolder(
+  { home, store }: OpenHome<Store>,
+  session_id: string,
+  kill_grace_s: number,
+): Promise<Result<void, Failure>> {
+  const lock = lockPath(home, session_id);
+  if (!isLocked(lock)) return ok(undefined);
+  const pid = holderOf(lock);
+  if (pid === undefined) return isLocked(lock) ? err(elsewhere(store, session_id)) : ok(undefined);
+  const asked = signal(pid, "SIGTERM") && signal(pid, "SIGCONT");
+  const isHeld = () => isLocked(lock);
+  if (asked && (await released(isHeld, kill_grace_s * 1000 + LEAVING_MS))) return ok(undefined);
+  // Kill only the process that was asked to stop: the lock may belong to another one by now.
+  if (holderOf(lock) === pid && signal(pid, "SIGKILL") && (await released(isHeld, AFTER_KILL_MS))) return ok(undefined);
+  if (!isLocked(lock)) return ok(undefined);
+  const what = `The session ${session_id} is held by process ${holderOf(lock) ?? pid}, which could not be ended.`;
+  const hint = "It may be another user's, or hang in a disk that does not answer. End it by hand, then resume again.";
+  return fails("busy", what, { hint, details: { pid } });
+}
+
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch {
+    // It has exited, or belongs to another user.
+    return false;
+  }
+}
+
+/** Whether a session is released within this time, in ms. */
+export async function released(isHeld: () => boolean, within_ms: number): Promise<boolean> {
+  const deadline = performance.now() + within_ms;
+  while (isHeld()) {
+    if (performance.now() > deadline) return false;
+    await delay(LOOK_EVERY_MS);
+  }
+  return true;
+}
+
+function elsewhere(store: Store, session_id: string): Failure {
+  const owner = store.holder(session_id);
+  const who = owner === undefined ? "a process" : `process ${owner.pid} on ${owner.host}`;
+  return failure("busy", `The session ${session_id} is held by ${who}, which cannot be verified from here.`, {
+    hint: `Ask it to stop (bosun stop ${session_id}), or end that process where it runs (kill -TERM, then kill -KILL), then resume again.`,
+    details: owner && { pid: owner.pid, host: owner.host },
+  });
 }

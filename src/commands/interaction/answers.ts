@@ -1,21 +1,22 @@
 import { type GivenAnswer, whyUnfit } from "../../config/answers.ts";
-import { type Answerable, answerTo, bareId } from "../../config/picked-option.ts";
+import { type Answerable, answerTo } from "../../config/picked-option.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { fails, type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
+import { questionsMeant } from "../../protocol/question-ids.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
 import type { Output } from "../../ui/terminal.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
-import { waitingOf } from "../lookup/asks.ts";
 import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
+import { neededOf } from "../lookup/view.ts";
 import { keptFor, saidAlready, takenFor, uncancelled, unsettled } from "./kept.ts";
-import { permissionMessage, type PersonMessage } from "./person-message.ts";
+import { permissionMessage, type PersonMessage } from "./put.ts";
 
 export interface Answer {
   readonly question_id: string;
@@ -37,16 +38,16 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const chosen = sessionAmong(store, words);
   if (!chosen.ok) return chosen;
   const { row, typed } = chosen.value;
-  const waiting = await waitingOf(store, row.session_id);
-  if (!waiting.ok) return waiting;
-  const needed = uncancelled(store, row.session_id, waiting.value);
+  const { waiting } = await neededOf(store, row.session_id);
+  const needed = uncancelled(store, row.session_id, waiting);
   const asked = needed.filter((one) => one.kind === "question");
   const permissions = needed.filter((one) => one.kind === "permission");
   const questions = unsettled(store, row.session_id, asked);
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
   const [id = "", ...text] = typed;
-  const elsewhere = text.length === 0 || calledBy(id, asked).length > 0 ? [] : await currentSessionsWith(store, id);
+  const elsewhere =
+    text.length === 0 || questionsMeant(id, asked).length > 0 ? [] : await currentSessionsWith(store, id);
   const other = elsewhere.find(({ session_id }) => session_id !== row.session_id);
   if (other) {
     const what = `${row.session_id} does not ask ${JSON.stringify(id)}; it belongs to ${other.session_id}.`;
@@ -54,13 +55,6 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   }
   if (asked.length + permissions.length > 0) return ok({ row, questions, permissions, typed });
   return fails("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` });
-}
-
-/** The questions of a session that have no answer, neither taken nor kept. */
-export async function unansweredOf(store: Store, session_id: string): Promise<Result<OpenQuestion[], Failure>> {
-  const waiting = await waitingOf(store, session_id);
-  if (!waiting.ok) return waiting;
-  return ok(unsettled(store, session_id, waiting.value).filter((one) => one.kind === "question"));
 }
 
 /** The first word is a session if one has that id; else all words are about the default session. */
@@ -85,11 +79,11 @@ async function whyAnswered(
   asked: readonly OpenQuestion[],
   open: readonly OpenQuestion[],
 ): Promise<Failure | undefined> {
-  if (id === undefined || calledBy(id, open).length > 0) return undefined;
+  if (id === undefined || questionsMeant(id, open).length > 0) return undefined;
   const earlier = await questionsSoFar(store, session_id);
   if (!earlier.ok) return earlier.error;
-  const [kept] = calledBy(id, asked);
-  const [taken] = calledBy(id, earlier.value);
+  const [kept] = questionsMeant(id, asked);
+  const [taken] = questionsMeant(id, earlier.value);
   const question = kept ?? taken;
   if (question === undefined) return undefined;
   const said = kept ? keptFor(store, session_id, kept) : taken && takenFor(store, session_id, taken, taken.record);
@@ -105,7 +99,7 @@ async function whyAnswered(
  */
 export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer[], Failure> {
   const [id = "", ...text] = words;
-  const named = calledBy(id, questions);
+  const named = questionsMeant(id, questions);
   const answersOnly = named.length === 0 && questions.length === 1 && text.length === 0;
   const [question, another] = answersOnly ? questions : named;
   const answer = (answersOnly ? id : text.join(" ")).trim();
@@ -120,12 +114,6 @@ export function answerIn(questions: readonly OpenQuestion[], words: readonly str
   }
   const meant = answerTo(question, answer);
   return meant.ok ? ok([{ question_id: question.question_id, text: meant.value }]) : meant;
-}
-
-/** The question with this id; else those with this id within their set. */
-function calledBy<Q extends Pick<OpenQuestion, "ask_id" | "question_id">>(id: string, questions: readonly Q[]): Q[] {
-  const exact = questions.filter(({ question_id }) => question_id === id);
-  return exact.length > 0 ? exact : questions.filter((one) => bareId(one) === id);
 }
 
 function openIds(questions: readonly OpenQuestion[]): string {

@@ -1,8 +1,7 @@
 import type { Session } from "../../runtime/session.ts";
 import type { Store } from "../../store/store.ts";
 import { actorHere } from "../context/program.ts";
-import type { PersonMessage, Refusal } from "./person-message.ts";
-import { outcomeOf, putMessage, untaken } from "./put.ts";
+import { outcomeOf, type PersonMessage, putMessage, type Refusal, untaken } from "./put.ts";
 
 /** How people reach a session, whichever process runs it. */
 export interface SessionControl {

@@ -5,7 +5,7 @@ import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./interaction.ts";
 import type { SessionControl } from "./control.ts";
-import { commandMessage, type Refusal } from "./person-message.ts";
+import { commandMessage, type Refusal } from "./put.ts";
 import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";
 
 /** Asks the person at the dashboard. The dashboard shows what waits; the questions are asked on the normal screen, on request. */

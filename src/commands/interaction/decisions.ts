@@ -20,13 +20,7 @@ import { planOf, withInstructions } from "../lookup/plan.ts";
 import { readSession } from "../lookup/view.ts";
 import type { OpenAsk } from "./interaction.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
-import {
-  type Decidable,
-  decisionMessage,
-  permissionMessage,
-  type PersonMessage,
-  type Refusal,
-} from "./person-message.ts";
+import { type Decidable, decisionMessage, permissionMessage, type PersonMessage, type Refusal } from "./put.ts";
 
 /** The session that a decision is about, and the terminal where it is asked. */
 export interface DecisionParts {

@@ -6,17 +6,11 @@ import type { SessionEvent } from "../../runtime/bus.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Reporter } from "../../ui/reporter.ts";
-import { waitingFor } from "../lookup/asks.ts";
+import { waitingFor } from "../lookup/view.ts";
 import { valueOf } from "../lookup/state.ts";
 import type { GivenMessage } from "../options/run-options.ts";
 import type { SessionControl } from "./control.ts";
-import {
-  answersMessage,
-  decisionMessage,
-  permissionMessage,
-  type PersonMessage,
-  type Refusal,
-} from "./person-message.ts";
+import { answersMessage, decisionMessage, permissionMessage, type PersonMessage, type Refusal } from "./put.ts";
 
 /** Something a session asks, as an `Asker` receives it. */
 export type OpenAsk = Ask & {

@@ -1,7 +1,7 @@
-import { bareId } from "../../config/picked-option.ts";
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
+import { idsOf } from "../../protocol/question-ids.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { messageName } from "../../protocol/recording.ts";
 import { latestOf } from "../../store/kept-record.ts";
@@ -134,9 +134,7 @@ function permissionWord({ decision, scope }: JsonObject): string {
 
 function answerTo(question: OpenQuestion, { answers, status }: JsonObject): string | undefined {
   const given = listOf(answers).map(objectOf);
-  const own = given.findLast(({ question_id }) =>
-    [question.question_id, bareId(question)].includes(wordsOf(question_id)),
-  );
+  const own = given.findLast(({ question_id }) => idsOf(question).includes(wordsOf(question_id)));
   if (own) return wordsOf(own.text);
   const prefix = `${question.ask_id}.`;
   const isOfItsSet = given.length === 0 || given.some(({ question_id }) => wordsOf(question_id).startsWith(prefix));

@@ -4,10 +4,9 @@ import { alertWords, type OpenQuestion, settledSentence, type Waiting } from "..
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./interaction.ts";
 import { askPlan, type DecisionParts, promptPermission, promptResult, promptReview } from "./decisions.ts";
-import { Drafts } from "./drafts.ts";
+import { askQuestions, Drafts } from "./questions.ts";
 import { keptFor, takenFor } from "./kept.ts";
-import { answersMessage, type PersonMessage, type Refusal } from "./person-message.ts";
-import { askQuestions } from "./questions.ts";
+import { answersMessage, type PersonMessage, type Refusal } from "./put.ts";
 
 type Decision = Exclude<Waiting, OpenQuestion>;
 

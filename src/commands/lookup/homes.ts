@@ -1,9 +1,9 @@
-import { bareId } from "../../config/picked-option.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import { idsOf } from "../../protocol/question-ids.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
-import type { CommandContext } from "../context/command.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
 import {
   homeOf,
   isNamed,
@@ -13,11 +13,12 @@ import {
   otherHomes,
   readHome,
   readHomeAt,
+  withHome,
 } from "../context/home.ts";
-import { waitingOf } from "./asks.ts";
 import { isGeneratedId } from "./id.ts";
 import { hasSubject } from "./modes.ts";
-import { isBegun, sessionWith } from "./resolve.ts";
+import { isBegun, type Policy, resolveTarget, sessionWith, type Target, type Typed } from "./resolve.ts";
+import { neededOf } from "./view.ts";
 
 // A session is looked up in the home of the current directory first, then in all other homes of this user, so that a printed command
 // works from anywhere. A home that is named (`--home`, `BOSUN_HOME`) is the only one.
@@ -36,6 +37,26 @@ export function openHomeOf(
   named: string | undefined,
 ): Promise<Result<OpenHome<Store>, Failure>> {
   return homeOfSession(context, named, openExistingHome(context), openHomeAt);
+}
+
+/** A session in its open home, and a ticket of it if one was named. */
+export interface Found<S extends StoreReader> extends OpenHome<S>, Target {
+  readonly session_id: string;
+}
+
+/** Runs work with the session that was typed, or that the policy chooses. Its home is opened by `open`, and closed behind the work. */
+export async function withSession<S extends StoreReader>(
+  open: (context: CommandContext, named: string | undefined) => Promise<Result<OpenHome<S>, Failure>>,
+  context: CommandContext,
+  typed: Typed,
+  policy: Policy,
+  work: (found: Found<S>) => Promise<Exit>,
+): Promise<Exit> {
+  const named = typeof typed === "object" ? (typed.session ?? typed.words[0]) : typed;
+  return withHome(await open(context, named), async (home) => {
+    const target = resolveTarget(home.store, typed, policy);
+    return target.ok ? work({ ...home, ...target.value, session_id: target.value.row.session_id }) : target;
+  });
 }
 
 async function homeOfSession<S extends StoreReader>(
@@ -71,11 +92,9 @@ export async function currentSessionsWith(store: StoreReader, word: string): Pro
 }
 
 async function asks(store: StoreReader, { session_id }: SessionRow, word: string): Promise<boolean> {
-  const waiting = await waitingOf(store, session_id);
-  if (!waiting.ok) return false;
-  return waiting.value.some((one) =>
-    one.kind === "question" ? [one.question_id, bareId(one)].includes(word) : one.ask_id === word,
-  );
+  const needed = await catchStorage(async () => ok(await neededOf(store, session_id)));
+  if (!needed.ok) return false;
+  return needed.value.waiting.some((one) => (one.kind === "question" ? idsOf(one) : [one.ask_id]).includes(word));
 }
 
 /** A session in another home. */
@@ -113,19 +132,12 @@ async function findElsewhere(context: CommandContext, word: string): Promise<Res
 }
 
 /** Reads a home. Failures are values, because one broken home must not hide the others. */
-export async function lookInto<T>(
+export function lookInto<T>(
   context: CommandContext,
   home: string,
   look: (store: StoreReader) => Promise<T>,
 ): Promise<Result<T, Failure>> {
-  const read = readHomeAt(context, home);
-  if (!read.ok) return read;
-  const { store } = read.value;
-  try {
-    return await catchStorage(async () => ok(await look(store)));
-  } finally {
-    store.close();
-  }
+  return withHome(readHomeAt(context, home), ({ store }) => catchStorage(async () => ok(await look(store))));
 }
 
 /** The ids that match a prefix. */

@@ -10,7 +10,7 @@ import { databasePath } from "../../store/database.ts";
 import type { SessionRow } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "../context/command.ts";
-import { homeOf } from "../context/home.ts";
+import { homeOf, withHome } from "../context/home.ts";
 import { readHomeOf } from "./homes.ts";
 import { findSession, resolveSession, SHOW } from "./resolve.ts";
 
@@ -43,19 +43,14 @@ export async function sourceOf(
         hint: "Name a session, or a folder below logs/.",
       });
   }
-  const opened = await readHomeOf(context, named);
-  if (!opened.ok) return opened;
-  const { home, store } = opened.value;
-  // A session without records in the database may have some in its folder.
-  const row = named === undefined ? resolveSession(store, named, SHOW) : findSession(store, named);
-  const isHeld = row.ok && store.holder(row.value.session_id) !== undefined;
-  store.close();
-  if (row.ok) {
+  return withHome(await readHomeOf(context, named), async ({ home, store }) => {
+    // A session without records in the database may have some in its folder.
+    const row = named === undefined ? resolveSession(store, named, SHOW) : findSession(store, named);
+    if (!row.ok) return path !== undefined && isDirectory(path) ? ok(folderAlone(path)) : row;
     const { session_id } = row.value;
+    const isHeld = store.holder(session_id) !== undefined;
     return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld });
-  }
-  if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
-  return row;
+  });
 }
 
 /** The files of a log. If the folder is missing and the session is known, the failure says how to write it again. */

@@ -8,7 +8,7 @@ import { wordsOf } from "../../ui/words.ts";
 import { hasSubject, subjectWord } from "./modes.ts";
 import { recordsOf } from "../../store/kept-record.ts";
 import { ticketsIn } from "./state.ts";
-import { finalReport } from "./tickets.ts";
+import { finalReport } from "./view.ts";
 
 /** How a command looks up a session. A named session is always found; the policy decides what is meant otherwise. */
 export interface Policy {
@@ -51,8 +51,11 @@ export interface Target {
   readonly ticket_id?: string;
 }
 
+/** What names a session: its id, or words that may also name a ticket. */
+export type Typed = string | undefined | TargetWords;
+
 /** `[session] [ticket]` as typed, either of which may be missing; with `--session`, at most the ticket. */
-export interface TargetWords {
+interface TargetWords {
   readonly words: readonly string[];
   readonly session?: string | undefined;
   /** The command, for hints. */
@@ -68,9 +71,8 @@ export function resolveSession(
   named: string | undefined,
   policy: Policy,
 ): Result<SessionRow, Failure> {
-  const row = named === undefined ? unnamedSession(reader, policy) : namedSession(reader, named);
-  const closed = row.ok && policy.closed === "refused" ? whyClosed(reader, row.value) : undefined;
-  return closed ? err(closed) : row;
+  const target = resolveTarget(reader, named, policy);
+  return target.ok ? ok(target.value.row) : target;
 }
 
 /**
@@ -78,18 +80,21 @@ export function resolveSession(
  * of the newest session; unless a ticket is required, a session's whole id is that session. Failures as `resolveSession`; `not_found` with
  * the nearest for an unknown ticket; `usage` for a word that names a session and a ticket.
  */
-export function resolveTarget(reader: StoreReader, typed: TargetWords, policy: Policy): Result<Target, Failure> {
+export function resolveTarget(reader: StoreReader, typed: Typed, policy: Policy): Result<Target, Failure> {
   const target = targetOf(reader, typed, policy);
   const closed =
     target.ok && policy.closed === "refused" ? whyClosed(reader, target.value.row, target.value.ticket_id) : undefined;
   return closed ? err(closed) : target;
 }
 
-function targetOf(
-  reader: StoreReader,
-  { words: [first, second], session, command }: TargetWords,
-  policy: Policy,
-): Result<Target, Failure> {
+function targetOf(reader: StoreReader, typed: Typed, policy: Policy): Result<Target, Failure> {
+  if (typed === undefined) return whole(unnamedSession(reader, policy));
+  if (typeof typed === "string") return whole(namedSession(reader, typed));
+  const {
+    words: [first, second],
+    session,
+    command,
+  } = typed;
   if (session !== undefined) {
     if (second !== undefined) {
       const hint = "With --session the only other name is the ticket.";

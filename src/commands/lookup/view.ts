@@ -1,26 +1,28 @@
-import type { Ledger } from "../../kernel/ledger.ts";
+import type { Engine } from "../../kernel/engine.ts";
+import type { Ledger, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import type { ModeReader, Results } from "../../kernel/mode.ts";
-import { resolve } from "../../kernel/references.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
-import { type SessionState, standingState } from "../../kernel/state.ts";
+import { from, resolve } from "../../kernel/references.ts";
+import { reasonReader, type SessionState, standingState } from "../../kernel/state.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
 import { stateIn } from "../../runtime/stored-state.ts";
-import { measuredRecord } from "../../store/kept-record.ts";
+import { keptRecord, measuredRecord } from "../../store/kept-record.ts";
+import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { failedChecks } from "../../ui/failure-lines.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
-import type { Waiting } from "../../ui/waiting.ts";
-import { wordsOf } from "../../ui/words.ts";
-import { openAsks } from "./asks.ts";
+import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
+import { allWords, wordsOf } from "../../ui/words.ts";
 import { loadReading, unknownMode } from "./modes.ts";
-import { finalReport, reportedTickets, ticketLines } from "./tickets.ts";
+import { ticketValue } from "./schedule-state.ts";
+import { recordAt, valuesOf } from "./state.ts";
 
-/** A stored session, all read at one moment. */
-export interface StoredView {
-  readonly row: SessionRow;
+/** What a session shows, from what its engine holds. */
+export interface SessionView {
   readonly presentation: Presentation;
   readonly state: SessionState;
   readonly ledger: Ledger;
@@ -28,52 +30,59 @@ export interface StoredView {
   /** The final report, if the session is closed. */
   readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
+}
+
+/** A stored session, all read at one moment. */
+export interface StoredView extends SessionView {
+  readonly row: SessionRow;
   /** The results of a ticket so far, as in the final report. Read on demand, because there may be very many. */
   readonly resultsOf: (ticket_id: string) => JsonObject;
 }
+
+/** The state of a session's engine, with the rules or the reader of its mode. */
+type ReadEngine = Pick<Engine<unknown>, "state" | "ledger"> & { readonly mode: ModeReader<unknown> };
 
 /** Reads a session; `environment` for a mode that this version does not have. */
 export async function readSession(
   reader: StoreReader,
   home: string,
-  row: SessionRow,
+  { session_id, mode: name }: SessionRow,
 ): Promise<Result<StoredView, Failure>> {
-  const mode = await loadReading(row.mode);
-  if (mode === undefined) return err(unknownMode(row));
-  return reader.snapshot(() => readAs(mode, reader, home, row.session_id));
+  const mode = await loadReading(name);
+  if (mode === undefined) return err(unknownMode({ session_id, mode: name }));
+  return reader.snapshot(async () => {
+    const stored = await reader.load(session_id);
+    if (!stored.ok) return stored;
+    const { session } = stored.value;
+    const engine = { mode, ...stateIn(stored.value, mode) };
+    const records = new SessionRecords(
+      (sequence) => measuredRecord(reader, session_id, sequence),
+      sessionPaths(home, session_id).folder,
+    );
+    const resolved = (reference: Json) => resolve(reference, records) ?? "";
+    const view = viewOf(reader, session_id, engine, session.last_sequence, resolved);
+    const reported = reportedTickets(view.report);
+    const resultsOf = (id: string) => reported.get(id) ?? resultsIn(records, mode.results?.(engine.state, id));
+    return ok({ ...view, row: session, resultsOf });
+  });
 }
 
-async function readAs(
-  mode: ModeReader<unknown>,
+/** The view of a session whose last record is `last_sequence`. `resolved` resolves references into its records. */
+export function viewOf(
   reader: StoreReader,
-  home: string,
   session_id: string,
-): Promise<Result<StoredView, Failure>> {
-  const stored = await reader.load(session_id);
-  if (!stored.ok) return stored;
-  const row = stored.value.session;
-  const engine = { mode, ...stateIn(stored.value, mode) };
-  const { ledger } = engine;
-  const records = new SessionRecords(
-    (sequence) => measuredRecord(reader, session_id, sequence),
-    sessionPaths(home, session_id).folder,
-  );
+  engine: ReadEngine,
+  last_sequence: number,
+  resolved: (reference: Json) => Json,
+): SessionView {
+  const { mode, ledger } = engine;
   const { presentation } = mode;
-  const resolved = (reference: Json) => resolve(reference, records) ?? "";
   const state = standingState(engine, (title) => wordsOf(resolved(title)));
+  const report = finalReport(reader, session_id, last_sequence);
   const resultsOf = (id: string) => mode.results?.(engine.state, id);
-  const report = finalReport(reader, session_id, row.last_sequence);
-  const reported = reportedTickets(report);
-  return ok({
-    row,
-    presentation,
-    state,
-    ledger,
-    tickets: ticketLines({ state, presentation, report, resultsOf, resolved }),
-    report,
-    waiting: openAsks(reader, session_id, state),
-    resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, resultsOf(ticket_id)),
-  });
+  const tickets = ticketLines({ state, presentation, report, resultsOf, resolved });
+  const waiting = [...state.asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask));
+  return { presentation, state, ledger, tickets, report, waiting };
 }
 
 /** The results of a ticket so far, from its records. */
@@ -82,4 +91,91 @@ function resultsIn(records: SessionRecords, results: Results | undefined): JsonO
   const { latest, kept, figures } = results;
   const { summary, issues, next_actions } = latest === undefined ? {} : records.record(latest).payload;
   return { ...figures, summary, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
+}
+
+/** The turns that agents hold or, if the session's scheduler has left, held then. */
+export function openTurns({ turns }: Ledger): LedgerTurn[] {
+  return [...turns.values()].filter(({ status }) => status === "open");
+}
+
+/** Marks the tickets whose turn or checks were cut off when the session's scheduler left. */
+export function markInterrupted(tickets: readonly TicketLine[], ledger: Ledger): TicketLine[] {
+  const cut = new Set([...openTurns(ledger), ...ledger.checks.values()].map(({ subject }) => subject));
+  return tickets.map((ticket) => (cut.has(ticket.ticket_id) ? { ...ticket, interrupted: true } : ticket));
+}
+
+/** The recorded final report of a closed session; undefined if it is not closed. */
+export function finalReport(reader: StoreReader, session_id: string, last_sequence: number): JsonObject | undefined {
+  // The report is the record before the closing one, in the same commit.
+  const record = recordAt(reader, session_id, last_sequence - 1);
+  return record?.payload_type === "final_report" ? record.payload : undefined;
+}
+
+/** The tickets of a final report, by id. */
+function reportedTickets(report: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
+  return new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]));
+}
+
+/** What ticket lines are made from: the state, and what only records and the mode's rows know. */
+interface TicketSources extends Pick<SessionView, "state" | "presentation" | "report"> {
+  readonly resultsOf: (id: string) => Results | undefined;
+  /** Resolves a reference. */
+  readonly resolved: (reference: Json) => Json;
+}
+
+/** The tickets for tables. Only a report says what blocks a ticket. */
+export function ticketLines({ state, presentation, report, resultsOf, resolved }: TicketSources): TicketLine[] {
+  const reported = reportedTickets(report);
+  const reasonOf = reasonReader(state, presentation);
+  return [...state.subjects.values()].map((subject) => {
+    const { id, status, title, attempt, owner, spent, depends_on } = subject;
+    const fromReport = reported.get(id);
+    const [blocked_by] = [fromReport?.blocked_by].flat();
+    const latest = resultsOf(id)?.latest;
+    const outputs =
+      fromReport || latest === undefined ? fromReport?.outputs : resolved({ ...from(latest, "/outputs") });
+    return {
+      ticket_id: id,
+      status,
+      title,
+      attempt,
+      outputs: allWords(outputs),
+      reason: reasonOf(subject),
+      owner,
+      spent,
+      said: status === "error" && latest !== undefined ? troubleIn(latest, resolved) : undefined,
+      blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
+      dependencies: depends_on,
+    };
+  });
+}
+
+/** What a report says went wrong, unless it reports the work as completed. */
+function troubleIn(report: number, resolved: TicketSources["resolved"]): string | undefined {
+  const of = (field: string) => wordsOf(resolved({ ...from(report, field) }));
+  return of("/status") === "completed" ? undefined : of("/summary");
+}
+
+/** Everything a session needs a person for, and the roles that only a person can release. Throws a `StorageError`. */
+export async function neededOf(
+  reader: StoreReader,
+  session_id: string,
+): Promise<{ readonly waiting: readonly Waiting[]; readonly holds: readonly LedgerHold[] }> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) throw new StorageError(stored.error);
+  const waiting = valuesOf(stored.value, "ask").flatMap((ask) => waitingFor(reader, session_id, ask));
+  return { waiting, holds: valuesOf(stored.value, "hold").filter(({ until }) => until === undefined) };
+}
+
+/** What an ask still waits for. */
+export function waitingFor(reader: StoreReader, session_id: string, ask: Ask): Waiting[] {
+  const { payload } = keptRecord(reader, session_id, ask.record);
+  return waitingIn(ask, payload, ask.kind === "review" ? failedOf(reader, session_id, ask.subject) : []);
+}
+
+/** The failed checks of work that needs a review. */
+function failedOf(reader: StoreReader, session_id: string, ticket_id = ""): string[] {
+  const ticket = ticketValue(reader, session_id, ticket_id);
+  if (ticket?.check === undefined || ticket.checks_passed !== false) return [];
+  return failedChecks(keptRecord(reader, session_id, ticket.check).payload);
 }

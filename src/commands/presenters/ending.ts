@@ -18,18 +18,12 @@ import type { ChildWaiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptMessage, unheard, unsettled } from "../interaction/kept.ts";
-import { openAsks } from "../lookup/asks.ts";
 import { openedWith } from "../lookup/state.ts";
-import { finalReport, markInterrupted, openTurns, ticketLines } from "../lookup/tickets.ts";
-import { readSession, type StoredView } from "../lookup/view.ts";
-import { waitingChildren } from "./waiting-children.ts";
+import { markInterrupted, neededOf, openTurns, readSession, type SessionView, viewOf } from "../lookup/view.ts";
 import { lateMessages, nextSteps } from "./next.ts";
 
-/** What a snapshot has of a session that was read. */
-type Read = Pick<StoredView, "presentation" | "state" | "tickets" | "ledger" | "waiting" | "report">;
-
 /** The state of a session when a command leaves it, from this process or from the store. */
-export interface SessionSnapshot extends Omit<Read, "state"> {
+export interface SessionSnapshot extends Omit<SessionView, "state"> {
   readonly session_id: string;
   readonly free: boolean;
   readonly state: string;
@@ -50,21 +44,15 @@ export interface End {
 
 /** The current state of a session in this process, without its children. */
 export function snapshotOf(store: StoreReader, session: ReadableSession): SessionSnapshot {
-  const { session_id, presentation, ledger } = session;
+  const { session_id, engine, sequence } = session;
   const resolved = (reference: Json) => session.resolve({ value: reference }).value ?? "";
-  const state = session.state((title) => wordsOf(resolved(title)));
-  const report = finalReport(store, session_id, session.sequence);
-  const { mode, state: rows } = session.engine;
-  const resultsOf = (id: string) => mode.results?.(rows, id);
-  const tickets = ticketLines({ state, presentation, report, resultsOf, resolved });
-  const waiting = openAsks(store, session_id, state);
-  return snapshot(store, session_id, { presentation, state, tickets, ledger, waiting, report });
+  return snapshot(store, session_id, viewOf(store, session_id, engine, sequence, resolved));
 }
 
 function snapshot(
   store: StoreReader,
   session_id: string,
-  { presentation, state: { state }, tickets, ledger, waiting, report }: Read,
+  { presentation, state: { state }, tickets, ledger, waiting, report }: SessionView,
 ): SessionSnapshot {
   const free = !openedWith(store, session_id)?.roles.some(costsMoney);
   const late = ledger.figures.closed ? unheard(store, session_id) : [];
@@ -147,4 +135,30 @@ function messageOf(
   }
   // Questions are listed below; a hold is only in the message.
   return end.value.reason === "waiting" && isAsked ? undefined : end.value.message;
+}
+
+/** What the open child sessions of a session need a person for, from their stored state. Throws a `StorageError`. */
+export async function waitingChildren(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
+  const all: ChildWaiting[] = [];
+  for (const { session_id, state } of reader.sessions({ parent })) {
+    if (state === "closed") continue;
+    const { waiting: asked, holds } = await neededOf(reader, session_id);
+    const waiting = unsettled(reader, session_id, asked);
+    if (asked.length + holds.length > 0) all.push({ session_id, waiting, holds });
+  }
+  return all;
+}
+
+/** What of it was not shown yet; remembers it in `shown`. */
+export function notYetShown(children: readonly ChildWaiting[], shown: Set<string>): ChildWaiting[] {
+  const isNew = (...what: readonly (string | undefined)[]) => {
+    const key = JSON.stringify(what);
+    return !shown.has(key) && shown.add(key).size > 0;
+  };
+  const news = children.map(({ session_id, waiting, holds }) => ({
+    session_id,
+    waiting: waiting.filter((one) => isNew(session_id, JSON.stringify(one))),
+    holds: holds.filter(({ role_id, since }) => isNew(session_id, role_id, since)),
+  }));
+  return news.filter(({ waiting, holds }) => waiting.length + holds.length > 0);
 }

@@ -6,7 +6,7 @@ import { safeJson, safeText } from "../../ui/display.ts";
 import { headline } from "../../ui/ending.ts";
 import { commandFor, holdSentence, linesFor, oneOfEachAccount, releasesOf, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
-import { waitingFor } from "../lookup/asks.ts";
+import { waitingFor } from "../lookup/view.ts";
 import { buildEnding, snapshotOf } from "./ending.ts";
 import { answersTo } from "./next.ts";
 

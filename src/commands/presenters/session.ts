@@ -20,8 +20,7 @@ import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "..
 import type { CommandContext } from "../context/command.ts";
 import { keptCommands, keptFor, uncancelled, unheard } from "../interaction/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
-import { openTurns, markInterrupted } from "../lookup/tickets.ts";
-import type { StoredView } from "../lookup/view.ts";
+import { markInterrupted, openTurns, type StoredView } from "../lookup/view.ts";
 import { nextFor, lateMessages } from "./next.ts";
 
 /** A session, and its owner just before it was read. */

@@ -1,5 +1,6 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
+import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { Draft } from "./draft.ts";
 import { isAboutLongWait } from "./messages.ts";
 import { offer, putAgain, putAgainLater } from "./offering.ts";
@@ -87,17 +88,14 @@ export function onClarificationResponse(draft: Draft, fact: FactOf<"clarificatio
   const open = [...draft.before.questions.values()]
     .filter((set) => !set.closed && (ask_id === undefined || ask_id === set.id))
     .toSorted((a, b) => a.record - b.record);
+  const asked = open.flatMap((set) =>
+    set.questions.map((id, at) => ({ ask_id: set.id, question_id: `${set.id}.${id}`, set, at })),
+  );
   const given = new Map<QuestionSet, (Place | null)[]>();
   for (const [index, answer] of fact.payload.answers.entries()) {
-    const found = open.flatMap((set) =>
-      set.questions.flatMap((id, at) =>
-        `${set.id}.${id}` === answer.question_id || id === answer.question_id ? { set, at } : [],
-      ),
-    );
-    const exact = found.filter(({ set, at }) => `${set.id}.${set.questions[at]}` === answer.question_id);
-    const [match, another] = exact.length > 0 ? exact : found;
+    const [match, another] = questionsMeant(answer.question_id, asked);
     if (!match || another) {
-      const waiting = open.flatMap((set) => set.questions.map((id) => `${set.id}.${id}`)).join(", ");
+      const waiting = asked.map(({ question_id }) => question_id).join(", ");
       draft.refuse(
         failure(
           "validation_failed",

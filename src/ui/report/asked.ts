@@ -1,5 +1,6 @@
 import { listOf, objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
+import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { SessionModel } from "../model/model.ts";
 import { sentenceFor, type Waiting } from "../waiting.ts";
 import { wordsOf } from "../words.ts";
@@ -24,11 +25,18 @@ export interface Answered {
   readonly text: string;
 }
 
+/** Something still open. An ask without questions counts as its only question. */
+interface Open {
+  readonly ask_id: string;
+  readonly question_id: string;
+  readonly asked: Asked;
+}
+
 /** Pairs what was asked with the answers. Reviews by a person are not included: they are listed with the other reviews. */
 export class AskedAndAnswered {
   readonly all: Asked[] = [];
-  /** What was open before the last record, by ask id; questions by ask id and question id. */
-  readonly #open = new Map<string, Asked>();
+  /** What was open before the last record, by question id. */
+  readonly #open = new Map<string, Open>();
 
   /** Call after the record is applied to the model. */
   add({ asks, waiting }: SessionModel, sequence: number, whole: UnsealedRecord): void {
@@ -36,12 +44,9 @@ export class AskedAndAnswered {
     const { received_at: at, ticket_id } = record;
     const by = record.actor?.user ?? source;
     const open = new Set([...waiting.values()].flat().map(idOf));
-    for (const [id, asked] of this.#open) {
-      if (open.has(id)) continue;
-      const text = answerTo(id, asked, whole);
-      if (text !== undefined) asked.answer = { sequence, at, by, text };
-      this.#open.delete(id);
-    }
+    const settled = [...this.#open.values()].filter(({ question_id }) => !open.has(question_id));
+    for (const { question_id } of settled) this.#open.delete(question_id);
+    for (const { asked, text } of answersIn(whole, settled)) asked.answer = { sequence, at, by, text };
     if (payload_type === "user_command") {
       const told = { kind: "command", text: commandWords(whole), why: "", options: [] };
       this.all.push({ sequence, at, ticket_id, ...told, answer: { sequence, at, by, text: "" } });
@@ -51,7 +56,7 @@ export class AskedAndAnswered {
       for (const one of waiting.get(ask_id) ?? []) {
         const asked: Asked = { sequence, at, kind, ticket_id, ...questionOf(one), answer: undefined };
         this.all.push(asked);
-        this.#open.set(idOf(one), asked);
+        this.#open.set(idOf(one), { ask_id, question_id: idOf(one), asked });
       }
     }
   }
@@ -76,16 +81,19 @@ function questionOf(waiting: Waiting): Pick<Asked, "text" | "why" | "options"> {
   }
 }
 
-/** The answer that a record gives to what it settles. An answer's question id may lack the ask's. */
-function answerTo(id: string, { kind }: Asked, { payload_type, payload }: UnsealedRecord): string | undefined {
-  if (payload_type === "clarification_response") {
-    const answers = listOf(payload.answers).map(objectOf);
-    const answer = answers.find(({ question_id }) => id === question_id || id.endsWith(`.${wordsOf(question_id)}`));
-    return answer && wordsOf(answer.text);
-  }
-  const isMeant = payload.ask_id === undefined ? kind === "approval" : payload.ask_id === id;
-  if (payload_type !== "approval" || !isMeant) return undefined;
-  return [payload.decision, payload.scope, payload.notes].map(wordsOf).filter(Boolean).join(", ");
+/** The answers that a record gives to what it settles. */
+function answersIn({ payload_type, payload }: UnsealedRecord, settled: readonly Open[]): (Open & { text: string })[] {
+  if (payload_type === "clarification_response")
+    return listOf(payload.answers)
+      .map(objectOf)
+      .flatMap(({ question_id, text }) =>
+        questionsMeant(wordsOf(question_id), settled).map((one) => ({ ...one, text: wordsOf(text) })),
+      );
+  if (payload_type !== "approval") return [];
+  const { ask_id, decision, scope, notes } = payload;
+  const text = [decision, scope, notes].map(wordsOf).filter(Boolean).join(", ");
+  const meant = settled.filter((one) => (ask_id === undefined ? one.asked.kind === "approval" : one.ask_id === ask_id));
+  return meant.map((one) => ({ ...one, text }));
 }
 
 function commandWords({ payload }: UnsealedRecord): string {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Drafts } from "../../../src/commands/interaction/drafts.ts";
+import { Drafts } from "../../../src/commands/interaction/questions.ts";
 import type { OpenQuestion } from "../../../src/ui/waiting.ts";
 
 const question = (id: string, more: Partial<OpenQuestion> = {}): OpenQuestion => ({

@@ -1,7 +1,6 @@
 import SqliteDatabase from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
-import type { PersonMessage } from "../../../src/commands/interaction/person-message.ts";
-import { putMessage } from "../../../src/commands/interaction/put.ts";
+import { type PersonMessage, putMessage } from "../../../src/commands/interaction/put.ts";
 import { databasePath } from "../../../src/store/database.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";

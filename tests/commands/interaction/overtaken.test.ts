@@ -1,7 +1,6 @@
 import { hostname } from "node:os";
 import { afterEach, describe, expect, it } from "vitest";
-import { putMessage } from "../../../src/commands/interaction/put.ts";
-import { commandMessage } from "../../../src/commands/interaction/person-message.ts";
+import { commandMessage, putMessage } from "../../../src/commands/interaction/put.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Lease, SessionRow, Store } from "../../../src/store/store.ts";
 import { value } from "../../results.ts";
