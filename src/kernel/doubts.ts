@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Ledger, LedgerTurn } from "./ledger.ts";
 import type { Command, EnvelopeDraft, FactOf, Step } from "./mode.ts";
@@ -28,7 +28,7 @@ export function doubts(
       kind: "questions",
       record: next + index,
       open: [QUESTION],
-      ...aboutOf(subject),
+      ...defined({ subject }),
     })),
   };
 }
@@ -45,7 +45,7 @@ function question({ turn_id, role_id = "", subject }: LedgerTurn): EnvelopeDraft
     target: "user",
     payload_type: "clarification",
     payload: { questions: [asked], status: "open" },
-    ...aboutOf(subject),
+    ...defined({ subject }),
   };
 }
 
@@ -101,8 +101,4 @@ function refused(index: number, field: string, message: string, hint: string): S
     details: { pointer: `/answers/${index}/${field}` },
   });
   return { ...NOTHING, refused: why };
-}
-
-function aboutOf(subject: string | undefined): { subject?: string } {
-  return subject === undefined ? {} : { subject };
 }

@@ -104,7 +104,7 @@ function withSpends({ command, ledger, records }: Closing): JsonObject {
 
 /** The sandbox level of each role that has one, from the first record. */
 function sandboxesOf({ records }: Closing): JsonObject {
-  const { roles = [] } = resolve({ roles: { ...from(1, "/roles") } }, records) as {
+  const { roles = [] } = resolve({ roles: from(1, "/roles") }, records) as {
     roles?: Pick<Role, "role_id" | "sandbox">[];
   };
   const kept = roles.flatMap(({ role_id, sandbox = "none" }) => (sandbox === "none" ? [] : [[role_id, sandbox]]));
