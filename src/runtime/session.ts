@@ -5,7 +5,7 @@ import type { Presentation } from "../kernel/presentation.ts";
 import { resolve } from "../kernel/references.ts";
 import { type SessionState, standingState } from "../kernel/state.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Head } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -47,6 +47,7 @@ export interface SessionSetup<S> extends SessionEnvironment {
  */
 export class Session<S> {
   readonly session_id: string;
+  readonly engine: Engine<S>;
   readonly ledger: Ledger;
   readonly presentation: Presentation;
   readonly bus = new Bus();
@@ -76,6 +77,7 @@ export class Session<S> {
     this.#setup = setup;
     const { engine } = setup;
     this.session_id = setup.session_id;
+    this.engine = engine;
     this.ledger = engine.ledger;
     this.presentation = engine.mode.presentation;
     const context: SessionContext = {
@@ -113,13 +115,9 @@ export class Session<S> {
     return this.#workload.running;
   }
 
-  get engine(): Engine<S> {
-    return this.#setup.engine;
-  }
-
   /** What stands in the session. `read` resolves titles. */
   state(read: (title: Json) => string): SessionState {
-    return standingState(this.#setup.engine, read);
+    return standingState(this.engine, read);
   }
 
   /** Resolves references into the session's records. */
@@ -159,14 +157,14 @@ export class Session<S> {
     if (this.#isClosed) return undefined;
     if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#setup));
     const sequence = this.sequence + 1;
-    const message = fromPerson(input, this.#setup.engine.mode.rights);
+    const message = fromPerson(input, this.engine.mode.rights);
     if (!message.ok) {
       const payload = { ...message.error };
       this.#note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
     }
     const refusal = message.ok ? this.submit(message.value)?.step.refused : message.error;
     const { taken: id } = input;
-    if (id !== undefined) this.#journal.tookInboxRow({ id, sequence, ...(refusal && { refusal }) });
+    if (id !== undefined) this.#journal.tookInboxRow({ id, sequence, ...defined({ refusal }) });
     return refusal;
   }
 
@@ -221,7 +219,7 @@ export class Session<S> {
     const before = input.turn && this.ledger.turns.get(input.turn.turn_id);
     const { fact, done } = this.#decide(input);
     for (const command of done.step.commands) this.#carryOut(command, fact.received_at);
-    if (done.disposition === "applied") this.#obey(fact, input);
+    if (done.disposition === "applied") this.#applySessionCommand(fact, input);
     this.#workload.settle(before);
     if (fact.payload_type === "session_recovered")
       for (const turn of fact.payload.turns) this.#workload.offer(turn.turn_id);
@@ -231,11 +229,11 @@ export class Session<S> {
 
   /** Decides a fact, and puts it and everything that follows from it into the next commit. */
   #decide(input: FactInput): { readonly fact: Fact; readonly done: Advance } {
-    const { engine, records, clock } = this.#setup;
-    const sequence = this.#journal.head.sequence + 1;
+    const { records, clock } = this.#setup;
+    const sequence = this.sequence + 1;
     const at = input.at ?? clock.now();
     const fact = factFrom(input, sequence, at);
-    const done = advance(engine, fact);
+    const done = advance(this.engine, fact);
     this.#journal.record(factRecord(this.session_id, input, at, done, records));
     this.#journal.changes(done.changes);
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
@@ -244,7 +242,7 @@ export class Session<S> {
   }
 
   /** Acts on a person's commands that modes do not see. */
-  #obey(fact: Fact, { actor }: FactInput): void {
+  #applySessionCommand(fact: Fact, { actor }: FactInput): void {
     const stopped = stopAsked(fact, actor);
     if (stopped !== undefined) this.#journal.afterCommit(() => this.stop("signal", stopped));
     if (isPause(fact)) this.#journal.afterCommit(() => this.#workload.children.pauseLikeParent());
@@ -265,9 +263,9 @@ export class Session<S> {
 
   /** Puts the report and the close into one commit. */
   #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
-    recordClose(this.#context, this.#setup.engine, this.#journal, command, at);
+    recordClose(this.#context, this.engine, this.#journal, command, at);
     const { outcome, reason } = command;
-    this.#settle({ kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) });
+    this.#settle({ kind: "closed", outcome, ...defined({ reason }) });
     this.#journal.afterCommit(() => this.#workload.closeAll());
   }
 
@@ -293,7 +291,7 @@ export class Session<S> {
     this.#again = false;
     if (!this.#journal.isEmpty) {
       const { outcome = null } = this.ledger.figures.closed ?? {};
-      const committed = await this.#journal.flush({ state: stateOf(this.#setup.engine), outcome });
+      const committed = await this.#journal.flush({ state: stateOf(this.engine), outcome });
       if (!committed.ok) return this.#fail(committed.error);
     }
     this.#pass = "none";
@@ -305,7 +303,7 @@ export class Session<S> {
   #admit(): void {
     const { paused, stopping, stopped, closed } = this.ledger.figures;
     if (this.#began === undefined || this.#isEnding || paused || stopping || stopped || closed) return;
-    const limit = admitAll(this.#context, this.#setup.engine, this.#workload, this.#began);
+    const limit = admitAll(this.#context, this.engine, this.#workload, this.#began);
     // Running turns have been paid for, so they end by themselves, but nothing new begins.
     if (limit && !this.#workload.isUnderWay) this.stop("limit", limit.message, limit.details);
   }
