@@ -51,7 +51,6 @@ export class Session<S> {
   readonly ledger: Ledger;
   readonly presentation: Presentation;
   readonly bus = new Bus();
-  readonly #setup: SessionSetup<S>;
   readonly #context: SessionContext;
   readonly #journal: Journal;
   readonly #workload: Workload;
@@ -74,7 +73,6 @@ export class Session<S> {
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
 
   constructor(setup: SessionSetup<S>) {
-    this.#setup = setup;
     const { engine } = setup;
     this.session_id = setup.session_id;
     this.engine = engine;
@@ -122,7 +120,7 @@ export class Session<S> {
 
   /** Resolves references into the session's records. */
   resolve(value: JsonObject): JsonObject {
-    return resolve(value, this.#setup.records) as JsonObject;
+    return resolve(value, this.#context.records) as JsonObject;
   }
 
   /**
@@ -132,11 +130,11 @@ export class Session<S> {
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
     if (this.#over) return this.#ended.promise;
-    this.#began = this.#setup.clock.monotonic();
+    this.#began = this.#context.clock.monotonic();
     const { closed } = this.ledger.figures;
     if (closed) this.#settle({ kind: "closed", ...closed });
     this.#inbox.start();
-    if (!this.#over) this.#journal.changes([markOf(this.#setup.clock)]);
+    if (!this.#over) this.#journal.changes([markOf(this.#context.clock)]);
     if (!this.#over) this.#workload.begin(options.waitForPeople);
     this.#time.start();
     this.#notifications.begin();
@@ -155,7 +153,7 @@ export class Session<S> {
   submitFromPerson(input: FactInput): Failure | undefined {
     // The next scheduler, if it reopens the session, refuses what is left in the inbox.
     if (this.#isClosed) return undefined;
-    if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#setup));
+    if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#context));
     const sequence = this.sequence + 1;
     const message = fromPerson(input, this.engine.mode.rights);
     if (!message.ok) {
@@ -182,8 +180,8 @@ export class Session<S> {
 
   #note(given: Note): void {
     this.#recording(() => {
-      const note = { ...given, payload: this.#setup.secrets.json(given.payload) };
-      this.#journal.record(noteRecord(this.session_id, note, this.#setup.clock.now()));
+      const note = { ...given, payload: this.#context.secrets.json(given.payload) };
+      this.#journal.record(noteRecord(this.session_id, note, this.#context.clock.now()));
       this.#schedule();
     });
   }
@@ -215,7 +213,7 @@ export class Session<S> {
   // ── Decide
 
   #take(given: FactInput): Advance {
-    const input = withheldFrom(given, this.#setup.secrets);
+    const input = withheldFrom(given, this.#context.secrets);
     const before = input.turn && this.ledger.turns.get(input.turn.turn_id);
     const { fact, done } = this.#decide(input);
     for (const command of done.step.commands) this.#carryOut(command, fact.received_at);
@@ -229,7 +227,7 @@ export class Session<S> {
 
   /** Decides a fact, and puts it and everything that follows from it into the next commit. */
   #decide(input: FactInput): { readonly fact: Fact; readonly done: Advance } {
-    const { records, clock } = this.#setup;
+    const { records, clock } = this.#context;
     const sequence = this.sequence + 1;
     const at = input.at ?? clock.now();
     const fact = factFrom(input, sequence, at);
@@ -279,7 +277,7 @@ export class Session<S> {
     if (this.#pass === "flushing") this.#again = true;
     if (this.#pass !== "none" || this.#over) return;
     this.#pass = "scheduled";
-    this.#setup.clock.soon(() => {
+    this.#context.clock.soon(() => {
       this.#flush().catch((error: unknown) => this.broken(error));
     });
   }
@@ -358,7 +356,7 @@ export class Session<S> {
   #fail(failure: Failure): void {
     if (this.#over) return;
     // All errors that a successor causes here are reported as the lost lease.
-    const ours = this.#setup.store.confirm(this.#setup.lease);
+    const ours = this.#context.store.confirm(this.#context.lease);
     const cause = ours.ok || ours.error.code !== "stale_lease" ? failure : ours.error;
     this.#quit(() => this.#ended.resolve(err(cause)));
   }
@@ -381,10 +379,10 @@ export class Session<S> {
   async #leave(settle: () => void): Promise<void> {
     this.#writeNoMore();
     for (const part of [this.#workload.timers, this.#time, this.#idle, this.#inbox]) part.stop();
-    this.#setup.log?.close();
+    this.#context.log?.close();
     crashPoint("ended");
-    if (this.#end?.kind === "stopped") await leaveState(this.#setup.store, this.session_id);
-    await this.#setup.store.release(this.#setup.lease);
+    if (this.#end?.kind === "stopped") await leaveState(this.#context.store, this.session_id);
+    await this.#context.store.release(this.#context.lease);
     settle();
   }
 

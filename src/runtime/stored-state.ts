@@ -1,9 +1,10 @@
+import type { Engine } from "../kernel/engine.ts";
 import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
-import type { ModeReader } from "../kernel/mode.ts";
+import type { Mode, ModeReader } from "../kernel/mode.ts";
 import type { StoredSession } from "../store/store.ts";
 
 /** An engine before its first fact. */
-export function emptyEngine<S, M extends ModeReader<S>>(mode: M & ModeReader<S>) {
+export function emptyEngine<S>(mode: Mode<S>): Engine<S> {
   return { mode, state: mode.empty(), ledger: emptyLedger() };
 }
 
@@ -17,7 +18,8 @@ export function stateIn<S>(
   stored: Pick<StoredSession, "rows">,
   mode: ModeReader<S>,
 ): { readonly state: S; readonly ledger: Ledger } {
-  const { state, ledger } = emptyEngine(mode);
+  const state = mode.empty();
+  const ledger = emptyLedger();
   for (const { collection, id, value } of stored.rows()) {
     if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, { put: collection, id, value });
     else if (!RUNTIME_COLLECTIONS.has(collection)) mode.apply(state, { put: collection, id, value });
