@@ -1,3 +1,4 @@
+import { defined } from "../lib/json.ts";
 import { askForChild, isLateOfChild, onChild } from "./children.ts";
 import { chosenBy, keepConversation, withConversation } from "./conversations.ts";
 import { onDoubtAnswered } from "./doubts.ts";
@@ -5,7 +6,7 @@ import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnknown } 
 import { endOutage, hold, isHold, isHoldTimer, lift, liftUnending, takesTurn, termsOf } from "./holds.ts";
 import { watchQuota } from "./quota.ts";
 import { countsTime, goOnWithTime, limitRoles, stopTime } from "./role-limits.ts";
-import { type Ledger, type LedgerFigures, type LedgerTurn, put } from "./ledger.ts";
+import { type Ledger, type LedgerFigures, offeredAgain, put, turnOf } from "./ledger.ts";
 import {
   isPermissionRequest,
   keepDecision,
@@ -15,13 +16,13 @@ import {
 } from "./permissions.ts";
 import { StepSpends } from "./spends.ts";
 import { failedOfSleep, onSleep, repeatAfterSleep } from "./sleep.ts";
-import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
-import { NOTHING } from "./step.ts";
+import type { Change, Command, Fact, FactOf, Step } from "./mode.ts";
+import { NOTHING, patched } from "./step.ts";
 
 /** Whether a fact is late: the run, timer, checks or child that it is about is not open, or the session is closed. */
 export function isLate(ledger: Ledger, fact: Fact): boolean {
   if (fact.turn && fact.payload_type !== "turn_request") {
-    const turn = ledger.turns.get(fact.turn.turn_id);
+    const turn = turnOf(ledger, fact);
     if (turn?.run !== fact.turn.run || turn.status === "offered") return true;
     return turn.status === "asked" && fact.payload_type !== "turn_failed";
   }
@@ -67,10 +68,10 @@ export function accountLate(ledger: Ledger, fact: Fact): Change[] {
 export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]): Change[] {
   const changes: Change[] = [];
   const figures = figuresAfter(ledger, fact);
-  if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
+  if (fact.payload_type === "turn_request") openTurn(ledger, fact, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
   else if (failedOfSleep(ledger, fact)) repeatAfterSleep(ledger, fact, changes);
-  else if (isCutOff(fact) && fact.turn) markTold(ledger, fact, fact.turn, changes);
+  else if (isCutOff(fact)) markTold(ledger, fact, changes);
   else if (endsTurn(fact) && fact.turn) {
     keepConversation(ledger, fact, changes);
     endOutage(ledger, fact.turn.turn_id, changes);
@@ -84,8 +85,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
       const turn = ledger.turns.get(turn_id);
       if (!turn) continue;
       const recoveries = (turn.recoveries ?? 0) + (fact.payload.graceful ? 0 : 1);
-      const begun = conversation === undefined ? {} : { conversation };
-      changes.push(put("turn", turn_id, { ...turn, run, status: "offered", interrupted: true, recoveries, ...begun }));
+      changes.push(put("turn", turn_id, { ...offeredAgain(turn), run, recoveries, ...defined({ conversation }) }));
     }
     for (const turn_id of fact.payload.asked ?? []) {
       const turn = ledger.turns.get(turn_id);
@@ -115,16 +115,16 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
 function countSpends(ledger: Ledger, fact: Fact, cut: ReturnType<typeof cutShort>, changes: Change[]): void {
   const spends = new StepSpends(ledger);
   // The run of an in-doubt turn was counted when it was cut short.
-  if (endsTurn(fact) && ledger.turns.get(fact.turn?.turn_id ?? "")?.status !== "asked") spends.ended(fact);
+  if (endsTurn(fact) && turnOf(ledger, fact)?.status !== "asked") spends.ended(fact);
   if (fact.payload_type === "session_finished") spends.child(fact.payload);
   spends.cut(cut);
   spends.write(changes);
 }
 
 /** Marks the usage of a run that a stop cut off as reported. The turn stays open: a resume gives it again. */
-function markTold(ledger: Ledger, fact: Fact, { turn_id }: TurnStamp, changes: Change[]): void {
-  const turn = ledger.turns.get(turn_id);
-  if (turn) changes.push(put("turn", turn_id, { ...withConversation(turn, fact), told: true }));
+function markTold(ledger: Ledger, fact: Fact, changes: Change[]): void {
+  const turn = turnOf(ledger, fact);
+  if (turn) changes.push(put("turn", turn.turn_id, { ...withConversation(turn, fact), told: true }));
 }
 
 /** Adds the ledger's changes for one command, and returns the updated figures. */
@@ -147,9 +147,7 @@ function accountCommand(
       return figures;
     case "repeat_turn": {
       const turn = ledger.turns.get(command.turn_id);
-      if (turn) {
-        changes.push(put("turn", turn.turn_id, { ...turn, status: "offered", run: turn.run + 1, interrupted: true }));
-      }
+      if (turn) changes.push(put("turn", turn.turn_id, offeredAgain(turn)));
       return figures;
     }
     case "fail_turn":
@@ -165,11 +163,11 @@ function accountCommand(
       changes.push({ drop: "ask", id: command.ask_id });
       goOnWithTime(ledger, fact, command.ask_id, changes);
       return figures;
-    case "set_timer":
-      changes.push(
-        put("timer", command.timer_id, { due_at: command.due_at, ...(command.passive ? { passive: true } : {}) }),
-      );
+    case "set_timer": {
+      const { timer_id, due_at, passive } = command;
+      changes.push(put("timer", timer_id, { due_at, ...(passive ? { passive } : {}) }));
       return figures;
+    }
     case "clear_timer":
       changes.push({ drop: "timer", id: command.timer_id });
       return figures;
@@ -194,41 +192,28 @@ function accountCommand(
       for (const id of ledger.checks.keys()) changes.push({ drop: "check", id });
       for (const id of ledger.children.keys()) changes.push({ drop: "child", id });
       for (const id of ledger.holds.keys()) changes.push({ drop: "hold", id });
-      return {
-        ...figures,
-        closed: { outcome: command.outcome, ...(command.reason === undefined ? {} : { reason: command.reason }) },
-      };
+      return { ...figures, closed: { outcome: command.outcome, ...defined({ reason: command.reason }) } };
   }
 }
 
-function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[]): void {
-  const turn = ledger.turns.get(stamp.turn_id);
-  if (!turn || fact.payload_type !== "turn_request") return;
-  const { role_id } = fact.payload;
-  const {
-    begun: _begun,
-    waits: _waits,
-    slept: _slept,
-    alone: _alone,
-    told: _told,
-    chosen: _chosen,
-    conversation,
-    ...rest
-  } = turn;
-  const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
-  const alone = fact.payload.conversation?.how === "alone" || turn.alone ? { alone: true } : {};
-  const opened: LedgerTurn = {
-    ...rest,
+function openTurn(ledger: Ledger, fact: FactOf<"turn_request">, changes: Change[]): void {
+  const turn = turnOf(ledger, fact);
+  if (!turn) return;
+  const { role_id, conversation } = fact.payload;
+  const opened = patched(turn, {
     status: "open",
     role_id,
-    run: stamp.run,
+    run: fact.turn?.run ?? turn.run,
     since: fact.received_at,
-    ...begun,
-    ...alone,
+    begun: countsTime(ledger, role_id) ? fact.received_at : undefined,
+    alone: conversation?.how === "alone" || turn.alone ? true : undefined,
     // Another role cannot continue the conversation.
-    ...(conversation === undefined || turn.role_id !== role_id ? {} : { conversation }),
-    ...chosenBy(fact),
-  };
+    conversation: turn.role_id === role_id ? turn.conversation : undefined,
+    chosen: chosenBy(fact),
+    waits: undefined,
+    slept: undefined,
+    told: undefined,
+  });
   changes.push(put("turn", turn.turn_id, opened));
   takesTurn(ledger, role_id, fact.received_at, changes);
 }

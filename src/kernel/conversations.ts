@@ -1,7 +1,8 @@
 import type { Conversation } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
-import { type Ledger, type LedgerTurn, put } from "./ledger.ts";
+import { type Ledger, type LedgerTurn, put, turnOf } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
+import { patched } from "./step.ts";
 
 /** The conversation of a turn, as named in its request. `alone` starts one that no later turn continues. */
 export interface ChosenConversation extends Partial<Conversation> {
@@ -33,7 +34,7 @@ export function conversationFor(
 
 /** Stores the conversation of an ended turn, or drops one that its program no longer has. */
 export function keepConversation(ledger: Ledger, fact: Fact, changes: Change[]): void {
-  const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
+  const turn = turnOf(ledger, fact);
   if (!turn || turn.alone) return;
   const key = keyOf(turn.role_id ?? "", turn.subject);
   if (isGone(fact)) {
@@ -43,16 +44,13 @@ export function keepConversation(ledger: Ledger, fact: Fact, changes: Change[]):
 
 /** Adds to a turn the conversation of the run that was cut short, for the next run. */
 export function withConversation(turn: LedgerTurn, fact: Fact): LedgerTurn {
-  const { conversation, ...rest } = turn;
-  if (isGone(fact)) return rest;
-  const latest = fact.conversation ?? conversation;
-  return latest === undefined ? rest : { ...rest, conversation: latest };
+  return patched(turn, { conversation: isGone(fact) ? undefined : (fact.conversation ?? turn.conversation) });
 }
 
 /** The conversation that a request continues or copies, for the ledger. */
-export function chosenBy({ payload }: FactOf<"turn_request">): Pick<LedgerTurn, "chosen"> {
+export function chosenBy({ payload }: FactOf<"turn_request">): Conversation | undefined {
   const { how: _, id, ...known } = payload.conversation ?? { how: "alone" };
-  return id === undefined ? {} : { chosen: { id, ...known } };
+  return id === undefined ? undefined : { id, ...known };
 }
 
 /** Whether a turn failed because the program no longer has the conversation. */

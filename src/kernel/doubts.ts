@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { questionsMeant } from "../protocol/question-ids.ts";
 import type { Ledger, LedgerTurn } from "./ledger.ts";
@@ -29,7 +29,7 @@ export function doubts(
       kind: "questions",
       record: next + index,
       open: [QUESTION],
-      ...aboutOf(subject),
+      ...defined({ subject }),
     })),
   };
 }
@@ -46,7 +46,7 @@ function question({ turn_id, role_id = "", subject }: LedgerTurn): EnvelopeDraft
     target: "user",
     payload_type: "clarification",
     payload: { questions: [asked], status: "open" },
-    ...aboutOf(subject),
+    ...defined({ subject }),
   };
 }
 
@@ -102,8 +102,4 @@ function refused(index: number, field: string, message: string, hint: string): S
     details: { pointer: `/answers/${index}/${field}` },
   });
   return { ...NOTHING, refused: why };
-}
-
-function aboutOf(subject: string | undefined): { subject?: string } {
-  return subject === undefined ? {} : { subject };
 }

@@ -1,11 +1,12 @@
-import type { JsonObject } from "../lib/json.ts";
-import { isNotice, type PayloadByType } from "../protocol/payload.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
+import { isNotice, type PayloadByType, type Spent } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
 import { isHold } from "./holds.ts";
-import { type Ledger, type LedgerFigures, runsEnded, type StopKept } from "./ledger.ts";
+import { type Ledger, type LedgerFigures, runsEnded, turnOf } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
 import { isOutage } from "./outages.ts";
 import { failedOfSleep } from "./sleep.ts";
+import { patched } from "./step.ts";
 
 /** The role and the subject of a run or child session. A child has no role. */
 export interface Whose {
@@ -25,28 +26,22 @@ export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
   switch (fact.payload_type) {
     case "turn_request":
       return { ...figures, turns: figures.turns + 1 };
-    case "session_stopped": {
-      const { stopping: _, ...rest } = figures;
-      return { ...rest, stopped: stopOf(fact.payload) };
-    }
+    case "session_stopped":
+      return patched(figures, { stopping: undefined, stopped: stopOf(fact.payload) });
     case "session_recovered": {
-      const { stopped: _, stopping: __, ...rest } = figures;
-      const recoveries = rest.recoveries + (fact.payload.graceful ? 0 : 1);
-      const { limits } = fact.payload;
-      return limits ? withLimits({ ...rest, recoveries }, limits) : { ...rest, recoveries };
+      const { graceful, limits } = fact.payload;
+      const recoveries = figures.recoveries + (graceful ? 0 : 1);
+      const after = patched(figures, { recoveries, stopped: undefined, stopping: undefined });
+      return limits ? withLimits(after, limits) : after;
     }
-    case "session_reopened": {
+    case "session_reopened":
       // An old stop or pause must not keep the reopened session from working.
-      const { closed: _, stopped: __, stopping: ___, paused: ____, ...rest } = figures;
-      return rest;
-    }
+      return patched(figures, { closed: undefined, stopped: undefined, stopping: undefined, paused: undefined });
     case "user_command": {
       const { command, limits } = fact.payload;
       if (command === "pause") return { ...figures, paused: true };
       if (command === "limits" && limits) return withLimits(figures, limits);
-      if (command !== "resume") return figures;
-      const { paused: _, ...rest } = figures;
-      return rest;
+      return command === "resume" ? patched(figures, { paused: undefined }) : figures;
     }
     case "session_finished":
       return withChild(figures, fact.payload);
@@ -58,15 +53,11 @@ export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
 /** Adds the usage reported at the end of a turn. */
 function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
   const { figures } = ledger;
-  const turn = ledger.turns.get(fact.turn?.turn_id ?? "");
+  const turn = turnOf(ledger, fact);
   // A person decided about an in-doubt turn. Its run was counted when it was cut short.
   if (turn?.status === "asked") return figures;
   const { usage } = fact;
-  const counted = withUnknown(
-    withUsage(figures, usage),
-    usage?.cost_usd === undefined ? 1 : 0,
-    hidesTokens(usage) ? 1 : 0,
-  );
+  const counted = withRun(figures, usage);
   const after = isOutage(fact) ? { ...counted, lost_turns: (counted.lost_turns ?? 0) + 1 } : counted;
   // An agent that was held, or cut off by sleep or a crash, could not report its usage, so it is not listed as `untold`.
   if (isCutOff(fact)) return after;
@@ -110,53 +101,34 @@ function isBegun({ children }: Ledger, child: string): boolean {
 }
 
 /** The fields of a stop that the figures keep. */
-function stopOf({
-  reason,
-  message,
-  limit,
-  used,
-  max,
-  signal,
-}: StopKept & { readonly reason: string; readonly message: string }): NonNullable<LedgerFigures["stopped"]> {
-  return {
-    reason,
-    message,
-    ...(limit === undefined ? {} : { limit }),
-    ...(used === undefined ? {} : { used }),
-    ...(max === undefined ? {} : { max }),
-    ...(signal === undefined ? {} : { signal }),
-  };
+function stopOf(stop: NonNullable<LedgerFigures["stopped"]>): NonNullable<LedgerFigures["stopped"]> {
+  const { reason, message, limit, used, max, signal } = stop;
+  return { reason, message, ...defined({ limit, used, max, signal }) };
 }
 
 /** Sets limits. Setting a limit accepts earlier unreported usage of its kind. */
 function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
-  const { untold, ...rest } = figures;
-  const known = { ...figures, limits: { ...figures.limits, ...limits } };
-  if (!untold || (limits.tokens === undefined && limits.usd === undefined)) return known;
-  const { tokens, usd } = untold;
-  const left = {
-    ...(tokens && limits.tokens === undefined ? { tokens } : {}),
-    ...(usd && limits.usd === undefined ? { usd } : {}),
-  };
-  const { limits: set } = known;
-  return { ...rest, limits: set, ...(Object.keys(left).length === 0 ? {} : { untold: left }) };
+  const { tokens, usd } = figures.untold ?? {};
+  const left = defined({
+    tokens: limits.tokens === undefined ? tokens : undefined,
+    usd: limits.usd === undefined ? usd : undefined,
+  });
+  const untold = Object.keys(left).length === 0 ? undefined : left;
+  return patched(figures, { limits: { ...figures.limits, ...limits }, untold });
 }
 
 /** Adds a child session's usage to its parent's. */
 function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType["session_finished"]): LedgerFigures {
-  const { turns, cost_usd, told_usd = 0, untold_turns = 0 } = usage;
-  const sum = withUsage(figures, { ...usage, cost_usd: cost_usd ?? told_usd });
-  const after = withUnknown(sum, cost_usd === null ? 1 : 0, untold_turns);
-  return { ...withUntold(after, session_id, usage), turns: figures.turns + turns };
+  return withUntold(withSpent(figures, usage), session_id, usage);
 }
 
 /** Remembers a role or child that did not report its tokens or its cost. */
 function withUntold(figures: LedgerFigures, who: string, usage: Told | undefined): LedgerFigures {
   const { tokens = [], usd = [] } = figures.untold ?? {};
-  const isNew = {
-    ...(hidesTokens(usage) && !tokens.includes(who) ? { tokens: [...tokens, who] } : {}),
-    ...(typeof usage?.cost_usd !== "number" && !usd.includes(who) ? { usd: [...usd, who] } : {}),
-  };
+  const isNew = defined({
+    tokens: hidesTokens(usage) && !tokens.includes(who) ? [...tokens, who] : undefined,
+    usd: typeof usage?.cost_usd !== "number" && !usd.includes(who) ? [...usd, who] : undefined,
+  });
   return Object.keys(isNew).length === 0 ? figures : { ...figures, untold: { ...figures.untold, ...isNew } };
 }
 
@@ -177,8 +149,27 @@ export function withUsage<T extends Used>(figures: T, usage: Told | undefined): 
   };
 }
 
+interface Counted extends Used {
+  readonly turns: number;
+  readonly unpriced_turns: number;
+  readonly untold_turns?: number;
+}
+
+/** Adds the usage of one run. */
+export function withRun<T extends Counted>(figures: T, usage: Told | undefined): T {
+  const sum = withUsage(figures, usage);
+  return withUnknown(sum, usage?.cost_usd === undefined ? 1 : 0, hidesTokens(usage) ? 1 : 0);
+}
+
+/** Adds the usage of a child session, or of one of its roles. */
+export function withSpent<T extends Counted>(figures: T, spent: Spent): T {
+  const { turns, cost_usd, told_usd = 0, untold_turns = 0 } = spent;
+  const sum = withUsage(figures, { ...spent, cost_usd: cost_usd ?? told_usd });
+  return { ...withUnknown(sum, cost_usd === null ? 1 : 0, untold_turns), turns: figures.turns + turns };
+}
+
 /** Counts runs and children whose cost, and runs whose tokens, are unknown. */
-export function withUnknown(figures: LedgerFigures, unpriced: number, untold: number): LedgerFigures {
+export function withUnknown<T extends Counted>(figures: T, unpriced: number, untold: number): T {
   if (unpriced + untold === 0) return figures;
   const { unpriced_turns, untold_turns = 0 } = figures;
   return { ...figures, unpriced_turns: unpriced_turns + unpriced, untold_turns: untold_turns + untold };

@@ -1,7 +1,17 @@
+import { defined } from "../lib/json.ts";
 import { cut } from "../protocol/refusal.ts";
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
 import { withConversation } from "./conversations.ts";
-import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, put } from "./ledger.ts";
+import {
+  accountOf,
+  type Ledger,
+  type LedgerHold,
+  type LedgerTerms,
+  type LedgerTurn,
+  offeredAgain,
+  put,
+  turnOf,
+} from "./ledger.ts";
 import { outageAfter, UNAVAILABLE, whileTrying } from "./outages.ts";
 import { QUOTA_HOLD, reservesOf } from "./quota.ts";
 import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
@@ -35,9 +45,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
   const { max_hold_s, retry_backoff_ms } = fact.payload.config as { max_hold_s?: number; retry_backoff_ms?: number };
   return {
-    ...(max_hold_s === undefined ? {} : { max_hold_s }),
-    ...(retry_backoff_ms === undefined ? {} : { retry_backoff_ms }),
-    ...(fact.payload.parent === undefined ? {} : { child: true }),
+    ...defined({ max_hold_s, retry_backoff_ms, child: fact.payload.parent && true }),
     accounts: fact.payload.roles.flatMap(({ role_id, account }) =>
       account === undefined ? [] : [[role_id, account] as const],
     ),
@@ -61,16 +69,13 @@ export function isHoldingCode(payload_type: "turn_failed" | "error", code: strin
 
 /** Holds the role of the failed turn and, unless its program cannot be started, all roles of its account. A hold can only be extended. */
 export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
-  const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
+  const turn = turnOf(ledger, fact);
   if (!turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return;
   const { code, message, details, resolution_hint = "" } = fact.payload;
   const at = fact.received_at;
   const heldBefore = turn.held ?? 0;
   const again: LedgerTurn = {
-    ...withConversation(turn, fact),
-    status: "offered",
-    run: turn.run + 1,
-    interrupted: true,
+    ...offeredAgain(withConversation(turn, fact)),
     ...(code === UNAVAILABLE ? {} : { held: heldBefore + 1 }),
   };
   changes.push(put("turn", turn.turn_id, again));
@@ -81,16 +86,16 @@ export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const until = notBefore(shortestEnd(ledger, heldBefore, fact), retry_at);
   // `max_hold_s` does not count the time of an outage.
   const since = (standing?.reason === UNAVAILABLE ? undefined : standing?.since) ?? at;
-  const said = code === ENVIRONMENT ? { said: cut(`${message} ${resolution_hint}`.trim(), MAX_SAID) } : {};
+  const said = code === ENVIRONMENT ? cut(`${message} ${resolution_hint}`.trim(), MAX_SAID) : undefined;
   const next: Omit<LedgerHold, "role_id"> =
     code === UNAVAILABLE
       ? outageAfter(before, turn, at, retry_at)
-      : { reason: code, since, ...(until === undefined ? {} : { until }), ...said };
+      : { reason: code, since, ...defined({ until, said }) };
   const [ended, ends] = [endsAt(standing?.until), endsAt(next.until)];
   const longer = standing && (ended > ends || (ended === ends && code !== UNAVAILABLE)) ? standing : next;
   const account = code === ENVIRONMENT ? undefined : accountOf(ledger, role_id);
   for (const one of account === undefined ? [role_id] : sharing(ledger, role_id))
-    changes.push(put("hold", one, { ...longer, role_id: one, ...(account === undefined ? {} : { account }) }));
+    changes.push(put("hold", one, { ...longer, role_id: one, ...defined({ account }) }));
   const { max_hold_s } = ledger.terms;
   if (longer !== next || code === UNAVAILABLE || since !== at || max_hold_s === undefined) return;
   changes.push(put("timer", holdTimerOf(ledger, role_id), { due_at: later(at, max_hold_s * 1000), passive: true }));
@@ -153,7 +158,7 @@ export function stopFor(
   }
   // Rows may load in another order, so always name the same one of the roles that are held together.
   const who = heldRole({ role_id: account === undefined ? role_id : sharing(ledger, role_id)[0], account });
-  const remedy = remedyFor({ reason, ...(said === undefined ? {} : { said }) });
+  const remedy = remedyFor({ reason, ...defined({ said }) });
   const { max_hold_s } = ledger.terms;
   if (until === undefined || max_hold_s === undefined) {
     return { reason: "waiting", message: `${who} is held (${reason}): ${remedy}, then resume the session` };
@@ -232,10 +237,6 @@ function notBefore(earliest: Instant | undefined, end: Instant | undefined): Ins
 
 function endsAt(until: Instant | undefined): number {
   return until === undefined ? Number.POSITIVE_INFINITY : milliseconds(until);
-}
-
-function accountOf({ terms }: Ledger, role_id: string): string | undefined {
-  return terms.accounts.find(([one]) => one === role_id)?.[1];
 }
 
 /** The roles that are held together with this one, including itself, in the order of the role table. */

@@ -1,18 +1,23 @@
-import type { JsonObject } from "../lib/json.ts";
-import type { Budget } from "../protocol/payload.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import type { Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Hold } from "../protocol/telling.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { AskedPermission, Change, CriterionReference, Fact, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
+import type {
+  Ask,
+  AskedPermission,
+  Change,
+  Fact,
+  LimitUsed,
+  OfferTurn,
+  OpenSession,
+  Outcome,
+  RunChecks,
+  SetTimer,
+  TurnStamp,
+} from "./mode.ts";
 
 /** A turn: `offered` to a seat, `open` with an agent, or in doubt after a crash, when a person is `asked` whether to repeat it. */
-export interface LedgerTurn {
-  readonly turn_id: string;
-  readonly seat: Seat;
-  readonly reserve?: Seat;
-  readonly subject?: string;
-  readonly priority: number;
-  readonly attempt: number;
+export interface LedgerTurn extends Omit<OfferTurn, "do"> {
   /** Counts from 1. A recovery or a hold repeats the turn with a higher run. */
   readonly run: number;
   readonly status: "offered" | "open" | "asked";
@@ -44,27 +49,24 @@ export interface LedgerTurn {
 
 /** The stamp of the facts that belong to the turn's current run. */
 export function stampOf({ turn_id, attempt, run, subject }: LedgerTurn): TurnStamp {
-  return { turn_id, attempt, run, ...(subject === undefined ? {} : { subject }) };
+  return { turn_id, attempt, run, ...defined({ subject }) };
 }
 
-/** A stored timer. A passive timer does not keep a session running in which nothing else is open. */
-export interface LedgerTimer {
-  readonly due_at: Instant;
-  readonly passive?: boolean;
+/** The turn, offered again after a run that was cut short. */
+export function offeredAgain(turn: LedgerTurn): LedgerTurn {
+  return { ...turn, status: "offered", run: turn.run + 1, interrupted: true };
 }
+
+/** The turn that a fact belongs to, as it is before the fact. */
+export function turnOf({ turns }: Ledger, { turn }: Fact): LedgerTurn | undefined {
+  return turn && turns.get(turn.turn_id);
+}
+
+/** A stored timer. */
+export type LedgerTimer = Pick<SetTimer, "due_at" | "passive">;
 
 /** Something that a person must answer. */
-export interface LedgerAsk {
-  readonly ask_id: string;
-  readonly kind: "questions" | "approval" | "review" | "permission";
-  /** The sequence of the record that holds the text. */
-  readonly record: number;
-  readonly subject?: string;
-  /** Of a set of questions: the ids of those without an answer. */
-  readonly open?: readonly string[];
-  /** Set if a turn's program waits for the answer. */
-  readonly permission?: AskedPermission;
-}
+export type LedgerAsk = Omit<Ask, "do">;
 
 /**
  * A person's decision on a permission that also applies to later requests, keyed by the ask's id. It is undecided if the turn was cut short while a
@@ -77,21 +79,10 @@ export interface LedgerGrant extends AskedPermission {
 }
 
 /** Executable criteria that are running. */
-export interface LedgerChecks {
-  readonly check_id: string;
-  readonly subject?: string;
-  readonly criteria: readonly CriterionReference[];
-}
+export type LedgerChecks = Omit<RunChecks, "do">;
 
-/** A child session as its parent knows it, from `open_session` to its end. */
-export interface LedgerChild {
-  readonly child: string;
-  readonly mode: string;
-  readonly subject?: string;
-  /** Texts are references into the parent's log. */
-  readonly input: JsonObject;
-  /** What it may use. Once it has begun, this part of the parent's budget is reserved for it. */
-  readonly budget: Budget;
+/** A child session as its parent knows it, from `open_session` to its end. Once it has begun, its part of the parent's budget is reserved for it. */
+export interface LedgerChild extends Omit<OpenSession, "do"> {
   readonly status: "offered" | "open" | "withdrawn";
   /** Why it was withdrawn. */
   readonly reason?: string;
@@ -188,33 +179,6 @@ export interface LedgerFigures {
   readonly limits?: JsonObject;
 }
 
-/**
- * The engine's own state of a session: what is open, and what was used. It works like a mode's state: only `applyToLedger` writes to it, it follows
- * from facts and their commands alone, and it is stored as rows. So a replay reaches the same ledger.
- */
-export interface Ledger {
-  readonly turns: Map<string, LedgerTurn>;
-  readonly timers: Map<string, LedgerTimer>;
-  readonly asks: Map<string, LedgerAsk>;
-  readonly checks: Map<string, LedgerChecks>;
-  readonly children: Map<string, LedgerChild>;
-  /** By role id. Holds from a role's own limits have their own ids (`role-limits.ts`). */
-  readonly holds: Map<string, LedgerHold>;
-  /** By role id, for roles with a budget. */
-  readonly uses: Map<string, RoleUse>;
-  /** When the latest turns were given to roles with a rate limit, by the first role that shares it. */
-  readonly admissions: Map<string, readonly Instant[]>;
-  readonly grants: Map<string, LedgerGrant>;
-  /** The latest conversation of each role about each subject, and about the session (`conversations.ts`). */
-  readonly conversations: Map<string, Conversation>;
-  /** By role and by subject (`spends.ts`). */
-  readonly spends: Map<string, LedgerSpend>;
-  /** By account (`quota.ts`). */
-  readonly quotas: Map<string, LedgerQuota>;
-  terms: LedgerTerms;
-  figures: LedgerFigures;
-}
-
 /** The type of the values in each ledger collection, as they are stored. */
 export interface LedgerValues {
   readonly turn: LedgerTurn;
@@ -222,12 +186,18 @@ export interface LedgerValues {
   readonly ask: LedgerAsk;
   readonly check: LedgerChecks;
   readonly child: LedgerChild;
+  /** By role id. Holds from a role's own limits have their own ids (`role-limits.ts`). */
   readonly hold: LedgerHold;
+  /** By role id, for roles with a budget. */
   readonly role_use: RoleUse;
+  /** When the latest turns were given to roles with a rate limit, by the first role that shares it. */
   readonly admissions: readonly Instant[];
   readonly grant: LedgerGrant;
+  /** The latest conversation of each role about each subject, and about the session (`conversations.ts`). */
   readonly conversation: Conversation;
+  /** By role and by subject (`spends.ts`). */
   readonly spend: LedgerSpend;
+  /** By account (`quota.ts`). */
   readonly quota: LedgerQuota;
   readonly terms: LedgerTerms;
   readonly figures: LedgerFigures;
@@ -247,7 +217,18 @@ const MAP_OF = {
   conversation: "conversations",
   spend: "spends",
   quota: "quotas",
-} as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, keyof Ledger>;
+} as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, string>;
+
+type LedgerMaps = { readonly [C in keyof typeof MAP_OF as (typeof MAP_OF)[C]]: Map<string, LedgerValues[C]> };
+
+/**
+ * The engine's own state of a session: what is open, and what was used. It works like a mode's state: only `applyToLedger` writes to it, it follows
+ * from facts and their commands alone, and it is stored as rows. So a replay reaches the same ledger.
+ */
+export interface Ledger extends LedgerMaps {
+  terms: LedgerTerms;
+  figures: LedgerFigures;
+}
 
 /** The collections of the engine. A mode MUST NOT use these names. */
 export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(MAP_OF), "terms", "figures"]);
@@ -260,18 +241,7 @@ export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "con
 
 export function emptyLedger(): Ledger {
   return {
-    turns: new Map(),
-    timers: new Map(),
-    asks: new Map(),
-    checks: new Map(),
-    children: new Map(),
-    holds: new Map(),
-    uses: new Map(),
-    admissions: new Map(),
-    grants: new Map(),
-    conversations: new Map(),
-    spends: new Map(),
-    quotas: new Map(),
+    ...(Object.fromEntries(Object.values(MAP_OF).map((name) => [name, new Map()])) as unknown as LedgerMaps),
     terms: { accounts: [] },
     figures: {
       turns: 0,
@@ -301,6 +271,11 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
 /** Makes a write to the ledger. The value must be plain data. */
 export function put<C extends keyof LedgerValues>(collection: C, id: string, value: LedgerValues[C]): Change {
   return { put: collection, id, value: value as unknown as JsonObject };
+}
+
+/** The account of a role, if it has one. */
+export function accountOf({ terms }: Pick<Ledger, "terms">, role_id: string): string | undefined {
+  return terms.accounts.find(([one]) => one === role_id)?.[1];
 }
 
 /** The role whose turn ended with this fact. The scheduler reports failures, and names the role. */

@@ -173,7 +173,7 @@ export type Command =
   | Permit;
 
 /** A role that suits the seat should take this turn. The dispatcher admits it when limits and holds allow. */
-interface OfferTurn {
+export interface OfferTurn {
   readonly do: "offer_turn";
   readonly turn_id: TurnId;
   readonly seat: Seat;
@@ -194,7 +194,7 @@ interface Permit {
 }
 
 /** A person must answer. The engine's own asks have a turn's id. */
-interface Ask {
+export interface Ask {
   readonly do: "ask";
   readonly ask_id: string;
   readonly kind: "questions" | "approval" | "review" | "permission";
@@ -219,7 +219,7 @@ export interface AskedPermission {
  * Sets a stored timer, which comes back as a `timer_fired` fact. Setting an id again replaces its timer. Ids with the prefix `hold:` belong to the
  * engine.
  */
-interface SetTimer {
+export interface SetTimer {
   readonly do: "set_timer";
   readonly timer_id: string;
   readonly due_at: Instant;
@@ -228,7 +228,7 @@ interface SetTimer {
 }
 
 /** Run executable criteria; the results come back as one `check_result` fact. */
-interface RunChecks {
+export interface RunChecks {
   readonly do: "run_checks";
   readonly check_id: string;
   readonly subject?: string;
@@ -239,7 +239,7 @@ interface RunChecks {
  * A child session of another mode, about the same subject. It begins (`session_begun`) when the parent's limits allow, and its end comes
  * back as one `session_finished` fact.
  */
-interface OpenSession {
+export interface OpenSession {
   readonly do: "open_session";
   /** The sequence that is appended to the parent's id to make the child's. */
   readonly child: string;
@@ -266,9 +266,7 @@ export type Outcome = "done" | "failed" | "cancelled";
 export type CriterionReference = Reference;
 
 /** The value at a JSON pointer inside the payload of a record. */
-export interface Reference {
-  readonly $from: readonly [sequence: number, pointer: string];
-}
+export type Reference = { readonly $from: readonly [sequence: number, pointer: string] };
 
 /** A mode's part of a turn request; the runtime adds the role, limits, workspace and directories. */
 export interface TurnDraft {

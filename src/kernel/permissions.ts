@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import { failure } from "../protocol/failure.ts";
 import { type Ledger, type LedgerGrant, type LedgerTurn, put } from "./ledger.ts";
 import type { AskedPermission, Change, Command, Fact, FactOf, Step } from "./mode.ts";
@@ -20,7 +20,7 @@ export function onPermissionAsked(ledger: Ledger, fact: FactOf<"approval_request
   const { ask_id } = fact.payload;
   const permission = askedIn(fact);
   const earlier = decisionOn(ledger, permission, fact.subject);
-  const about = fact.subject === undefined ? {} : { subject: fact.subject };
+  const about = defined({ subject: fact.subject });
   if (!earlier && !isCriterion(fact)) {
     return {
       ...NOTHING,
@@ -60,7 +60,7 @@ export function onPermissionDecided(ledger: Ledger, { payload }: FactOf<"approva
     turn_id: permission.turn_id,
     ask_id,
     granted: decision === "approved",
-    ...(notes === undefined ? {} : { notes }),
+    ...defined({ notes }),
   };
   return { ...NOTHING, commands: [{ do: "clear_ask", ask_id }, permit] };
 }
@@ -76,7 +76,7 @@ export function keepDecision(ledger: Ledger, fact: Fact, changes: Change[]): voi
     const ask = ledger.asks.get(ask_id);
     const undecided = ledger.grants.get(ask_id);
     if (ask?.permission !== undefined && scope !== "once") {
-      changes.push(put("grant", ask_id, { ...ask.permission, ...subjectOf(ask), granted, scope }));
+      changes.push(put("grant", ask_id, { ...ask.permission, ...defined({ subject: ask.subject }), granted, scope }));
     } else if (undecided !== undefined && isUndecided(undecided)) {
       changes.push(put("grant", ask_id, { ...undecided, granted, scope }));
     }
@@ -99,7 +99,7 @@ export function withdrawPermissions(ledger: Ledger, changes: Change[]): void {
     const turn = turns.get(permission.turn_id);
     if (turn?.status === "open") continue;
     changes.push({ drop: "ask", id: ask_id });
-    if (turn) changes.push(put("grant", ask_id, { ...permission, ...subjectOf(ask) }));
+    if (turn) changes.push(put("grant", ask_id, { ...permission, ...defined({ subject: ask.subject }) }));
   }
   for (const [id, { turn_id, scope = "once" }] of ledger.grants) {
     if (scope === "once" && turns.has(turn_id) && turns.get(turn_id) === undefined) changes.push({ drop: "grant", id });
@@ -148,8 +148,4 @@ function askedIn({ payload, turn }: FactOf<"approval_request">): AskedPermission
 /** Whether the acceptance criteria contain the command, so that Bosun runs it too. */
 function isCriterion({ payload }: FactOf<"approval_request">): boolean {
   return (payload.about as { criterion?: unknown } | undefined)?.criterion === true;
-}
-
-function subjectOf({ subject }: { readonly subject?: string }): { readonly subject?: string } {
-  return subject === undefined ? {} : { subject };
 }

@@ -1,6 +1,6 @@
 import type { QuotaWindow } from "../protocol/record.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
-import { type Ledger, type LedgerQuota, type LedgerTerms, put, roleOf } from "./ledger.ts";
+import { accountOf, type Ledger, type LedgerQuota, type LedgerTerms, put, roleOf } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
 
 /** The prefix for the ids of holds that keep an account's reserve. */
@@ -15,8 +15,8 @@ export function reservesOf({ payload }: FactOf<"session_opened">): Pick<LedgerTe
 }
 
 /** The key of the quota windows of a role: its account, or the role itself. */
-function accountOf({ terms }: Pick<Ledger, "terms">, role_id: string): string {
-  return terms.accounts.find(([one]) => one === role_id)?.[1] ?? role_id;
+function keyOf(ledger: Ledger, role_id: string): string {
+  return accountOf(ledger, role_id) ?? role_id;
 }
 
 /** Stores the quota windows that a fact reports, and holds the roles of an account that has no more left than its reserve. */
@@ -24,7 +24,7 @@ export function watchQuota(ledger: Ledger, fact: Fact, closed: boolean, changes:
   if (fact.quota) {
     const role_id = roleOf(ledger, fact);
     if (role_id === undefined) return;
-    const account = accountOf(ledger, role_id);
+    const account = keyOf(ledger, role_id);
     const before = ledger.quotas.get(account);
     const told = new Set(fact.quota.map(({ name }) => name));
     const others = before?.windows.filter(({ name }) => !told.has(name)) ?? [];
@@ -34,7 +34,7 @@ export function watchQuota(ledger: Ledger, fact: Fact, closed: boolean, changes:
   } else if (fact.payload_type === "session_reopened") {
     for (const [account, quota] of ledger.quotas) keepReserve(ledger, account, quota, fact, changes);
   } else if (fact.payload_type === "user_command" && fact.payload.command === "release" && fact.payload.role_id) {
-    waive(ledger, accountOf(ledger, fact.payload.role_id), changes);
+    waive(ledger, keyOf(ledger, fact.payload.role_id), changes);
   } else if (fact.payload_type === "turn_request") {
     const id = QUOTA_HOLD + fact.payload.role_id;
     if (ledger.holds.has(id)) changes.push({ drop: "hold", id });

@@ -40,14 +40,14 @@ export function eventsOf(sequences: readonly number[]): JsonObject {
 
 /** A reference to the first of these values that exists. */
 export function firstOf(...choices: readonly Reference[]): JsonObject {
-  return { $first: choices.map((choice) => ({ ...choice })) };
+  return { $first: choices };
 }
 
 /** One text with the parts as lines. A list becomes lines with a dash. A heading is left out if its part is empty. */
 export function linesOf(
-  ...parts: readonly (string | Reference | readonly [heading: string, Reference | JsonObject])[]
+  ...parts: readonly (string | Reference | readonly [heading: string, JsonObject])[]
 ): JsonObject {
-  return { $lines: parts as unknown as Json };
+  return { $lines: parts };
 }
 
 /** The value with its references shortened. With `commands`, executable values stay whole. */

@@ -1,5 +1,7 @@
+import { defined } from "../lib/json.ts";
 import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
 import {
+  accountOf,
   type Ledger,
   type LedgerAsk,
   type LedgerHold,
@@ -7,9 +9,11 @@ import {
   put,
   type RoleUse,
   runsEnded,
+  turnOf,
 } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
 import { isOutage } from "./outages.ts";
+import { patched } from "./step.ts";
 
 /** Prefixes for the ids of holds from a role's own limits. Role ids have no colon. A role may have one of each, and one from a failure. */
 export const BUDGET_HOLD = "budget:";
@@ -22,7 +26,7 @@ type Roles = FactOf<"session_opened">["payload"]["roles"];
 /** The limits that the registry sets for single roles. */
 export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"> {
   const budgets = roles.flatMap(({ role_id, budget: { turns, wall_s } = {} }) => {
-    const budget = { ...(turns === undefined ? {} : { turns }), ...(wall_s === undefined ? {} : { wall_s }) };
+    const budget = defined({ turns, wall_s });
     return Object.keys(budget).length === 0 ? [] : [[role_id, budget] as const];
   });
   // Roles of one account share a rate: their turns count together, against the lowest rate among them.
@@ -69,9 +73,8 @@ export function goOnWithTime(ledger: Ledger, { received_at }: Fact, decided: str
   if (turn?.begun === undefined || turn.waits === undefined) return;
   for (const [ask_id, { permission }] of ledger.asks)
     if (ask_id !== decided && permission?.turn_id === turn.turn_id) return;
-  const { waits, ...rest } = turn;
-  const waited = Math.max(0, milliseconds(received_at) - milliseconds(waits));
-  changes.push(put("turn", turn.turn_id, { ...rest, begun: later(turn.begun, waited) }));
+  const waited = Math.max(0, milliseconds(received_at) - milliseconds(turn.waits));
+  changes.push(put("turn", turn.turn_id, patched(turn, { begun: later(turn.begun, waited), waits: undefined })));
 }
 
 function spend(
@@ -83,7 +86,7 @@ function spend(
 ): void {
   const given = fact.payload_type === "turn_request" && fact.turn ? fact.payload.role_id : undefined;
   const took = timeTaken(ledger, fact, changes);
-  const lost = isOutage(fact) ? ledger.turns.get(fact.turn?.turn_id ?? "")?.role_id : undefined;
+  const lost = isOutage(fact) ? turnOf(ledger, fact)?.role_id : undefined;
   const released = fact.payload_type === "user_command" && fact.payload.command === "release" && fact.payload.role_id;
   for (const [role_id, budget] of budgets) {
     const id = BUDGET_HOLD + role_id;
@@ -174,15 +177,7 @@ function holdUntil(
       if (ledger.holds.has(id)) changes.push({ drop: "hold", id });
       continue;
     }
-    const account = ledger.terms.accounts.find(([one]) => one === role_id)?.[1];
-    const hold: LedgerHold = {
-      role_id,
-      reason: "rate_limited",
-      until,
-      since,
-      ...(account === undefined ? {} : { account }),
-      limit: { limit: "turns_per_minute", ...limit },
-    };
-    changes.push(put("hold", id, hold));
+    const its = { ...defined({ account: accountOf(ledger, role_id) }), limit: { limit: "turns_per_minute", ...limit } };
+    changes.push(put("hold", id, { role_id, reason: "rate_limited", until, since, ...its }));
   }
 }

@@ -1,6 +1,6 @@
-import type { PayloadByType, SpentByARole, Usage } from "../protocol/payload.ts";
+import type { PayloadByType, Usage } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
-import { hidesTokens, type Whose, withUnknown, withUsage } from "./figures.ts";
+import { type Whose, withRun, withSpent, withUnknown, withUsage } from "./figures.ts";
 import { isHold } from "./holds.ts";
 import { applyToLedger, type Ledger, type LedgerSpend, type LedgerTurn, put, roleOf } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
@@ -52,20 +52,21 @@ export class StepSpends {
   /** Counts a run that this fact ends. */
   ended(fact: Fact): void {
     this.#add(whoseIs(this.#ledger, fact), (spend) => {
-      const after = withRun(spend, fact.usage);
+      const after = marked(withRun({ ...spend, turns: spend.turns + 1 }, fact.usage), fact.usage);
       return isUnstarted(fact) ? { ...after, unstarted_turns: (after.unstarted_turns ?? 0) + 1 } : after;
     });
   }
 
   /** Adds the usage that a late fact reports for a run that is already counted. */
   late(fact: Fact): void {
-    if (fact.usage) this.#add(whoseIs(this.#ledger, fact), (spend) => withTold(spend, fact.usage));
+    if (fact.usage) this.#add(whoseIs(this.#ledger, fact), (spend) => marked(withUsage(spend, fact.usage), fact.usage));
   }
 
   /** Counts runs, and child sessions without a role, that were cut short before they could report their usage. */
   cut(all: readonly Whose[]): void {
     for (const whose of all) {
-      if (whose.role_id !== undefined) this.#add(whose, (spend) => withRun(spend, undefined));
+      if (whose.role_id !== undefined)
+        this.#add(whose, (spend) => withRun({ ...spend, turns: spend.turns + 1 }, undefined));
       else this.#add(whose, (spend) => ({ ...spend, unpriced_turns: spend.unpriced_turns + 1 }));
     }
   }
@@ -74,7 +75,7 @@ export class StepSpends {
   child({ session_id, usage }: PayloadByType["session_finished"]): void {
     const subject = this.#ledger.children.get(childId(session_id))?.subject;
     for (const spent of usage.by_role ?? []) {
-      this.#add({ role_id: spent.role_id, subject }, (spend) => withSpent(spend, spent));
+      this.#add({ role_id: spent.role_id, subject }, (spend) => marked(withSpent(spend, spent), spent));
     }
   }
 
@@ -116,29 +117,7 @@ function whoseIs(ledger: Ledger, fact: Fact): Whose {
   return { role_id: roleOf(ledger, fact), subject: fact.turn?.subject };
 }
 
-function withRun(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
-  const after = withTold(spend, usage);
-  return {
-    ...after,
-    turns: after.turns + 1,
-    untold_turns: after.untold_turns + (hidesTokens(usage) ? 1 : 0),
-    unpriced_turns: after.unpriced_turns + (usage?.cost_usd === undefined ? 1 : 0),
-  };
-}
-
-function withTold(spend: LedgerSpend, usage: Usage | undefined): LedgerSpend {
-  const after = withUsage(spend, usage);
-  return usage?.computed === true ? { ...after, computed: true } : after;
-}
-
-function withSpent(spend: LedgerSpend, spent: SpentByARole): LedgerSpend {
-  const { turns, cost_usd, told_usd = 0, untold_turns = 0, computed } = spent;
-  const after = withUsage(spend, { ...spent, cost_usd: cost_usd ?? told_usd });
-  return {
-    ...after,
-    turns: after.turns + turns,
-    untold_turns: after.untold_turns + untold_turns,
-    unpriced_turns: after.unpriced_turns + (cost_usd === null ? 1 : 0),
-    ...(computed === true ? { computed } : {}),
-  };
+/** Marks a spend if some of its cost was computed. */
+function marked(spend: LedgerSpend, { computed }: Pick<Usage, "computed"> = {}): LedgerSpend {
+  return computed === true ? { ...spend, computed } : spend;
 }

@@ -17,10 +17,11 @@ export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-/** The members that are not undefined, for an object whose optional members may be absent, but not undefined. */
+/** The members that are not undefined, for an object whose optional members may be absent, but not undefined. Called for every fact. */
 export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const known = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(known) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  const known: Partial<T> = {};
+  for (const name in members) if (members[name] !== undefined) known[name] = members[name];
+  return known as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 /** The value if it is a number, else 0. */

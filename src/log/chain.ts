@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../lib/canonical.ts";
+import { defined } from "../lib/json.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
 import type { LogRecord, SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 
@@ -31,16 +32,14 @@ export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   // A UTF-16 unit takes at most three bytes, so most records need no exact count.
   if (line.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(line) > MAX_RECORD_BYTES)
     throw new RangeError(`Record ${sequence}, ${payload_type}, is larger than ${MAX_RECORD_BYTES} bytes`);
-  const subject = record.record.ticket_id;
-  return { sequence, payload_type, ...(subject === undefined ? {} : { subject }), line, hash: digest };
+  return { sequence, payload_type, ...defined({ subject: record.record.ticket_id }), line, hash: digest };
 }
 
 /** A record as it was sealed, from its line. */
 export function sealedIn(line: string): SealedRecord {
   const { integrity, payload_type, record } = JSON.parse(line) as LogRecord;
   const { sequence, hash: digest } = integrity;
-  const subject = record.ticket_id;
-  return { sequence, payload_type, ...(subject === undefined ? {} : { subject }), line, hash: digest };
+  return { sequence, payload_type, ...defined({ subject: record.ticket_id }), line, hash: digest };
 }
 
 /** The hash of a canonical line, computed from the rest of the line; undefined if the line has no hash member. */

@@ -1,4 +1,4 @@
-import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
+import { defined, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import type { PayloadType, Usage } from "./payload.ts";
 import {
   type Actor,
@@ -46,31 +46,20 @@ export interface Recording {
 
 /** Makes the record of an envelope, before it is added to the chain. */
 export function recordOf(recording: Recording): UnsealedRecord {
+  const { session_id, at, source, target, payload_type, payload, kind, disposition } = recording;
   const { turn, subject, exit, usage, conversation, quota, actor, effects, deltas } = recording;
   const record: RecordMeta = {
-    kind: recording.kind,
-    received_at: recording.at,
-    disposition: recording.disposition,
+    kind,
+    received_at: at,
+    disposition,
     ...(turn ? { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run } : {}),
     ...about(subject),
-    ...(exit ? { exit } : {}),
-    ...(usage ? { usage } : {}),
-    ...(conversation ? { conversation } : {}),
+    ...defined({ exit, usage, conversation, actor }),
     ...(quota?.length ? { quota: [...quota] } : {}),
-    ...(actor ? { actor } : {}),
     ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),
     ...deltas,
   };
-  return {
-    session_id: recording.session_id,
-    timestamp: recording.at,
-    source: recording.source,
-    target: recording.target,
-    payload_type: recording.payload_type,
-    version: WIRE_VERSION,
-    payload: recording.payload,
-    record,
-  };
+  return { session_id, timestamp: at, source, target, payload_type, version: WIRE_VERSION, payload, record };
 }
 
 export function recordedEffect({ subject, ...rest }: Effect): RecordedEffect {

@@ -113,12 +113,13 @@ export function assemble<S>(
   lease: SessionLease,
   made: Assembled<S>,
 ): Result<Session<S>, Failure> {
-  const { store, launcher } = around;
-  const { session_id, config, roles } = made;
+  const { store, launcher, notify } = around;
+  const { state, ledger, published, last_at, ...known } = made;
+  const { session_id, config, roles, hashes } = known;
   const paths = sessionPaths(around.home, session_id);
   const log = around.files ? LogFolder.open(paths.log) : undefined;
   if (log && !log.ok) return log;
-  const caughtUp = log?.value.catchUp(made.published + 1, (from) => store.sealed(session_id, from));
+  const caughtUp = log?.value.catchUp(published + 1, (from) => store.sealed(session_id, from));
   if (caughtUp && !caughtUp.ok) {
     log?.value.close();
     return caughtUp;
@@ -127,27 +128,20 @@ export function assemble<S>(
   const closed = around.closedIn?.(made);
   return ok(
     new Session<S>({
-      session_id,
-      engine: { mode, state: made.state, ledger: made.ledger },
-      head: made.head,
+      ...known,
+      engine: { mode, state, ledger },
       store,
       lease,
-      hashes: made.hashes,
-      records: new SessionRecords((sequence) => made.hashes.read(store, session_id, sequence), paths.folder),
+      records: new SessionRecords((sequence) => hashes.read(store, session_id, sequence), paths.folder),
       log: log?.value,
-      clock: new SteadyClock(around.clock, made.last_at),
+      clock: new SteadyClock(around.clock, last_at),
       launcher,
       secrets: withholderFor(roles),
       paths,
-      config,
-      workspace: made.workspace,
-      opened_at: made.opened_at,
       closed,
       agentFor: (role) => around.agentFor(role, config, closed),
-      notify: around.notify,
-      sent: made.sent,
-      takeChild: around.childrenOf?.(around, { ...made, lease }) ?? noChildren,
-      roles,
+      notify,
+      takeChild: around.childrenOf?.(around, { ...known, lease }) ?? noChildren,
     }),
   );
 }

@@ -4,7 +4,7 @@ import type { Command } from "../kernel/mode.ts";
 import { fitting, from, type Lookup, resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { spendOf } from "../kernel/spends.ts";
-import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
+import { defined, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 import { writeReport } from "../log/report.ts";
 import type { Head } from "../log/verify.ts";
 import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
@@ -20,10 +20,8 @@ import { spentOf, usageOf } from "./usage.ts";
 /** Maximum size of one ticket's usage, in bytes. */
 const SPENT_BYTES = 256;
 
-interface Closing {
-  readonly session_id: string;
+interface Closing extends Pick<SessionContext, "session_id" | "opened_at"> {
   readonly mode: string;
-  readonly opened_at: Instant;
   readonly at: Instant;
   readonly command: Extract<Command, { do: "finish" }>;
   readonly ledger: Ledger;
@@ -56,7 +54,7 @@ export function recordClose<S>(
 /** Makes the final report and the closing record. They follow from the log before them, so a replay makes the same ones. */
 export function closingRecords(closing: Closing): [report: UnsealedRecord, closed: UnsealedRecord] {
   const { session_id, at, command, ledger } = closing;
-  const why = command.reason === undefined ? {} : { reason: command.reason };
+  const why = defined({ reason: command.reason });
   const report: JsonObject = {
     ...withSpends(closing),
     session_id,
@@ -71,22 +69,11 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
     log: { records: closing.head.sequence, head: closing.head.hash },
   };
   const exit_code = command.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
-  const base = {
-    session_id,
-    at,
-    source: "scheduler",
-    target: "user",
-    kind: "decided",
-    disposition: "applied",
-  } as const;
+  const end = { outcome: command.outcome, ...why, exit_code };
+  const base = { session_id, at, source: "scheduler", kind: "decided", disposition: "applied" } as const;
   return [
-    recordOf({ ...base, payload_type: "final_report", payload: report }),
-    recordOf({
-      ...base,
-      target: "session",
-      payload_type: "session_closed",
-      payload: { outcome: command.outcome, ...why, exit_code },
-    }),
+    recordOf({ ...base, target: "user", payload_type: "final_report", payload: report }),
+    recordOf({ ...base, target: "session", payload_type: "session_closed", payload: end }),
   ];
 }
 
@@ -104,7 +91,7 @@ function withSpends({ command, ledger, records }: Closing): JsonObject {
 
 /** The sandbox level of each role that has one, from the first record. */
 function sandboxesOf({ records }: Closing): JsonObject {
-  const { roles = [] } = resolve({ roles: { ...from(1, "/roles") } }, records) as {
+  const { roles = [] } = resolve({ roles: from(1, "/roles") }, records) as {
     roles?: Pick<Role, "role_id" | "sandbox">[];
   };
   const kept = roles.flatMap(({ role_id, sandbox = "none" }) => (sandbox === "none" ? [] : [[role_id, sandbox]]));

@@ -1,4 +1,5 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
+import { defined } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { validateMessage } from "../protocol/envelope.ts";
 import { fails, type Failure } from "../protocol/failure.ts";
@@ -77,5 +78,5 @@ export function isPause(fact: Fact): boolean {
 
 /** The `subject` property of a turn's records and events, if it has one. */
 export function aboutOf(stamp: TurnStamp): { subject?: string } {
-  return stamp.subject === undefined ? {} : { subject: stamp.subject };
+  return defined({ subject: stamp.subject });
 }

@@ -1,14 +1,13 @@
 import type { RunEnd } from "../agents/cli/process.ts";
 import { exitWords } from "../agents/cli/outcome.ts";
 import { StderrTail } from "../agents/cli/stderr-tail.ts";
-import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
+import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import type { Engine } from "../kernel/engine.ts";
-import type { Presentation } from "../kernel/presentation.ts";
-import type { SessionState } from "../kernel/state.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { SHELL } from "./check-gate.ts";
 import type { SessionContext } from "./context.ts";
+import type { LiveSession } from "./feed/live.ts";
 import { runProgram } from "./program.ts";
 
 /** What a person is notified of. `notify.on` selects the events; by default all are selected. */
@@ -26,13 +25,9 @@ export interface Notification {
 }
 
 /** The part of a session that notifications are made from. */
-export interface ReadableSession {
-  readonly session_id: string;
-  readonly ledger: Ledger;
+export interface ReadableSession extends Omit<LiveSession, "bus"> {
   /** The sequence of the last record. */
   readonly sequence: number;
-  readonly presentation: Presentation;
-  state(read: (title: Json) => string): SessionState;
   readonly engine: Engine<unknown>;
   resolve(value: JsonObject): JsonObject;
 }
@@ -167,7 +162,7 @@ export class Notifications {
     const message = this.#hook?.message(this.#session, due);
     const trouble = message === undefined ? undefined : await this.#run(due, message);
     if (this.#abort.signal.aborted) return;
-    const value = { at: clock.now(), ...(trouble === undefined ? {} : { trouble }) };
+    const value = { at: clock.now(), ...defined({ trouble }) };
     for (const id of due.keys) void this.#context.keep({ put: NOTIFIED, id, value });
     if (trouble !== undefined && trouble !== this.#lastTrouble) bus.emit({ kind: "warning", text: trouble });
     this.#lastTrouble = trouble;

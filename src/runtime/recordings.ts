@@ -1,28 +1,19 @@
 import type { Deltas } from "../kernel/deltas.ts";
 import type { Advance } from "../kernel/engine.ts";
-import type { EnvelopeDraft, Fact, TurnStamp } from "../kernel/mode.ts";
+import type { EnvelopeDraft, Fact } from "../kernel/mode.ts";
 import { type Lookup, resolve } from "../kernel/references.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import type { ChangedSubject } from "../protocol/generated/types.ts";
-import type { Actor, RecordedDeltas, UnsealedRecord } from "../protocol/record.ts";
+import type { Disposition, RecordedDeltas, UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { FactInput } from "./facts.ts";
 
 /** The fact that a mode decides on. */
 export function factFrom(input: FactInput, sequence: number, at: Instant): Fact {
-  return {
-    sequence,
-    received_at: at,
-    source: input.source,
-    payload_type: input.payload_type,
-    payload: input.payload,
-    ...(input.subject === undefined ? {} : { subject: input.subject }),
-    ...(input.turn ? { turn: input.turn } : {}),
-    ...(input.usage ? { usage: input.usage } : {}),
-    ...(input.conversation ? { conversation: input.conversation } : {}),
-    ...(input.quota ? { quota: input.quota } : {}),
-  } as unknown as Fact;
+  const { source, payload_type, payload, subject, turn, usage, conversation, quota } = input;
+  const known = defined({ subject, turn, usage, conversation, quota });
+  return { sequence, received_at: at, source, payload_type, payload, ...known } as unknown as Fact;
 }
 
 /** The record of a fact, with its disposition and effects, and what it opened, ended and changed. */
@@ -75,13 +66,8 @@ export function decidedRecord(
 }
 
 /** A message from an agent or a person that changes nothing. */
-export interface Note {
-  readonly source: string;
-  readonly payload_type: FactInput["payload_type"];
-  readonly payload: JsonObject;
-  readonly disposition: "refused" | "late" | "duplicate";
-  readonly turn?: TurnStamp;
-  readonly actor?: Actor | undefined;
+export interface Note extends Pick<FactInput, "source" | "payload_type" | "payload" | "turn" | "actor"> {
+  readonly disposition: Exclude<Disposition, "applied">;
 }
 
 export function noteRecord(session_id: string, note: Note, at: Instant): UnsealedRecord {

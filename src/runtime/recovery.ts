@@ -1,6 +1,6 @@
 import { type Ledger, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
 import { howOften } from "../lib/how-often.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject } from "../lib/json.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { Conversation } from "../protocol/record.ts";
 import type { FactInput } from "./facts.ts";
@@ -59,7 +59,7 @@ export function recover(
       epoch,
       turns,
       ...(asked.length > 0 ? { asked: asked.map((turn) => turn.turn_id) } : {}),
-      ...(change.limits ? { limits: change.limits } : {}),
+      ...defined({ limits: change.limits }),
     },
   });
 }

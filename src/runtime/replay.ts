@@ -1,15 +1,16 @@
 import { withNote } from "../kernel/fitting.ts";
 import { advance, type Engine } from "../kernel/engine.ts";
-import { emptyLedger } from "../kernel/ledger.ts";
 import type { Command, Fact, FactOf, Mode } from "../kernel/mode.ts";
 import { hasCutCommands, isCut } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
+import { defined } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
 import { decidedRecord, factFrom, recordedDeltas } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
+import { emptyEngine } from "./stored-state.ts";
 import { fittingRequest, INTERRUPTED } from "./admission/turn-request.ts";
 
 /** Maximum number of wrong decisions reported; the first is the one that matters. */
@@ -31,8 +32,12 @@ export function replayDecisions(
   modes: ReadonlyMap<string, Mode<unknown>>,
 ): ReplayedDecisions | undefined {
   const [first] = sequences;
-  const replay = beginReplay(first === undefined ? undefined : lineOf(first), modes, lineOf);
-  if (!replay) return undefined;
+  if (first === undefined) return undefined;
+  const opened = JSON.parse(lineOf(first)) as LogRecord;
+  const { mode: name, rules } = opened.payload;
+  const mode = typeof name === "string" ? modes.get(name) : undefined;
+  if (opened.payload_type !== "session_opened" || !mode || mode.rules !== rules) return undefined;
+  const replay = new Replay(mode, opened, lineOf);
   const problems: { sequence: number; what: string }[] = [];
   for (const sequence of sequences) {
     const wrong = taken(replay, sequence, lineOf(sequence));
@@ -51,20 +56,6 @@ function taken(replay: Replay, sequence: number, line: string): string | undefin
   }
 }
 
-/** Begins a replay with the first record; undefined if the rules cannot be compared. */
-function beginReplay(
-  first: string | undefined,
-  modes: ReadonlyMap<string, Mode<unknown>>,
-  lineOf: (sequence: number) => string,
-): Replay | undefined {
-  if (first === undefined) return undefined;
-  const opened = JSON.parse(first) as LogRecord;
-  const name = opened.payload.mode;
-  const mode = typeof name === "string" ? modes.get(name) : undefined;
-  if (opened.payload_type !== "session_opened" || !mode || mode.rules !== opened.payload.rules) return undefined;
-  return new Replay(mode, opened, lineOf);
-}
-
 /** Replays a session from its records, and compares each decision with the recorded one. */
 class Replay {
   readonly engine: Engine<unknown>;
@@ -77,7 +68,7 @@ class Replay {
   #tells = false;
 
   constructor(mode: Mode<unknown>, opened: LogRecord, lineOf: (sequence: number) => string) {
-    this.engine = { mode, state: mode.empty(), ledger: emptyLedger() };
+    this.engine = emptyEngine(mode);
     this.#opened = opened;
     const read = (sequence: number) => {
       const line = lineOf(sequence);
@@ -184,13 +175,10 @@ export function factIn(sequence: number, record: UnsealedRecord): Fact | undefin
   if (kind === "decided" || (isNote(record) && !(disposition === "late" && (usage || quota)))) return undefined;
   const { source, payload } = record;
   const payload_type = record.payload_type as PayloadType;
-  const subject = ticket_id === undefined ? {} : { subject: ticket_id };
-  const turn = turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...subject };
-  return factFrom(
-    { source, payload_type, payload, ...subject, turn, usage, conversation, quota },
-    sequence,
-    received_at,
-  );
+  const about = defined({ subject: ticket_id });
+  const turn = turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...about };
+  const known = { source, payload_type, payload, ...about, turn, usage, conversation, quota };
+  return factFrom(known, sequence, received_at);
 }
 
 /** Whether a record is a refused, repeated or late message, which moves nothing. */

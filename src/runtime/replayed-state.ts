@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { advance, type Engine } from "../kernel/engine.ts";
-import { emptyLedger, type Ledger, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
+import { type Ledger, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { OWN, textIn } from "../lib/files.ts";
@@ -16,7 +16,7 @@ import type { SessionRow, StateRow, StoredSession, StoreReader } from "../store/
 import { checkRecords } from "./checked-records.ts";
 import { sessionPaths } from "./paths.ts";
 import { factIn } from "./replay.ts";
-import { stateIn } from "./stored-state.ts";
+import { emptyEngine, stateIn } from "./stored-state.ts";
 
 /** The file beside a session's artifacts that says what its state was when it stopped: the hash of the last record, and of all rows. */
 const LEFT_STATE = "state.sha256";
@@ -30,7 +30,7 @@ export interface ReplayedState<S> {
 
 /** Replays the facts of a whole log; undefined if other rules made it. The records must have been checked. */
 export function replayState<S>(mode: Mode<S>, lines: Iterable<string>): ReplayedState<S> | undefined {
-  const engine: Engine<S> = { mode, state: mode.empty(), ledger: emptyLedger() };
+  const engine: Engine<S> = emptyEngine(mode);
   const rows = new Map<string, StateRow & { readonly sequence: number }>();
   let sequence = 0;
   for (const line of lines) {

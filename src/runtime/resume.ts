@@ -22,6 +22,7 @@ import { withSecrets } from "./secrets.ts";
 import { NOTIFIED, type SentNotification } from "./notifications.ts";
 import type { Session } from "./session.ts";
 import { checkedState } from "./replayed-state.ts";
+import { valuesOf } from "./stored-state.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
 /** The changes that a resume makes to the session. */
@@ -128,25 +129,16 @@ async function readLeft<S>(
   const { session: row } = loaded.value;
   if (row.last_sequence === 0) return err(neverBegun(row));
   const hashes = checkRecords(store, row, sessionPaths(home, session_id).log);
-  const { state, ledger } = checkedState(store, loaded.value, mode);
   const first = keptRecord(store, session_id, 1);
   return ok({
     row,
     hashes,
     opened: first.payload as unknown as PayloadByType["session_opened"],
     opened_at: first.timestamp,
-    state,
-    ledger,
-    programs: Array.from(loaded.value.rows("process"), ({ id, value }) => ({
-      ...(value as unknown as ProcessIdentity),
-      id,
-    })),
-    conversing: new Map(
-      Array.from(loaded.value.rows("conversing"), ({ id, value }) => [id, value as unknown as Conversation]),
-    ),
-    sent: new Map(
-      Array.from(loaded.value.rows(NOTIFIED), ({ id, value }) => [id, value as unknown as SentNotification]),
-    ),
+    ...checkedState(store, loaded.value, mode),
+    programs: Array.from(valuesOf<ProcessIdentity>(loaded.value, "process"), ([id, one]) => ({ ...one, id })),
+    conversing: valuesOf<Conversation>(loaded.value, "conversing"),
+    sent: valuesOf<SentNotification>(loaded.value, NOTIFIED),
   });
 }
 

@@ -1,10 +1,10 @@
 import { advance, type Engine } from "../kernel/engine.ts";
-import { emptyLedger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import type { Recorded } from "../kernel/references.ts";
 import type { RecordedDeltas, UnsealedRecord } from "../protocol/record.ts";
 import { recordedDeltas } from "./recordings.ts";
 import { factIn } from "./replay.ts";
+import { emptyEngine } from "./stored-state.ts";
 
 /** Adds to a record what it does not tell. Call with all records of a log, in order; a record may be read again later. */
 export type Retell = <R extends UnsealedRecord>(sequence: number, record: R) => R;
@@ -35,7 +35,7 @@ class ReplayedDeltas {
   readonly #read: (sequence: number) => Recorded;
 
   constructor(mode: Mode<unknown>, read: (sequence: number) => Recorded) {
-    this.#engine = { mode, state: mode.empty(), ledger: emptyLedger() };
+    this.#engine = emptyEngine(mode);
     this.#read = read;
   }
 

@@ -5,7 +5,7 @@ import type { Presentation } from "../kernel/presentation.ts";
 import { resolve } from "../kernel/references.ts";
 import { type SessionState, standingState } from "../kernel/state.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Head } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -47,10 +47,10 @@ export interface SessionSetup<S> extends SessionEnvironment {
  */
 export class Session<S> {
   readonly session_id: string;
+  readonly engine: Engine<S>;
   readonly ledger: Ledger;
   readonly presentation: Presentation;
   readonly bus = new Bus();
-  readonly #setup: SessionSetup<S>;
   readonly #context: SessionContext;
   readonly #journal: Journal;
   readonly #workload: Workload;
@@ -73,9 +73,9 @@ export class Session<S> {
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
 
   constructor(setup: SessionSetup<S>) {
-    this.#setup = setup;
     const { engine } = setup;
     this.session_id = setup.session_id;
+    this.engine = engine;
     this.ledger = engine.ledger;
     this.presentation = engine.mode.presentation;
     const context: SessionContext = {
@@ -113,18 +113,14 @@ export class Session<S> {
     return this.#workload.running;
   }
 
-  get engine(): Engine<S> {
-    return this.#setup.engine;
-  }
-
   /** What stands in the session. `read` resolves titles. */
   state(read: (title: Json) => string): SessionState {
-    return standingState(this.#setup.engine, read);
+    return standingState(this.engine, read);
   }
 
   /** Resolves references into the session's records. */
   resolve(value: JsonObject): JsonObject {
-    return resolve(value, this.#setup.records) as JsonObject;
+    return resolve(value, this.#context.records) as JsonObject;
   }
 
   /**
@@ -134,11 +130,11 @@ export class Session<S> {
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
     if (this.#over) return this.#ended.promise;
-    this.#began = this.#setup.clock.monotonic();
+    this.#began = this.#context.clock.monotonic();
     const { closed } = this.ledger.figures;
     if (closed) this.#settle({ kind: "closed", ...closed });
     this.#inbox.start();
-    if (!this.#over) this.#journal.changes([markOf(this.#setup.clock)]);
+    if (!this.#over) this.#journal.changes([markOf(this.#context.clock)]);
     if (!this.#over) this.#workload.begin(options.waitForPeople);
     this.#time.start();
     this.#notifications.begin();
@@ -157,16 +153,16 @@ export class Session<S> {
   submitFromPerson(input: FactInput): Failure | undefined {
     // The next scheduler, if it reopens the session, refuses what is left in the inbox.
     if (this.#isClosed) return undefined;
-    if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#setup));
+    if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#context));
     const sequence = this.sequence + 1;
-    const message = fromPerson(input, this.#setup.engine.mode.rights);
+    const message = fromPerson(input, this.engine.mode.rights);
     if (!message.ok) {
       const payload = { ...message.error };
       this.#note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
     }
     const refusal = message.ok ? this.submit(message.value)?.step.refused : message.error;
     const { taken: id } = input;
-    if (id !== undefined) this.#journal.tookInboxRow({ id, sequence, ...(refusal && { refusal }) });
+    if (id !== undefined) this.#journal.tookInboxRow({ id, sequence, ...defined({ refusal }) });
     return refusal;
   }
 
@@ -184,8 +180,8 @@ export class Session<S> {
 
   #note(given: Note): void {
     this.#recording(() => {
-      const note = { ...given, payload: this.#setup.secrets.json(given.payload) };
-      this.#journal.record(noteRecord(this.session_id, note, this.#setup.clock.now()));
+      const note = { ...given, payload: this.#context.secrets.json(given.payload) };
+      this.#journal.record(noteRecord(this.session_id, note, this.#context.clock.now()));
       this.#schedule();
     });
   }
@@ -217,11 +213,11 @@ export class Session<S> {
   // ── Decide
 
   #take(given: FactInput): Advance {
-    const input = withheldFrom(given, this.#setup.secrets);
+    const input = withheldFrom(given, this.#context.secrets);
     const before = input.turn && this.ledger.turns.get(input.turn.turn_id);
     const { fact, done } = this.#decide(input);
     for (const command of done.step.commands) this.#carryOut(command, fact.received_at);
-    if (done.disposition === "applied") this.#obey(fact, input);
+    if (done.disposition === "applied") this.#applySessionCommand(fact, input);
     this.#workload.settle(before);
     if (fact.payload_type === "session_recovered")
       for (const turn of fact.payload.turns) this.#workload.offer(turn.turn_id);
@@ -231,11 +227,11 @@ export class Session<S> {
 
   /** Decides a fact, and puts it and everything that follows from it into the next commit. */
   #decide(input: FactInput): { readonly fact: Fact; readonly done: Advance } {
-    const { engine, records, clock } = this.#setup;
-    const sequence = this.#journal.head.sequence + 1;
+    const { records, clock } = this.#context;
+    const sequence = this.sequence + 1;
     const at = input.at ?? clock.now();
     const fact = factFrom(input, sequence, at);
-    const done = advance(engine, fact);
+    const done = advance(this.engine, fact);
     this.#journal.record(factRecord(this.session_id, input, at, done, records));
     this.#journal.changes(done.changes);
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
@@ -244,7 +240,7 @@ export class Session<S> {
   }
 
   /** Acts on a person's commands that modes do not see. */
-  #obey(fact: Fact, { actor }: FactInput): void {
+  #applySessionCommand(fact: Fact, { actor }: FactInput): void {
     const stopped = stopAsked(fact, actor);
     if (stopped !== undefined) this.#journal.afterCommit(() => this.stop("signal", stopped));
     if (isPause(fact)) this.#journal.afterCommit(() => this.#workload.children.pauseLikeParent());
@@ -265,9 +261,9 @@ export class Session<S> {
 
   /** Puts the report and the close into one commit. */
   #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
-    recordClose(this.#context, this.#setup.engine, this.#journal, command, at);
+    recordClose(this.#context, this.engine, this.#journal, command, at);
     const { outcome, reason } = command;
-    this.#settle({ kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) });
+    this.#settle({ kind: "closed", outcome, ...defined({ reason }) });
     this.#journal.afterCommit(() => this.#workload.closeAll());
   }
 
@@ -281,7 +277,7 @@ export class Session<S> {
     if (this.#pass === "flushing") this.#again = true;
     if (this.#pass !== "none" || this.#over) return;
     this.#pass = "scheduled";
-    this.#setup.clock.soon(() => {
+    this.#context.clock.soon(() => {
       this.#flush().catch((error: unknown) => this.broken(error));
     });
   }
@@ -293,7 +289,7 @@ export class Session<S> {
     this.#again = false;
     if (!this.#journal.isEmpty) {
       const { outcome = null } = this.ledger.figures.closed ?? {};
-      const committed = await this.#journal.flush({ state: stateOf(this.#setup.engine), outcome });
+      const committed = await this.#journal.flush({ state: stateOf(this.engine), outcome });
       if (!committed.ok) return this.#fail(committed.error);
     }
     this.#pass = "none";
@@ -305,7 +301,7 @@ export class Session<S> {
   #admit(): void {
     const { paused, stopping, stopped, closed } = this.ledger.figures;
     if (this.#began === undefined || this.#isEnding || paused || stopping || stopped || closed) return;
-    const limit = admitAll(this.#context, this.#setup.engine, this.#workload, this.#began);
+    const limit = admitAll(this.#context, this.engine, this.#workload, this.#began);
     // Running turns have been paid for, so they end by themselves, but nothing new begins.
     if (limit && !this.#workload.isUnderWay) this.stop("limit", limit.message, limit.details);
   }
@@ -360,7 +356,7 @@ export class Session<S> {
   #fail(failure: Failure): void {
     if (this.#over) return;
     // All errors that a successor causes here are reported as the lost lease.
-    const ours = this.#setup.store.confirm(this.#setup.lease);
+    const ours = this.#context.store.confirm(this.#context.lease);
     const cause = ours.ok || ours.error.code !== "stale_lease" ? failure : ours.error;
     this.#quit(() => this.#ended.resolve(err(cause)));
   }
@@ -383,10 +379,10 @@ export class Session<S> {
   async #leave(settle: () => void): Promise<void> {
     this.#writeNoMore();
     for (const part of [this.#workload.timers, this.#time, this.#idle, this.#inbox]) part.stop();
-    this.#setup.log?.close();
+    this.#context.log?.close();
     crashPoint("ended");
-    if (this.#end?.kind === "stopped") await leaveState(this.#setup.store, this.session_id);
-    await this.#setup.store.release(this.#setup.lease);
+    if (this.#end?.kind === "stopped") await leaveState(this.#context.store, this.session_id);
+    await this.#context.store.release(this.#context.lease);
     settle();
   }
 

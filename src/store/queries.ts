@@ -42,9 +42,7 @@ function recordQueries(database: Database) {
     line: (session: number, sequence: number): string | undefined => line.get(session, sequence),
     sealed: (session: number, sequence: number): SealedRecord | undefined => {
       const row = sealed.get(session, sequence);
-      if (row === undefined) return undefined;
-      const { subject, ...rest } = row;
-      return { ...rest, ...(subject === null ? {} : { subject }) };
+      return row && withoutNulls<SealedRecord, "subject">(row);
     },
   };
 }
@@ -65,11 +63,7 @@ function artifactQueries(database: Database) {
       insert.run({ ...artifact, session, subject, content_type });
     },
     bySession: (session: number): ArtifactRow[] =>
-      bySession.all(session).map(({ subject, content_type, ...rest }) => ({
-        ...rest,
-        ...(subject === null ? {} : { subject }),
-        ...(content_type === null ? {} : { content_type }),
-      })),
+      bySession.all(session).map((row) => withoutNulls<ArtifactRow, "subject" | "content_type">(row)),
   };
 }
 
@@ -114,6 +108,13 @@ function inboxQueries(database: Database) {
 
 /** A row with null in place of absent optional fields. */
 type Nullable<T, K extends keyof T> = Omit<T, K> & { readonly [key in K]: NonNullable<T[K]> | null };
+
+function withoutNulls<T, K extends keyof T>(row: Nullable<T, K>): T {
+  const values = row as Readonly<Record<string, unknown>>;
+  const known: Record<string, unknown> = {};
+  for (const name in values) if (values[name] !== null) known[name] = values[name];
+  return known as T;
+}
 
 type Digest = Pick<Hash, "update">;
 

@@ -157,7 +157,7 @@ const ROW: SubjectRow = {
   status: "pending",
   since: AT,
   order: 2,
-  title: from(4, "/tasks/0/description") as never,
+  title: from(4, "/tasks/0/description"),
   depends_on: ["b"],
   attempt: 1,
 };

@@ -43,7 +43,7 @@ function dispatch(draft: Draft, fact: Fact): void {
 
 /** Opens the debate. Invalid input closes the session at once, and the refusal says why. */
 function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
-  if (draft.isOpen) return draft.refuse(notPermitted("the debate is open already", "begin another: bosun debate"));
+  if (draft.isOpen) return draft.forbid("the debate is open already", "begin another: bosun debate");
   const { input, roles, config } = fact.payload;
   const read = readInput(input, roles);
   if (!read.ok) {
@@ -72,10 +72,8 @@ function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
 function onAnswer(draft: Draft, fact: Fact): void {
   const id = fact.subject;
   const turn = draft.asked(id)?.turn;
-  if (!turn || turn.turn_id !== fact.turn?.turn_id) {
-    draft.refuse(notPermitted(`no turn of this debate is open for this "${fact.payload_type}"`, "see SPEC.md"));
-    return;
-  }
+  if (!turn || turn.turn_id !== fact.turn?.turn_id)
+    return draft.forbid(`no turn of this debate is open for this "${fact.payload_type}"`, "see SPEC.md");
   draft.patchAsked(id, { turn: undefined });
   if (fact.payload_type === "turn_failed") setBack(draft, id, turn, fact.payload.code, fact.payload.refused);
   else if (id === undefined) onJudge(draft, fact, turn);

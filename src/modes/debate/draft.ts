@@ -1,6 +1,6 @@
 import type { Change, Command, Fact, ReadonlyState, Seat, Step } from "../../kernel/mode.ts";
-import { EventRefused, type Patch, patched, turnId } from "../../kernel/step.ts";
-import type { Json } from "../../lib/json.ts";
+import { EventRefused, notPermitted, type Patch, patched, turnId } from "../../kernel/step.ts";
+import { defined, type Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Effect } from "../../protocol/recording.ts";
 import { later } from "../../protocol/timestamp.ts";
@@ -99,7 +99,7 @@ export class Draft {
     const { status: from } = debater;
     const to = debaterLifecycle.next(from, event);
     if (to === undefined) throw new EventRefused(`the debater "${id}" is ${from}, which does not accept "${event}"`);
-    this.#effects.push({ subject: id, from, event, to, ...(reason === undefined ? {} : { reason }) });
+    this.#effects.push({ subject: id, from, event, to, ...defined({ reason }) });
     this.patchDebater(id, { status: to, since: this.fact.received_at, reason });
   }
 
@@ -123,7 +123,7 @@ export class Draft {
       do: "offer_turn",
       turn_id,
       seat,
-      ...(id === undefined ? {} : { subject: id }),
+      ...defined({ subject: id }),
       priority: 1,
       attempt: retries + 1,
     });
@@ -145,8 +145,13 @@ export class Draft {
     this.#commands.push(command);
   }
 
-  refuse(failure: Failure): void {
-    this.#refused = failure;
+  refuse(why: Failure): void {
+    this.#refused = why;
+  }
+
+  /** Refuses what the state does not allow, and says what to do instead. */
+  forbid(message: string, hint: string): void {
+    this.refuse(notPermitted(message, hint));
   }
 
   step(): Step {
@@ -155,7 +160,7 @@ export class Draft {
       envelopes: [],
       effects: this.#effects,
       commands: this.#commands,
-      ...(this.#refused ? { refused: this.#refused } : {}),
+      ...defined({ refused: this.#refused }),
     };
   }
 }

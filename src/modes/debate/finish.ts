@@ -1,6 +1,6 @@
 import type { Command, Outcome } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
 import type { Debater } from "./state.ts";
 
@@ -12,7 +12,7 @@ export function finish(draft: Draft, outcome: Outcome, reason?: string): void {
   }
   draft.withdraw(undefined, "the session is closing");
   draft.moveDebate("finished");
-  draft.patchDebate({ ended: { outcome, ...(reason === undefined ? {} : { reason }) } });
+  draft.patchDebate({ ended: { outcome, ...defined({ reason }) } });
   draft.command(closing(draft));
 }
 
@@ -35,13 +35,12 @@ export function closingUnopened(): Extract<Command, { do: "finish" }> {
 function report(draft: Draft): JsonObject {
   const { topic, judge, round, rounds, argued_by, verdict, ended } = draft.debate;
   return {
-    requirement: from(topic, "/input/topic") as unknown as Json,
+    requirement: from(topic, "/input/topic"),
     tickets: [],
     result: {
-      ...(verdict === undefined ? {} : { verdict: from(verdict) as unknown as Json }),
+      ...defined({ verdict: verdict === undefined ? undefined : from(verdict), argued_by }),
       judge: judge.role_id,
       rounds: { held: round, of: rounds },
-      ...(argued_by === undefined ? {} : { argued_by }),
       debaters: draft.all().map(debaterResult),
     },
     next_steps: ended?.outcome === "done" ? ["bosun replay --verify"] : ["bosun log"],
@@ -54,7 +53,6 @@ function debaterResult(debater: Debater): Json {
   return {
     role_id: debater.id,
     status: debater.status,
-    ...(debater.reason === undefined ? {} : { reason: debater.reason }),
-    ...(last === undefined ? {} : { opinion: from(last) as unknown as Json }),
+    ...defined({ reason: debater.reason, opinion: last === undefined ? undefined : from(last) }),
   };
 }

@@ -1,5 +1,4 @@
 import type { FactOf } from "../../kernel/mode.ts";
-import { notPermitted } from "../../kernel/step.ts";
 import type { Draft } from "./draft.ts";
 import { closing, closingUnopened, finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
@@ -13,16 +12,14 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
   if (id !== undefined && (!debater || debater.status === "dropped")) {
     const seated = draft.seated().map((one) => one.id);
     const hint = seated.length > 0 ? `still there: ${seated.join(", ")}` : "nobody is left: the judge concludes";
-    draft.refuse(notPermitted(`"${id}" is not in the debate`, hint));
+    draft.forbid(`"${id}" is not in the debate`, hint);
     return;
   }
   switch (fact.payload.command) {
     case "tell":
-      if (!fact.payload.text) draft.refuse(notPermitted("nothing was told", "bosun tell <session> TEXT"));
+      if (!fact.payload.text) draft.forbid("nothing was told", "bosun tell <session> TEXT");
       else if (debater && !isAskedAgain(draft, debater))
-        draft.refuse(
-          notPermitted(`"${debater.id}" is asked nothing any more`, "tell the whole debate: bosun tell <session> TEXT"),
-        );
+        draft.forbid(`"${debater.id}" is asked nothing any more`, "tell the whole debate: bosun tell <session> TEXT");
       else if (debater) draft.patchDebater(debater.id, { notes: [...(debater.notes ?? []), fact.sequence] });
       else draft.patchDebate({ notes: [...draft.debate.notes, fact.sequence] });
       return;
@@ -31,7 +28,7 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
       else finish(draft, "cancelled", "cancelled");
       return;
     case "retry":
-      draft.refuse(notPermitted("a debate retries by itself", "bosun resume asks a judge again that failed"));
+      draft.forbid("a debate retries by itself", "bosun resume asks a judge again that failed");
       return;
     case "pause":
     case "resume":
@@ -72,7 +69,7 @@ export function onSessionRecovered(draft: Draft): void {
 
 /** A closed debate cannot continue. The fact opens the session in the ledger, so it is closed again as before. */
 export function onSessionReopened(draft: Draft): void {
-  draft.refuse(notPermitted("a debate that has ended cannot go on", "begin another: bosun debate"));
+  draft.forbid("a debate that has ended cannot go on", "begin another: bosun debate");
   if (!draft.isOpen) draft.command(closingUnopened());
   else if (draft.debate.phase === "closed") draft.command(closing(draft));
 }

@@ -54,7 +54,7 @@ function context(debate: Debate, turn: OpenTurn, transcript: readonly Json[], ow
     requirement: topic(debate),
     transcript,
     metadata: { round: debate.round, rounds: debate.rounds },
-    ...(notes.length > 0 ? { notes: notes.map((sequence) => reference(sequence, "/text")) } : {}),
+    ...(notes.length > 0 ? { notes: notes.map((sequence) => from(sequence, "/text")) } : {}),
     ...(turn.refused ? { refused: turn.refused } : {}),
   };
 }
@@ -62,16 +62,10 @@ function context(debate: Debate, turn: OpenTurn, transcript: readonly Json[], ow
 function opinionsOf(state: ReadonlyState<DebateState>, debate: Debate, round: number): Json[] {
   return debate.order.flatMap((id): Json[] => {
     const sequence = state.debaters.get(id)?.opinions[round - 1];
-    return sequence === undefined
-      ? []
-      : [{ sequence, source: id, payload_type: "opinion", payload: reference(sequence) }];
+    return sequence === undefined ? [] : [{ sequence, source: id, payload_type: "opinion", payload: from(sequence) }];
   });
 }
 
 function topic(debate: Debate): JsonObject {
-  return reference(debate.topic, "/input/topic");
-}
-
-function reference(sequence: number, pointer = ""): JsonObject {
-  return { ...from(sequence, pointer) };
+  return from(debate.topic, "/input/topic");
 }

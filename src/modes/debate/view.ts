@@ -19,7 +19,7 @@ export function subject({ debate, debaters }: ReadonlyState<DebateState>, id: st
     status,
     since,
     order: debate?.order.indexOf(id) ?? 0,
-    title: last === undefined ? id : { ...from(last, "/position") },
+    title: last === undefined ? id : from(last, "/position"),
     depends_on: [],
     owner: id,
     attempt: ((turn ?? put_again)?.retries ?? 0) + 1,

@@ -1,3 +1,4 @@
+import { defined } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { type Instant, later, milliseconds } from "../../protocol/timestamp.ts";
@@ -8,7 +9,7 @@ export function allowanceOf({ ticket_budget }: Settings, task: Task): Allowance 
   const turns = task.budget?.turns ?? ticket_budget?.turns;
   const wall_s = task.budget?.wall_s ?? ticket_budget?.wall_s;
   if (turns === undefined && wall_s === undefined) return undefined;
-  return { ...(turns === undefined ? {} : { turns }), ...(wall_s === undefined ? {} : { wall_s }), used: 0 };
+  return { ...defined({ turns, wall_s }), used: 0 };
 }
 
 /** Whether a ticket's budget is spent at that time. */
@@ -26,7 +27,7 @@ export function endOf({ wall_s, from }: Allowance): Instant | undefined {
 
 /** The budget from a revised plan, with the usage of the previous one. */
 export function carriedOver({ allowance }: Ticket, { used, from }: Allowance): Pick<Partial<Ticket>, "allowance"> {
-  return allowance ? { allowance: { ...allowance, used, ...(from === undefined ? {} : { from }) } } : {};
+  return allowance ? { allowance: { ...allowance, used, ...defined({ from }) } } : {};
 }
 
 /** Whether a blocked ticket needs a larger budget to go on. */

@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../../lib/canonical.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { Criterion, Task } from "../../protocol/payload.ts";
+import { about } from "../../protocol/recording.ts";
 import { cut } from "../../protocol/refusal.ts";
 import type { Draft } from "./draft.ts";
 import type { SessionValue, Ticket } from "./state.ts";
@@ -59,22 +60,18 @@ export function announce(
 ): string | undefined {
   const { fact, session } = draft;
   const ask_id = askId(fact.sequence);
-  const about = subject === undefined ? {} : { subject };
-  const payload: JsonObject = {
-    subject: "permission",
-    ask_id,
-    ...(subject === undefined ? {} : { ticket_id: subject }),
-    about: { role_id: fact.source, ...described(commands) },
-  };
-  const record = draft.envelope({ target: "user", payload_type: "approval_request", payload, ...about });
+  const its = defined({ subject });
+  const described = { role_id: fact.source, ...descriptionOf(commands) };
+  const payload: JsonObject = { subject: "permission", ask_id, ...about(subject), about: described };
+  const record = draft.envelope({ target: "user", payload_type: "approval_request", payload, ...its });
   if (asksForCommands(draft)) {
-    draft.command({ do: "ask", ask_id, kind: "permission", record, ...about });
+    draft.command({ do: "ask", ask_id, kind: "permission", record, ...its });
     return ask_id;
   }
   const isAllowed = session.later_commands === "allowed";
   const notes = isAllowed ? "later commands were allowed with the plan" : "plan_approval is never";
   const approval = { decision: "approved", ask_id, scope: subject === undefined ? "session" : "ticket", notes };
-  draft.envelope({ target: fact.source, payload_type: "approval", payload: approval, ...about });
+  draft.envelope({ target: fact.source, payload_type: "approval", payload: approval, ...its });
   return undefined;
 }
 
@@ -82,7 +79,7 @@ function askId(record: number): string {
   return `p${record}`;
 }
 
-function described(commands: readonly CheckCommand[]): JsonObject {
+function descriptionOf(commands: readonly CheckCommand[]): JsonObject {
   const lines = commandLines(commands);
   const action = `have Bosun run: ${lines.join("; ").replaceAll(/\s*\n\s*/g, "; ")}`;
   const details = lines.join("\n");

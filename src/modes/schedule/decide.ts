@@ -57,10 +57,8 @@ function dispatch(draft: Draft, fact: Fact): void {
 function onAnswer(draft: Draft, fact: Fact): void {
   const id = fact.subject;
   const turn = draft.holder(id)?.turn;
-  if (!turn || turn.turn_id !== fact.turn?.turn_id) {
-    draft.refuse(notPermitted(`no turn is open for this "${fact.payload_type}"`, "see SPEC.md"));
-    return;
-  }
+  if (!turn || turn.turn_id !== fact.turn?.turn_id)
+    return draft.forbid(`no turn is open for this "${fact.payload_type}"`, "see SPEC.md");
   draft.answered = turn;
   draft.patchHolder(id, { turn: undefined });
   if (id !== undefined) draft.remember(id);

@@ -95,6 +95,6 @@ export function discussionReport(finished: number): JsonObject {
       ["What it came to:", resultOf("conclusion")],
     ),
     issues: resultOf("dissent"),
-    metadata: { session_id: { ...from(finished, "/session_id") } },
+    metadata: { session_id: from(finished, "/session_id") },
   };
 }

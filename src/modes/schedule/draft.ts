@@ -1,6 +1,6 @@
 import type { Change, Command, EnvelopeDraft, Fact, ReadonlyState, Step, TurnId } from "../../kernel/mode.ts";
-import { EventRefused, type Patch, patched, turnId } from "../../kernel/step.ts";
-import type { Json } from "../../lib/json.ts";
+import { EventRefused, notPermitted, type Patch, patched, turnId } from "../../kernel/step.ts";
+import { defined, type Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Effect } from "../../protocol/recording.ts";
 import { later } from "../../protocol/timestamp.ts";
@@ -115,13 +115,7 @@ export class Draft {
     const to = ticketLifecycle.next(ticket.status, event);
     if (to === undefined)
       throw new EventRefused(`ticket "${id}" is ${ticket.status}, which does not accept "${event}"`);
-    this.#effects.push({
-      subject: id,
-      from: ticket.status,
-      event,
-      to,
-      ...(reason === undefined ? {} : { reason }),
-    });
+    this.#effects.push({ subject: id, from: ticket.status, event, to, ...defined({ reason }) });
     if (to === "done" || to === "error") {
       this.closed.set(id, to);
       this.stopTime(ticket);
@@ -171,8 +165,13 @@ export class Draft {
     this.#commands.push(command);
   }
 
-  refuse(failure: Failure): void {
-    this.#refused = failure;
+  refuse(why: Failure): void {
+    this.#refused = why;
+  }
+
+  /** Refuses what the state does not allow, and says what to do instead. */
+  forbid(message: string, hint: string): void {
+    this.refuse(notPermitted(message, hint));
   }
 
   /** The id of the next turn that the step offers. */
@@ -227,7 +226,7 @@ export class Draft {
       envelopes: this.#envelopes,
       effects: this.#effects,
       commands: this.#commands,
-      ...(this.#refused ? { refused: this.#refused } : {}),
+      ...defined({ refused: this.#refused }),
     };
   }
 }

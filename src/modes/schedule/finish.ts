@@ -1,7 +1,8 @@
 import type { Outcome } from "../../kernel/mode.ts";
 import { fitting, from } from "../../kernel/references.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
+import { about } from "../../protocol/recording.ts";
 import type { Draft } from "./draft.ts";
 import { withdraw } from "./offering.ts";
 import { isWorthRetrying } from "./presentation.ts";
@@ -89,17 +90,13 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
   const ended = outcome ?? (failed ? "failed" : "done");
   const { requirement, plan } = draft.session;
   const why = reason ?? (ended === "failed" ? "tickets_failed" : undefined);
-  const how = { outcome: ended, ...(why === undefined ? {} : { reason: why }) };
+  const how = { outcome: ended, ...defined({ reason: why }) };
   draft.patchSession({ ended: how });
   draft.command({
     do: "finish",
     ...how,
     report: {
-      requirement: requirement
-        ? (from(requirement[0], "/text") as unknown as Json)
-        : plan
-          ? (from(plan[0], `${plan[1]}/summary`) as unknown as Json)
-          : "",
+      requirement: requirement ? from(requirement[0], "/text") : plan ? from(plan[0], `${plan[1]}/summary`) : "",
       tickets: ticketsForReport(draft),
       ...answersForReport(draft),
       next_steps: nextSteps(draft, ended),
@@ -108,9 +105,13 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
 }
 
 /** Why a ticket has its status. A pending ticket has no reason of its own, but may wait for one that is blocked or in error. */
-function reasonOf({ status, reason }: Ticket, cause: string | undefined): { reason?: string } {
-  if (reason !== undefined) return { reason };
-  return cause !== undefined && status === "pending" ? { reason: "waiting_for_dependency" } : {};
+function reasonOf({ status, reason }: Ticket, cause: string | undefined): string | undefined {
+  return reason ?? (cause !== undefined && status === "pending" ? "waiting_for_dependency" : undefined);
+}
+
+/** References to the fields of a record. */
+function fieldsOf(sequence: number, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, from(sequence, `/${name}`)]));
 }
 
 function ticketsForReport(draft: Draft): Json[] {
@@ -118,28 +119,17 @@ function ticketsForReport(draft: Draft): Json[] {
   const blocked = blockersOf(all);
   return all.map((ticket): JsonObject => {
     const cause = blocked.get(ticket.id);
-    const [sequence, pointer] = ticket.task;
+    const { task, checks_passed, spent, owner, report } = ticket;
     return {
       ticket_id: ticket.id,
       task_id: ticket.id,
-      description: from(sequence, `${pointer}/description`) as unknown as Json,
+      description: from(task[0], `${task[1]}/description`),
       status: ticket.status,
       attempts: ticket.attempt,
       reviews: ticket.reviews ?? 0,
-      ...(ticket.checks_passed === undefined ? {} : { checks_passed: ticket.checks_passed }),
-      ...reasonOf(ticket, cause),
-      ...(ticket.spent === undefined ? {} : { spent: ticket.spent }),
-      ...(cause === undefined ? {} : { blocked_by: [cause] }),
-      ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
-      ...(ticket.report === undefined
-        ? {}
-        : {
-            summary: from(ticket.report, "/summary") as unknown as Json,
-            outputs: from(ticket.report, "/outputs") as unknown as Json,
-            issues: from(ticket.report, "/issues") as unknown as Json,
-            next_actions: from(ticket.report, "/next_actions") as unknown as Json,
-          }),
-      artifacts: artifactsOf(ticket).map((artifact) => from(artifact) as unknown as Json),
+      ...defined({ checks_passed, spent, owner, reason: reasonOf(ticket, cause), blocked_by: cause && [cause] }),
+      ...(report === undefined ? {} : fieldsOf(report, "summary", "outputs", "issues", "next_actions")),
+      artifacts: artifactsOf(ticket).map((artifact) => from(artifact)),
     };
   });
 }
@@ -158,9 +148,9 @@ function answersForReport(draft: Draft): { clarifications?: Json[] } {
         ? []
         : [
             {
-              question: from(record, `${pointer}/${index}/text`) as unknown as Json,
-              answer: from(answer[0], answer[1]) as unknown as Json,
-              ...(subject === undefined ? {} : { ticket_id: subject }),
+              question: from(record, `${pointer}/${index}/text`),
+              answer: from(answer[0], answer[1]),
+              ...about(subject),
             },
           ],
     ),

@@ -1,5 +1,4 @@
 import { from } from "../../kernel/references.ts";
-import type { Json } from "../../lib/json.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import type { Draft } from "./draft.ts";
 import { isForWorker } from "./messages.ts";
@@ -47,7 +46,7 @@ export function notice(draft: Draft): void {
       subject: id,
       payload: {
         status: "blocked",
-        summary: from(ticket.task[0], `${ticket.task[1]}/description`) as unknown as Json,
+        summary: from(ticket.task[0], `${ticket.task[1]}/description`),
         issues: [
           `${id} is ${ticket.status} since ${ticket.since} and holds up ${waiting.slice(0, NOTICE_LENGTH).join(", ")}${waiting.length > NOTICE_LENGTH ? ` and ${waiting.length - NOTICE_LENGTH} more` : ""}`,
         ],

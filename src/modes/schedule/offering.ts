@@ -1,4 +1,5 @@
 import type { Seat } from "../../kernel/mode.ts";
+import { defined } from "../../lib/json.ts";
 import { attemptsLeft } from "./attempts.ts";
 import { BUDGET_TIMER, endOf, isExemptFromBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
@@ -36,8 +37,7 @@ export function offer(draft: Draft, id: string | undefined, message: MessageType
     do: "offer_turn",
     turn_id,
     seat: seatFor(draft, ticket, message, tries),
-    ...(ticket && message === "ticket" ? { reserve: ticket.seat } : {}),
-    ...(ticket ? { subject: ticket.id } : {}),
+    ...defined({ reserve: message === "ticket" ? ticket?.seat : undefined, subject: ticket?.id }),
     priority: PRIORITY[message],
     attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
   });
@@ -61,7 +61,7 @@ function seatOf({ seat, owner }: Ticket, { retries = 0, refused }: Tries): Seat 
 
 /** The seat of an independent reviewer, preferably one that runs another program than the worker. */
 function reviewSeat({ owner }: Ticket): Seat {
-  return { type: "participant", capability: REVIEW, ...(owner === undefined ? {} : { unlike: owner }) };
+  return { type: "participant", capability: REVIEW, ...defined({ unlike: owner }) };
 }
 
 /** Begins every ready ticket, after the plan has changed. When a single ticket is done, only its dependents begin. */
@@ -87,7 +87,9 @@ function spend(draft: Draft, { id, allowance }: Ticket): void {
 }
 
 /** Keeps a message until `waits_for` arrives, such as a timer or answers. */
-export function putAgainLater(draft: Draft, id: string | undefined, waits_for: string, put_again: PutAgain): void {
+export function putAgainLater(draft: Draft, id: string | undefined, waits_for: string, message: PutAgain): void {
+  const { refused = [], ...rest } = message;
+  const put_again = refused.length > 0 ? message : rest;
   draft.patchHolder(id, { waits_for, put_again, turn: undefined });
 }
 

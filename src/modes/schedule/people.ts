@@ -1,5 +1,4 @@
 import type { FactOf } from "../../kernel/mode.ts";
-import { notPermitted } from "../../kernel/step.ts";
 import { withFreshAttempts } from "./attempts.ts";
 import { withFreshBudget } from "./budget.ts";
 import type { Draft } from "./draft.ts";
@@ -26,21 +25,14 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
     return;
   }
   // An approval only applies to what is open now, not to a plan that was sent back or replaced.
-  if (!gate || phase !== "approving" || (ask_id !== undefined && ask_id !== gate.ask_id)) {
-    draft.refuse(
-      notPermitted(
-        ask_id === undefined ? "nothing waits for approval" : `"${ask_id}" does not wait for approval`,
-        "see bosun status",
-      ),
+  if (!gate || phase !== "approving" || (ask_id !== undefined && ask_id !== gate.ask_id))
+    return draft.forbid(
+      ask_id === undefined ? "nothing waits for approval" : `"${ask_id}" does not wait for approval`,
+      "see bosun status",
     );
-    return;
-  }
   const isEdited = plan !== undefined && decision === "approved";
   const wrong = isEdited ? takePlan(draft, plan.tasks ?? [], "/plan") : undefined;
-  if (wrong) {
-    draft.refuse(wrong);
-    return;
-  }
+  if (wrong) return draft.refuse(wrong);
   if (!isEdited) closeGate(draft);
   if (notes !== undefined) draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
   if (decision === "approved" && gate.subject === "plan" && scope === "session") {
@@ -82,18 +74,10 @@ function dropRevision(draft: Draft): void {
 /** Handles a person's review of delivered work, requested or in place of the manager's. */
 export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   const ticket = draft.ticket(fact.payload.ticket_id);
-  if (ticket?.status !== "awaiting_review" && !ticket?.delivered) {
-    draft.refuse(
-      notPermitted(`ticket "${fact.payload.ticket_id ?? ""}" does not wait for a review`, "see bosun status"),
-    );
-    return;
-  }
-  if (waitsForChecks(ticket.waits_for)) {
-    draft.refuse(
-      notPermitted(`the checks of ticket "${ticket.id}" are still running`, "review it when they have ended"),
-    );
-    return;
-  }
+  if (ticket?.status !== "awaiting_review" && !ticket?.delivered)
+    return draft.forbid(`ticket "${fact.payload.ticket_id ?? ""}" does not wait for a review`, "see bosun status");
+  if (waitsForChecks(ticket.waits_for))
+    return draft.forbid(`the checks of ticket "${ticket.id}" are still running`, "review it when they have ended");
   // A refused review leaves the request for a review open.
   if (isAgainstEvidence(fact, ticket)) {
     refuseReview(draft, ticket);
@@ -108,13 +92,11 @@ export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
 export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
   const { command, ticket_id } = fact.payload;
   const ticket = draft.ticket(ticket_id);
-  if (ticket_id !== undefined && !ticket) {
-    draft.refuse(notPermitted(`there is no ticket "${ticket_id}"`, "see bosun status for the tickets"));
-    return;
-  }
+  if (ticket_id !== undefined && !ticket)
+    return draft.forbid(`there is no ticket "${ticket_id}"`, "see bosun status for the tickets");
   switch (command) {
     case "tell":
-      if (!fact.payload.text) draft.refuse(notPermitted("nothing was told", "bosun tell <session> TEXT"));
+      if (!fact.payload.text) draft.forbid("nothing was told", "bosun tell <session> TEXT");
       else if (ticket) draft.patchTicket(ticket.id, { notes: [...(ticket.notes ?? []), fact.sequence] });
       else draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
       return;
@@ -122,7 +104,7 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
       if (!ticket) {
         finish(draft, "cancelled", "cancelled");
       } else if (ticket.status === "done" || ticket.status === "error") {
-        draft.refuse(notPermitted(`ticket "${ticket.id}" has ended already (${ticket.status})`, "see bosun status"));
+        draft.forbid(`ticket "${ticket.id}" has ended already (${ticket.status})`, "see bosun status");
       } else {
         withdraw(draft, ticket.id, "cancelled");
         draft.move(ticket.id, "withdrawn", "cancelled");
@@ -131,7 +113,7 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
       return;
     case "retry":
       if (ticket) retryTicket(draft, ticket.id);
-      else draft.refuse(notPermitted("retry needs a ticket", "bosun retry <ticket>"));
+      else draft.forbid("retry needs a ticket", "bosun retry <ticket>");
       return;
     case "pause":
     case "resume":
@@ -146,18 +128,14 @@ function retryTicket(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
   const cause = ticket && errorBefore((one) => draft.ticket(one), draft.before, ticket);
   if (draft.session.gate?.first) {
-    draft.refuse(
-      notPermitted("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve"),
-    );
+    draft.forbid("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve");
   } else if (!ticket || !canBeRetried(ticket)) {
-    draft.refuse(
-      notPermitted(
-        `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again`,
-        "see bosun status",
-      ),
+    draft.forbid(
+      `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again`,
+      "see bosun status",
     );
   } else if (ticket.status === "error" && cause !== undefined) {
-    draft.refuse(notPermitted(`ticket "${id}" waits for "${cause}", which cannot be done`, `bosun retry ${cause}`));
+    draft.forbid(`ticket "${id}" waits for "${cause}", which cannot be done`, `bosun retry ${cause}`);
   } else if (ticket.status === "error") {
     draft.move(id, "manual_reset");
     draft.patchTicket(id, {

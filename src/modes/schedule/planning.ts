@@ -1,5 +1,5 @@
 import type { FactOf } from "../../kernel/mode.ts";
-import { notPermitted } from "../../kernel/step.ts";
+import { defined } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { announce, asksForCommands, commandLines, commandsIn, commandsOf, digestsOf, unseen } from "./commands.ts";
@@ -15,13 +15,9 @@ import { executables, newTicket, taskAt } from "./tasks.ts";
 import { REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
-  if (draft.before.session) {
-    draft.refuse(notPermitted("this session has been opened already", "begin another: bosun run"));
-    return;
-  }
+  if (draft.before.session) return draft.forbid("this session has been opened already", "begin another: bosun run");
   const config = fact.payload.config;
   const checks = config.checks?.ticket ?? [];
-  const discussion = discussionOf(config);
   const settings: Settings = {
     max_retries: config.max_retries,
     max_attempts: config.max_attempts,
@@ -38,9 +34,8 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     ...(typeof config.proposal === "string"
       ? { proposal: config.proposal }
       : { proposal: "risk", risk_patterns: config.proposal.patterns }),
-    ...(discussion ? { discussion } : {}),
     checks: executables(checks, fact.sequence, "/config/checks/ticket"),
-    ...(config.budget.ticket === undefined ? {} : { ticket_budget: config.budget.ticket }),
+    ...defined({ discussion: discussionOf(config), ticket_budget: config.budget.ticket }),
   };
   const roles: RoleEntry[] = fact.payload.roles.map((role) => ({
     role_id: role.role_id,
@@ -67,12 +62,8 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
 }
 
 export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
-  if (draft.session.requirement) {
-    draft.refuse(
-      notPermitted("this session has its requirement", "say more with bosun tell, or begin another session"),
-    );
-    return;
-  }
+  if (draft.session.requirement)
+    return draft.forbid("this session has its requirement", "say more with bosun tell, or begin another session");
   draft.patchSession({ requirement: [fact.sequence, ""] });
   if (!draft.session.plan_given) offer(draft, undefined, "requirement");
 }

@@ -1,4 +1,5 @@
 import type { FactOf } from "../../kernel/mode.ts";
+import { defined } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { Draft } from "./draft.ts";
@@ -17,38 +18,28 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
     return;
   }
   if (fact.payload.questions.length === 0) {
-    refuseAnswer(
+    const details = { pointer: "/questions" };
+    return refuseAnswer(
       draft,
       id,
-      failure("validation_failed", "a clarification needs at least one question", {
-        details: { pointer: "/questions" },
-      }),
+      failure("validation_failed", "a clarification needs at least one question", { details }),
     );
-    return;
   }
   const ids = fact.payload.questions.map((question) => question.question_id);
   const twice = ids.findIndex((one, index) => ids.indexOf(one) < index);
   if (twice >= 0) {
-    refuseAnswer(
-      draft,
-      id,
-      failure("validation_failed", `question_id "${ids[twice] ?? ""}" is used twice`, {
-        hint: "give each question its own",
-        details: { pointer: `/questions/${twice}/question_id` },
-      }),
-    );
-    return;
+    const why = failure("validation_failed", `question_id "${ids[twice] ?? ""}" is used twice`, {
+      hint: "give each question its own",
+      details: { pointer: `/questions/${twice}/question_id` },
+    });
+    return refuseAnswer(draft, id, why);
   }
   if (rounds > draft.session.settings.max_clarification_rounds) {
-    refuseAnswer(
-      draft,
-      id,
-      failure("not_permitted", "no more questions can be asked about this", {
-        hint: "decide with what is known",
-        details: { pointer: "/questions" },
-      }),
-    );
-    return;
+    const why = failure("not_permitted", "no more questions can be asked about this", {
+      hint: "decide with what is known",
+      details: { pointer: "/questions" },
+    });
+    return refuseAnswer(draft, id, why);
   }
   const set: QuestionSet = {
     id: `c${draft.session.asked + 1}`,
@@ -56,7 +47,7 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
     pointer: "/questions",
     questions: ids,
     answers: ids.map(() => null),
-    ...(id === undefined ? {} : { subject: id }),
+    ...defined({ subject: id }),
   };
   draft.patchSession({ asked: draft.session.asked + 1 });
   draft.putQuestions(set);
@@ -66,14 +57,12 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
     retries: 0,
     rounds,
   });
-  draft.command({
-    do: "ask",
-    ask_id: set.id,
-    kind: "questions",
-    record: fact.sequence,
-    open: ids,
-    ...(id === undefined ? {} : { subject: id }),
-  });
+  ask(draft, set, ids);
+}
+
+/** Asks a person the questions of a set that are open. */
+function ask(draft: Draft, { id: ask_id, record, subject }: QuestionSet, open: readonly string[]): void {
+  draft.command({ do: "ask", ask_id, kind: "questions", record, open, ...defined({ subject }) });
 }
 
 /** Whether the manager says that it has no questions about the requirement. It can say so once; then it is asked for the plan. */
@@ -96,17 +85,10 @@ export function onClarificationResponse(draft: Draft, fact: FactOf<"clarificatio
     const [match, another] = questionsMeant(answer.question_id, asked);
     if (!match || another) {
       const waiting = asked.map(({ question_id }) => question_id).join(", ");
-      draft.refuse(
-        failure(
-          "validation_failed",
-          `"${answer.question_id}" ${another ? "is asked more than once" : "is not an open question"}`,
-          {
-            hint: waiting ? `open questions: ${waiting}` : "no question is open",
-            details: { pointer: `/answers/${index}/question_id` },
-          },
-        ),
-      );
-      return;
+      const message = `"${answer.question_id}" ${another ? "is asked more than once" : "is not an open question"}`;
+      const hint = waiting ? `open questions: ${waiting}` : "no question is open";
+      const details = { pointer: `/answers/${index}/question_id` };
+      return draft.refuse(failure("validation_failed", message, { hint, details }));
     }
     const answers = given.get(match.set) ?? [...match.set.answers];
     answers[match.at] = [fact.sequence, `/answers/${index}/text`];
@@ -121,17 +103,8 @@ function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
   const closed = complete || !set.answers.includes(null);
   draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
   if (!closed) {
-    const { id: ask_id, record, subject } = set;
     const open = set.questions.filter((_, index) => set.answers[index] === null);
-    draft.command({
-      do: "ask",
-      ask_id,
-      kind: "questions",
-      record,
-      open,
-      ...(subject === undefined ? {} : { subject }),
-    });
-    return;
+    return ask(draft, set, open);
   }
   draft.command({ do: "clear_ask", ask_id: set.id });
   const holder = draft.holder(set.subject);

@@ -1,6 +1,6 @@
 import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
 import { eventsOf, firstOf, from, historyOf } from "../../kernel/references.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
@@ -87,7 +87,7 @@ function message(
         ticket_id: ticket.id,
         instruction: valueAt(ticket.instruction),
         report: payloadOf(ticket.report),
-        checks: ticket.check === undefined ? [] : valueAt([ticket.check, "/results"]),
+        checks: ticket.check === undefined ? [] : from(ticket.check, "/results"),
         artifacts: artifactsOf(ticket).map(payloadOf),
       };
     case "error":
@@ -135,7 +135,7 @@ function errorCode(ticket: Ticket): string {
 /** The details of a failure that the schema of `error` allows. The others are in the history. */
 function detailsOf(failure: number): JsonObject {
   const known = ["exit_code", "signal", "retry_at", "pointer", "rule"];
-  return Object.fromEntries(known.map((name) => [name, valueAt([failure, `/details/${name}`])]));
+  return Object.fromEntries(known.map((name) => [name, from(failure, `/details/${name}`)]));
 }
 
 function ticketPayload(ticket: Ticket): JsonObject {
@@ -143,8 +143,7 @@ function ticketPayload(ticket: Ticket): JsonObject {
     ticket_id: ticket.id,
     task_id: ticket.id,
     status: ticket.status,
-    ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
-    ...(ticket.reason === undefined ? {} : { reason: ticket.reason }),
+    ...defined({ owner: ticket.owner, reason: ticket.reason }),
     history: eventsOf(ticket.history ?? []),
     task: valueAt(ticket.task),
   };
@@ -161,11 +160,11 @@ function context(
   const proposed = expects(session, turn, ticket).includes("plan") ? session.gate?.revision?.plan : undefined;
   const plan = proposed ?? session.plan;
   return {
-    requirement: session.requirement ? valueAt([session.requirement[0], "/text"]) : "",
+    requirement: session.requirement ? from(session.requirement[0], "/text") : "",
     clarifications: clarifications(state, [...session.clarifications, ...(ticket?.clarifications ?? [])]),
     ...(plan
       ? {
-          plan: { summary: valueAt([plan[0], `${plan[1]}/summary`]), counts: countsOf(state) },
+          plan: { summary: from(plan[0], `${plan[1]}/summary`), counts: countsOf(state) },
           plan_file: { $file: plan },
         }
       : {}),
@@ -188,7 +187,7 @@ function clarifications(state: ReadonlyState<ScheduleState>, ids: readonly strin
     return set.questions.map((_, index): Json => {
       const answer = set.answers[index];
       return {
-        question: valueAt([set.record, `${set.pointer}/${index}/text`]),
+        question: from(set.record, `${set.pointer}/${index}/text`),
         answer: answer ? valueAt(answer) : "(not answered: decide yourself)",
       };
     });
@@ -199,7 +198,7 @@ function dependency(state: ReadonlyState<ScheduleState>, id: string): JsonObject
   const ticket = state.tickets.get(id);
   return {
     task_id: id,
-    outputs: ticket?.report === undefined ? [] : { ...valueAt([ticket.report, "/outputs"]) },
+    outputs: ticket?.report === undefined ? [] : from(ticket.report, "/outputs"),
     artifacts: artifactsOf(ticket).map(payloadOf),
   };
 }
@@ -210,9 +209,9 @@ function note(sequence: number): Json {
 }
 
 function payloadOf(sequence: number | undefined): Json {
-  return sequence === undefined ? {} : valueAt([sequence, ""]);
+  return sequence === undefined ? {} : from(sequence);
 }
 
-function valueAt(at: Place | readonly [number, string] | undefined): JsonObject {
-  return at === undefined ? {} : { ...from(at[0], at[1]) };
+function valueAt(at: Place | undefined): JsonObject {
+  return at === undefined ? {} : from(...at);
 }

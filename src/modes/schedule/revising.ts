@@ -1,3 +1,4 @@
+import { defined } from "../../lib/json.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { carriedOver } from "./budget.ts";
 import type { Draft } from "./draft.ts";
@@ -66,22 +67,17 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
     draft.move(ticket.id, "replanned");
   }
   const before = draft.ticket(ticket.id) ?? ticket;
-  const { attempt, attempts_before, failed_as, history, notes, clarifications, since, escalations, allowance } = before;
+  const { attempt, attempts_before, failed_as, history, notes, clarifications, since, allowance } = before;
   const seen = [...new Set([...(planned.seen ?? []), ...(before.seen ?? [])])];
   draft.putTicket({
     ...planned,
     ...(allowance ? carriedOver(planned, allowance) : {}),
     since,
     attempt,
-    ...(attempts_before === undefined ? {} : { attempts_before }),
-    ...(failed_as === undefined ? {} : { failed_as }),
+    ...defined({ attempts_before, failed_as, history, notes, clarifications }),
     // Kept, because a manager that answers every escalation with a plan would otherwise never reach the limit.
-    ...(escalations === undefined ? {} : { escalations }),
-    ...(before.wait_asks === undefined ? {} : { wait_asks: before.wait_asks }),
+    ...defined({ escalations: before.escalations, wait_asks: before.wait_asks }),
     ...(seen.length > 0 ? { seen } : {}),
-    ...(history ? { history } : {}),
-    ...(notes ? { notes } : {}),
-    ...(clarifications ? { clarifications } : {}),
   });
 }
 

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Seat } from "../../kernel/mode.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
+import { defined } from "../../lib/json.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { allowanceOf } from "./budget.ts";
 import { commandsOf, digestsOf } from "./commands.ts";
@@ -17,7 +18,6 @@ export function taskAt([sequence, pointer]: Place, index: number): Place {
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;
   const criteria = executablesOf(draft, task, place);
-  const allowance = allowanceOf(settings, task);
   const named = task.dependencies ?? [];
   const dependencies = new Set(named);
   const discuss =
@@ -35,8 +35,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
     seat: workerFor(task),
     review: task.review ?? settings.review,
     attempt: 0,
-    ...(task.max_attempts === undefined ? {} : { max_attempts: task.max_attempts }),
-    ...(allowance ? { allowance } : {}),
+    ...defined({ max_attempts: task.max_attempts, allowance: allowanceOf(settings, task) }),
     ...(discuss ? { discuss } : {}),
     ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),
     ...(criteria.length > 0 ? { criteria, seen: digestsOf(commandsOf(task)) } : {}),

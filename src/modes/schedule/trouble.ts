@@ -23,10 +23,7 @@ import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure, once = false): void {
   const holder = draft.holder(id);
   const turn = draft.answered;
-  if (!holder || !turn) {
-    draft.refuse(why);
-    return;
-  }
+  if (!holder || !turn) return draft.refuse(why);
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
   if (isAboutLongWait(id, turn)) return;
@@ -41,7 +38,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
 /** Handles a turn that ended without an accepted answer. */
 export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
-  const { code, refused } = fact.payload;
+  const { code, refused = [] } = fact.payload;
   if (isAboutLongWait(id, turn)) return;
   if (id !== undefined && isForWorker(turn.message)) workerFailed(draft, fact, id, turn, code, refused);
   else if (NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
@@ -55,7 +52,7 @@ function workerFailed(
   id: string,
   turn: OpenTurn,
   code: string,
-  refused?: readonly Json[],
+  refused: readonly Json[] = [],
 ): void {
   draft.patchTicket(id, { failure: fact.sequence });
   const repeated = isRepeated(draft, id, code, evidenceOf(fact));
@@ -69,7 +66,7 @@ function afterBackoff(
   draft: Draft,
   id: string | undefined,
   turn: OpenTurn,
-  refused: readonly Json[] | undefined,
+  refused: readonly Json[],
   code: string,
 ): void {
   tryAgain(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
@@ -80,19 +77,14 @@ export function tryAgain(
   draft: Draft,
   id: string | undefined,
   turn: Omit<OpenTurn, "turn_id">,
-  refused: readonly Json[] | undefined,
+  refused: readonly Json[],
   delay_ms: number,
   code: string,
 ): void {
   // The ticket counts the retries of an instruction: refused reports and failed work together.
   const instructed = turn.message === "instruction" ? draft.ticket(id) : undefined;
   const retries = (instructed ? (instructed.retries ?? 0) : turn.retries) + 1;
-  const next: PutAgain = {
-    message: turn.message,
-    retries,
-    rounds: turn.rounds ?? 0,
-    ...(refused?.length ? { refused } : {}),
-  };
+  const next: PutAgain = { message: turn.message, retries, rounds: turn.rounds ?? 0, refused };
   const isLast = instructed && attemptsLeft(draft.session.settings, instructed) === 0;
   if (isLast || retries > draft.session.settings.max_retries) {
     retriesSpent(draft, id, turn, code, refused);
@@ -114,7 +106,7 @@ function retriesSpent(
   id: string | undefined,
   turn: Omit<OpenTurn, "turn_id">,
   code: string,
-  refused: readonly Json[] | undefined,
+  refused: readonly Json[],
 ): void {
   if (id !== undefined && (turn.message === "instruction" || turn.message === "instruction_proposal")) {
     const ticket = draft.ticket(id);
@@ -123,12 +115,7 @@ function retriesSpent(
     return;
   }
   // Without a manager nothing can continue. A person must intervene; resuming the session sends the message again.
-  putAgainLater(draft, id, "resume", {
-    message: turn.message,
-    retries: 0,
-    rounds: turn.rounds ?? 0,
-    ...(refused?.length ? { refused } : {}),
-  });
+  putAgainLater(draft, id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0, refused });
   const about = id === undefined ? "the requirement" : `ticket ${id}`;
   const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
   draft.command({
@@ -139,7 +126,13 @@ function retriesSpent(
 }
 
 /** Handles a failed attempt: retries after a back-off, or escalates to the manager. A failure that is `repeated` is not tried again. */
-export function stopWork(draft: Draft, id: string, reason: string, repeated: boolean, refused?: readonly Json[]): void {
+export function stopWork(
+  draft: Draft,
+  id: string,
+  reason: string,
+  repeated: boolean,
+  refused: readonly Json[] = [],
+): void {
   const ticket = draft.move(id, "work_stopped", reason);
   if (isSpent(ticket, draft.fact.received_at)) {
     escalate(draft, id, "budget_exhausted");
@@ -154,12 +147,7 @@ export function stopWork(draft: Draft, id: string, reason: string, repeated: boo
   }
   draft.patchTicket(id, { retries });
   const timer_id = `retry:${id}`;
-  putAgainLater(draft, id, timer_id, {
-    message: "instruction",
-    retries,
-    rounds: 0,
-    ...(refused?.length ? { refused } : {}),
-  });
+  putAgainLater(draft, id, timer_id, { message: "instruction", retries, rounds: 0, refused });
   draft.setTimer(timer_id, backoff(retry_backoff_ms, retries - 1));
 }
 

@@ -1,5 +1,6 @@
 import type { ReadonlyState, Results, SubjectRow } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
+import { defined } from "../../lib/json.ts";
 import { artifactsOf, planOrder, type ScheduleState } from "./state.ts";
 
 /** The ids of all tickets, in the order of the plan. */
@@ -18,7 +19,7 @@ export function subject({ tickets, session }: ReadonlyState<ScheduleState>, id: 
     status,
     since,
     order,
-    title: { ...from(task[0], `${task[1]}/description`) },
+    title: from(task[0], `${task[1]}/description`),
     depends_on,
     owner,
     attempt,
@@ -32,10 +33,6 @@ export function results({ tickets }: ReadonlyState<ScheduleState>, id: string): 
   const ticket = tickets.get(id);
   if (!ticket) return undefined;
   const { reviews = 0, checks_passed, report, spent } = ticket;
-  const figures = {
-    reviews,
-    ...(checks_passed === undefined ? {} : { checks_passed }),
-    ...(spent === undefined ? {} : { spent }),
-  };
-  return { ...(report === undefined ? {} : { latest: report }), kept: artifactsOf(ticket), figures };
+  const figures = { reviews, ...defined({ checks_passed, spent }) };
+  return { ...defined({ latest: report }), kept: artifactsOf(ticket), figures };
 }

@@ -6,7 +6,7 @@ import { crashPoint } from "../../lib/crash-point.ts";
 import { defined, type JsonObject } from "../../lib/json.ts";
 import type { Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
-import type { Budget, PayloadByType } from "../../protocol/payload.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
 import { GENESIS } from "../../protocol/record.ts";
 import { about } from "../../protocol/recording.ts";
 import { keptRecord, lastReport } from "../../store/kept-record.ts";
@@ -16,12 +16,7 @@ import type { SessionContext } from "../context.ts";
 import type { FactInput } from "../facts.ts";
 
 /** What the parent orders; the child inherits everything else. */
-export interface ChildOrder {
-  readonly mode: string;
-  readonly subject?: string;
-  readonly input: JsonObject;
-  readonly budget: Budget;
-}
+export type ChildOrder = Pick<LedgerChild, "mode" | "subject" | "input" | "budget">;
 
 /** Resumes a child, or creates it from its order. Fails like `createSession` and `resumeSession`. */
 export type TakeChild = (session_id: string, order: ChildOrder | undefined) => Promise<Result<ChildSession, Failure>>;
@@ -143,21 +138,14 @@ export class Child {
 
   #order(): ChildOrder | undefined {
     const child = this.#known;
-    if (!child) return undefined;
-    const { mode, subject, input, budget } = child;
-    return {
-      mode,
-      ...(subject === undefined ? {} : { subject }),
-      input: resolve(input, this.#parent.records) as JsonObject,
-      budget,
-    };
+    return child && { ...child, input: resolve(child.input, this.#parent.records) as JsonObject };
   }
 
   #command(command: "cancel" | "pause" | "resume", reason?: string): void {
     this.#session?.submitFromPerson({
       source: "user",
       payload_type: "user_command",
-      payload: { command, ...(reason === undefined ? {} : { reason }) },
+      payload: { command, ...defined({ reason }) },
       actor: { user: "scheduler", host: os.hostname(), via: "parent" },
     });
   }

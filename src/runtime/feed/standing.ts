@@ -1,4 +1,4 @@
-import { objectOf } from "../../lib/json.ts";
+import { textWithin } from "../../lib/json.ts";
 import { applyToState, newSubject, type SessionState } from "../../kernel/state.ts";
 import type { PayloadType, TotalUsage } from "../../protocol/payload.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
@@ -39,10 +39,7 @@ export interface RunningTurn {
 /** The text of an agent's progress report on its running turn; undefined for any other record, and for an empty text. */
 export function progressOf({ payload_type, payload, record }: UnsealedRecord): string | undefined {
   const isProgress = payload_type === "report" && payload.status === "progress" && record.disposition === "applied";
-  if (!isProgress) return undefined;
-  const { summary } = payload;
-  const text = typeof summary === "string" ? summary : objectOf(summary).text;
-  return typeof text === "string" && text !== "" ? text : undefined;
+  return (isProgress && textWithin(payload.summary)) || undefined;
 }
 
 /** The payload types that tell progress, or begin a run without any. */

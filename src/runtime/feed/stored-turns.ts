@@ -1,3 +1,4 @@
+import { defined } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { SessionEvent, TurnAbout } from "../bus.ts";
 import type { RunningTurn } from "./standing.ts";
@@ -45,7 +46,7 @@ export class StoredTurns {
     for (const { turn_id, role_id, subject } of running) {
       const run = processes.get(turn_id)?.run;
       if (run === undefined) continue;
-      const about = { turn_id, run, role_id, ...(subject === undefined ? {} : { subject }) };
+      const about = { turn_id, run, role_id, ...defined({ subject }) };
       this.#watched.set(turn_id, { about, output: new TurnOutput(this.#output, about, true) });
     }
   }
@@ -79,8 +80,7 @@ export class StoredTurns {
     if (payload_type !== "turn_request" || turn_id === undefined || disposition !== "applied") return;
     // Any earlier run of the turn is over.
     this.#end(turn_id);
-    const subject = ticket_id === undefined ? {} : { subject: ticket_id };
-    this.#given.set(turn_id, { turn_id, run, role_id: target, ...subject });
+    this.#given.set(turn_id, { turn_id, run, role_id: target, ...defined({ subject: ticket_id }) });
   }
 
   /** Ends a poll: emits the start of turns that now have a process, and the end of those that no longer have one. */
@@ -100,7 +100,7 @@ export class StoredTurns {
     const pid = this.#pidOf(about);
     this.#given.delete(about.turn_id);
     this.#watched.set(about.turn_id, { about, output: new TurnOutput(this.#output, about, false) });
-    this.#emit({ kind: "turn_started", ...about, ...(pid === undefined ? {} : { pid }) });
+    this.#emit({ kind: "turn_started", ...about, ...defined({ pid }) });
   }
 
   #end(turn_id: string): void {

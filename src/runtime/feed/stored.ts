@@ -12,7 +12,7 @@ import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
-import { stateIn } from "../stored-state.ts";
+import { stateIn, valuesOf } from "../stored-state.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
 /** Poll interval for the store and the output files, in ms. Polling an unchanged store costs one pragma. */
@@ -36,7 +36,6 @@ export interface StoredFeedParts {
 
 /** What a poll reads besides records. */
 interface Look {
-  readonly row: SessionRow;
   readonly figures: LedgerFigures | undefined;
   readonly processes: TurnProcesses;
   readonly notifications: readonly SentNotification[];
@@ -203,12 +202,10 @@ export class StoredFeed implements SessionFeed {
 }
 
 function lookAt(stored: StoredSession): Look {
-  const rows = (collection: string) => Array.from(stored.rows(collection), ({ id, value }) => [id, value] as const);
   return {
-    row: stored.session,
-    figures: rows("figures")[0]?.[1] as unknown as LedgerFigures | undefined,
-    processes: new Map(rows("process") as unknown as Iterable<[string, { pid: number; run: number }]>),
-    notifications: rows(NOTIFIED).map(([, value]) => value as unknown as SentNotification),
+    figures: valuesOf<LedgerFigures>(stored, "figures").get("figures"),
+    processes: valuesOf(stored, "process"),
+    notifications: [...valuesOf<SentNotification>(stored, NOTIFIED).values()],
   };
 }
 

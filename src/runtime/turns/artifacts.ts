@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import { OWN } from "../../lib/files.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { fails, type Failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
@@ -115,7 +115,7 @@ export async function keepArtifact(
       path: kept,
       digest,
       size_bytes,
-      ...(content_type === undefined ? {} : { content_type }),
+      ...defined({ content_type }),
     },
   });
 }
@@ -203,14 +203,16 @@ export function sessionQuota(directory: string): Result<ArtifactQuota, Failure> 
   return attempt(
     directory,
     () => {
-      // An agent may have put anything here, or in place of the directory.
-      const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false;
-      const names = isThere ? readdirSync(directory) : [];
-      const kept = names.reduce((bytes, name) => bytes + lstatSync(join(directory, name)).size, 0);
+      const kept = namesIn(directory).reduce((bytes, name) => bytes + lstatSync(join(directory, name)).size, 0);
       return ok({ left: MAX_SESSION_BYTES - kept });
     },
     "The artifacts",
   );
+}
+
+/** What is in a directory of artifacts. An agent may have put anything here, or in place of the directory. */
+function namesIn(directory: string): string[] {
+  return lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(directory) : [];
 }
 
 /** Why these bytes cannot be copied; undefined if they can. */
@@ -220,14 +222,12 @@ function overQuota(bytes: number, { run, session }: Pick<CopyLimits, "run" | "se
   return undefined;
 }
 
-/** Removes the partial copies of a dead scheduler, unless an agent has replaced the directory. */
+/** Removes the partial copies of a dead scheduler. */
 export function removePartialCopies(directory: string): Result<void, Failure> {
   return attempt(
     directory,
     () => {
-      const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
-      const names = isThere ? readdirSync(directory) : [];
-      for (const name of names)
+      for (const name of namesIn(directory))
         if (name.endsWith(PARTIAL)) rmSync(join(directory, name), { force: true, recursive: true });
       return ok(undefined);
     },

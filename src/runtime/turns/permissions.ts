@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { isCriterion } from "../../protocol/criteria.ts";
 import { cut } from "../../protocol/refusal.ts";
 import { about as recorded } from "../../protocol/recording.ts";
@@ -65,8 +65,7 @@ export class Permissions {
     const about: JsonObject = {
       role_id,
       action,
-      ...(details === "" ? {} : { details: details.toWellFormed() }),
-      ...(why === undefined ? {} : { why: cut(why.toWellFormed(), MAX_LINE) }),
+      ...defined({ details: details.toWellFormed() || undefined, why: why && cut(why.toWellFormed(), MAX_LINE) }),
       digest: digestOf(asked),
       // A request with details is for more than the command: it may leave a sandbox, for example.
       ...(details === "" && isCriterion(action, payload) ? { criterion: true } : {}),
@@ -86,12 +85,7 @@ export class Permissions {
       source: "scheduler",
       target: "user",
       payload_type: "approval_request",
-      payload: {
-        subject: "permission",
-        ask_id,
-        about,
-        ...recorded(stamp.subject),
-      },
+      payload: { subject: "permission", ask_id, about, ...recorded(stamp.subject) },
       turn: stamp,
       ...aboutOf(stamp),
     });
@@ -100,9 +94,7 @@ export class Permissions {
   }
 
   #countsOf(stamp: TurnStamp): AskCounts {
-    const known = this.#asked.get(stamp);
-    if (known !== undefined) return known;
-    const counts: AskCounts = { total: 0, open: 0, tooMany: false };
+    const counts = this.#asked.get(stamp) ?? { total: 0, open: 0, tooMany: false };
     this.#asked.set(stamp, counts);
     return counts;
   }

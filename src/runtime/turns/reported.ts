@@ -1,5 +1,5 @@
 import type { TurnResult } from "../../kernel/agent.ts";
-import { isCount } from "../../lib/json.ts";
+import { defined, isCount } from "../../lib/json.ts";
 import type { Usage } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 
@@ -17,8 +17,7 @@ export function toldIn(result: TurnResult): Pick<TurnResult, "usage" | "conversa
     ({ name, used_percent }) => fits(name, LONGEST_NAME) && used_percent >= 0 && used_percent <= 100,
   );
   return {
-    ...(usage === undefined ? {} : { usage }),
-    ...conversationIn(result.conversation),
+    ...defined({ usage, conversation: conversationIn(result.conversation) }),
     ...(quota === undefined || quota.length === 0 ? {} : { quota }),
   };
 }
@@ -28,16 +27,10 @@ export function isConversationId(id: string): boolean {
   return fits(id, LONGEST_ID);
 }
 
-function conversationIn(told: TurnResult["conversation"]): Pick<TurnResult, "conversation"> {
-  if (told === undefined || !isConversationId(told.id)) return {};
+function conversationIn(told: TurnResult["conversation"]): TurnResult["conversation"] {
+  if (told === undefined || !isConversationId(told.id)) return undefined;
   const { id, tokens, total } = told;
-  return {
-    conversation: {
-      id,
-      ...(tokens !== undefined && isCount(tokens) ? { tokens } : {}),
-      ...(total === undefined ? {} : { total: usageIn(total) }),
-    },
-  };
+  return { id, ...defined({ tokens: isCount(tokens) ? tokens : undefined, total: total && usageIn(total) }) };
 }
 
 function usageIn({ cost_usd, ...told }: Usage): Usage {

@@ -8,6 +8,7 @@ import { type ArtifactQuota, keepArtifact, runQuota, sessionQuota } from "./arti
 import { aboutOf } from "../facts.ts";
 import { isConversationId } from "./reported.ts";
 import type { SessionContext } from "../context.ts";
+import type { Note } from "../recordings.ts";
 
 const EXCERPT_CHARACTERS = 2_048;
 
@@ -60,25 +61,14 @@ export class TurnEventHandler {
         return;
       case "refused": {
         const { code, message, pointer, payload_type } = event.refusal;
-        this.#refused(stamp, {
-          code,
-          message,
-          details: { pointer, rule: payload_type },
-          // The cut may have split a character, and no record can hold half of one.
-          metadata: { excerpt: secrets.text(event.excerpt).slice(0, EXCERPT_CHARACTERS).toWellFormed() },
-        });
-        return;
+        // The cut may have split a character, and no record can hold half of one.
+        const excerpt = secrets.text(event.excerpt).slice(0, EXCERPT_CHARACTERS).toWellFormed();
+        const details = { pointer, rule: payload_type };
+        return this.#noteError(stamp, "refused", { code, message, details, metadata: { excerpt } });
       }
       case "duplicate": {
         const payload = { code: "conflict", message: `"${event.payload_type}" came twice` };
-        this.#context.note({
-          source: "scheduler",
-          payload_type: "error",
-          payload,
-          disposition: "duplicate",
-          turn: stamp,
-        });
-        return;
+        return this.#noteError(stamp, "duplicate", payload);
       }
       case "late": {
         const { payload_type, payload } = event;
@@ -86,17 +76,10 @@ export class TurnEventHandler {
         return;
       }
       case "envelope": {
-        if (event.payload_type === "report") {
-          this.#context.submit({
-            source: role.role_id,
-            payload_type: "report",
-            payload: event.payload,
-            subject: stamp.subject,
-            turn: stamp,
-          });
-          return;
-        }
-        await this.#keepArtifact(event.payload, run);
+        const { payload_type, payload } = event;
+        if (payload_type === "artifact_ref") return this.#keepArtifact(payload, run);
+        const { subject } = stamp;
+        this.#context.submit({ source: role.role_id, payload_type, payload, subject, turn: stamp });
         return;
       }
     }
@@ -119,8 +102,8 @@ export class TurnEventHandler {
     }
     if (!kept.ok) {
       const { message } = kept.error;
-      this.#refused(stamp, { code: "validation_failed", message, details: { pointer: "/payload/uri" } });
-      return;
+      const details = { pointer: "/payload/uri" };
+      return this.#noteError(stamp, "refused", { code: "validation_failed", message, details });
     }
     const { payload, row } = kept.value;
     this.#context.submit({
@@ -140,8 +123,8 @@ export class TurnEventHandler {
     return quota;
   }
 
-  /** Records the refusal of a message; the turn goes on. */
-  #refused(turn: TurnStamp, payload: JsonObject): void {
-    this.#context.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
+  /** Records what is wrong with a message; the turn goes on. */
+  #noteError(turn: TurnStamp, disposition: Note["disposition"], payload: JsonObject): void {
+    this.#context.note({ source: "scheduler", payload_type: "error", payload, disposition, turn });
   }
 }

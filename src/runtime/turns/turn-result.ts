@@ -3,7 +3,7 @@ import { closeSync, readFileSync } from "node:fs";
 import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { sizeOf } from "../../kernel/cut.ts";
 import type { AttachedField, Mode } from "../../kernel/mode.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
@@ -24,13 +24,7 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
   const { answer, exit } = result;
   const { usage: told, ...further } = toldIn(result);
   const usage = priced(told ?? (answer?.payload.usage as Usage | undefined), role);
-  const base = {
-    subject: stamp.subject,
-    turn: stamp,
-    ...(exit ? { exit } : {}),
-    ...(usage ? { usage } : {}),
-    ...further,
-  };
+  const base = { subject: stamp.subject, turn: stamp, exit, usage, ...further };
   const called = answer && result.failure?.code === "cancelled" ? undefined : result.failure;
   const wrong = called ?? answerTrouble(result, payload.expects);
   const failed = (why: Failure | undefined, refused = result.refused): FactInput => ({
@@ -45,12 +39,7 @@ export function factOf(given: TurnResult, request: TurnRequest, mode: Pick<Mode<
     // Reported like a refused line: without a reason, the agent would name the same file again.
     return failed(inlined.error, [...result.refused, refusalFrom(answer.payload_type, inlined.error)]);
   }
-  return {
-    ...base,
-    source: role.role_id,
-    payload_type: answer.payload_type,
-    payload: inlined.value,
-  };
+  return { ...base, source: role.role_id, payload_type: answer.payload_type, payload: inlined.value };
 }
 
 /** The fact that reports only the usage and quota of a run that was cut off; undefined if its program reported neither. */
@@ -71,7 +60,7 @@ export function factOfCutOff(result: TurnResult, { role, stamp }: TurnRequest): 
     },
     subject: stamp.subject,
     turn: stamp,
-    ...(usage ? { usage } : {}),
+    usage,
     ...further,
   };
 }
@@ -107,14 +96,14 @@ function failedPayload(result: TurnResult, { stamp, role }: TurnRequest, wrong: 
     result.answer?.payload_type === "error"
       ? (result.answer.payload.details as JsonObject | undefined)?.retry_at
       : undefined;
-  const details = { ...wrong?.details, ...(retry_at === undefined ? {} : { retry_at }) };
+  const details = { ...wrong?.details, ...defined({ retry_at }) };
   return {
     turn_id: stamp.turn_id,
     role_id: role.role_id,
     code,
     // A program's message may have any length.
     message: cut(wrong?.message.toWellFormed() ?? "The turn failed.", MAX_MESSAGE),
-    ...(wrong?.hint === undefined ? {} : { resolution_hint: cut(wrong.hint.toWellFormed(), MAX_HINT) }),
+    ...defined({ resolution_hint: wrong?.hint && cut(wrong.hint.toWellFormed(), MAX_HINT) }),
     ...(Object.keys(details).length === 0 ? {} : { details }),
     refused: result.refused,
     ...(result.answer ? { answer: { payload_type: result.answer.payload_type, payload: result.answer.payload } } : {}),

@@ -3,7 +3,7 @@ import type { TurnStamp } from "../../kernel/mode.ts";
 import { waitsForPermission } from "../../kernel/permissions.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
@@ -67,7 +67,7 @@ export class Turns {
 
   /** Passes a durable decision to the program that waits for it. */
   permit(ask_id: string, { granted, notes }: Permission): void {
-    this.#permissions.decide(ask_id, { granted, ...(notes === undefined ? {} : { notes }) });
+    this.#permissions.decide(ask_id, { granted, ...defined({ notes }) });
   }
 
   /** Starts a turn whose request is durable. */
@@ -159,7 +159,7 @@ export class Turns {
   }
 
   #emitStarted(request: TurnRequest, pid?: number): void {
-    this.#context.bus.emit({ kind: "turn_started", ...eventAbout(request), ...(pid === undefined ? {} : { pid }) });
+    this.#context.bus.emit({ kind: "turn_started", ...eventAbout(request), ...defined({ pid }) });
   }
 
   /** Emits the end of the agent, after the record of the turn's end. */
@@ -179,7 +179,7 @@ function continuedConversation(
 ): Pick<TurnRequest, "conversation"> {
   if (chosen?.id === undefined || chosen.how === "alone") return {};
   const { how, id, tokens, total } = chosen;
-  return { conversation: { how, id, ...(tokens === undefined ? {} : { tokens }), ...(total ? { total } : {}) } };
+  return { conversation: { how, id, ...defined({ tokens, total }) } };
 }
 
 function eventAbout({ role, stamp }: TurnRequest): TurnAbout {

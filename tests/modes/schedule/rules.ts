@@ -1,7 +1,6 @@
 import type { Advance } from "../../../src/kernel/engine.ts";
 import type { Ledger } from "../../../src/kernel/ledger.ts";
 import { type Lookup, resolve } from "../../../src/kernel/references.ts";
-import type { Json } from "../../../src/lib/json.ts";
 import { commandsIn, digestsOf } from "../../../src/modes/schedule/commands.ts";
 import { type Place, planOrder, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
 import { digestOf } from "../../../src/modes/schedule/tasks.ts";
@@ -41,7 +40,7 @@ function checkPlan({ session, tickets }: ScheduleState, lookup: Lookup): void {
 function checkCommands({ session, tickets }: ScheduleState, lookup: Lookup, { step }: Advance): void {
   for (const command of step.commands) {
     if (command.do !== "run_checks" || session?.later_commands === "own") continue;
-    const criteria = resolve(command.criteria as unknown as Json, lookup) as unknown as CriterionObject[];
+    const criteria = resolve(command.criteria, lookup) as unknown as CriterionObject[];
     const seen = [...(session?.seen ?? []), ...(tickets.get(command.subject ?? "")?.seen ?? [])];
     const unseen = digestsOf(commandsIn(criteria)).filter((digest) => !seen.includes(digest));
     same(unseen, [], `the commands of ${command.subject} that nobody was shown`);
