@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { execa as startProgram } from "execa";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
 import { couldNotStart, invalidSpecReason } from "./cannot-start.ts";
 import { inheritedReplaced, type StdioEntry } from "./inherited-descriptors.ts";
@@ -16,7 +16,7 @@ import { descendantsOf, entryOf, pidsGivenSince, processTable } from "./process-
 import { findProcess, groupLives, identify, signalGroup, signalProcess } from "./processes.ts";
 
 /** Starts a process; with a `mechanism`, in the sandbox that `spec` names. */
-export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Result<Launched, Failure>> {
+export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Fallible<Launched>> {
   const refused = invalidSpecReason(spec) ?? (mechanism && missingInSandbox(spec));
   if (refused) return err(refused);
   const environment = withStartId(spec.environment);

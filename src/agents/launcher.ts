@@ -1,8 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProcessIdentity } from "../kernel/agent.ts";
-import type { Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
 import type { Sandbox } from "../protocol/roles.ts";
 import type { SessionMarker } from "./process-marker.ts";
@@ -13,7 +12,7 @@ import type { SessionMarker } from "./process-marker.ts";
  */
 export interface Launcher {
   /** Starts a process as the leader of its own group. Fails with `environment`, naming the program and the remedy. */
-  launch(spec: LaunchSpec): Promise<Result<Launched, Failure>>;
+  launch(spec: LaunchSpec): Promise<Fallible<Launched>>;
   /**
    * Ends what an earlier scheduler left running: the recorded processes and all others with the session's marker, within `grace_ms` and one second.
    * Returns those that are still alive.

@@ -1,7 +1,7 @@
 import { lstatSync, rmSync } from "node:fs";
 import { makeDirectory } from "../lib/files.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 
 /** Error codes that concern the disk. */
 const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
@@ -16,7 +16,7 @@ const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
  * Creates a directory for agents' files, replacing a file that an agent has put in its place. Fails with `storage` or `storage_full` for disk errors,
  * with `environment` for others.
  */
-export function makeWorkDirectory(path: string): Result<void, Failure> {
+export function makeWorkDirectory(path: string): Fallible<void> {
   try {
     const existing = lstatSync(path, { throwIfNoEntry: false });
     if (existing?.isDirectory()) return ok(undefined);

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
 import { isFreeText } from "../config/picked-option.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
@@ -109,7 +109,7 @@ async function askHere(
     throw error;
   };
   const prompts = new PromptAsker({ context, home: home.home, store, session_id, left() {}, broken });
-  let put: Result<Put, Failure> | undefined;
+  let put: Fallible<Put> | undefined;
   const asks = [...ask_ids].flatMap((ask_id): OpenAsk[] => {
     const stored = () => valueOf(store, session_id, "ask", ask_id);
     let isSaid = false;
@@ -170,7 +170,7 @@ async function answersFrom(
   { terminal }: CommandContext,
   { questions, typed }: Asked,
   { file, defaults }: AnswerOptions,
-): Promise<Result<Answer[], Failure>> {
+): Promise<Fallible<Answer[]>> {
   const answers =
     typed.length > 0 ? answerIn(questions, typed) : await filedAnswers(terminal, questions, file, defaults);
   for (const { question_id, text } of answers.ok ? answers.value : []) {
@@ -186,7 +186,7 @@ async function filedAnswers(
   questions: readonly OpenQuestion[],
   file: string | undefined,
   defaults = false,
-): Promise<Result<Answer[], Failure>> {
+): Promise<Fallible<Answer[]>> {
   const given = file === undefined ? ok([]) : await loadAnswers(file);
   if (!given.ok) return given;
   showUnfit(terminal.err, given.value, questions);

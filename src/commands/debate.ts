@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { type AskedOf, typedRequirement } from "./options/requirement.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
 import { debateMode } from "../modes/debate/mode.ts";
-import { fails, type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
@@ -102,7 +102,7 @@ async function prepare(
   context: CommandContext,
   words: string | undefined,
   options: DebateOptions,
-): Promise<Result<Prepared, Failure>> {
+): Promise<Fallible<Prepared>> {
   const question = await typedRequirement(context.terminal, { words, file: options.file }, QUESTION);
   if (!question.ok) return question;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
@@ -124,7 +124,7 @@ async function prepare(
 }
 
 /** The roles that take part, as participants; a manager who judges stays a manager. */
-function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Role[], Failure> {
+function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Fallible<Role[]> {
   const roles: Role[] = [];
   for (const id of new Set([...debaters, judge])) {
     const role = registry.find((candidate) => candidate.role_id === id);

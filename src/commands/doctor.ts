@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { type CompleteRole, costsMoney, isEmbedded } from "../config/role-defaults.ts";
 import type { Settings } from "../config/settings.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, type Fallible } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { safeJson, safeLine, wrapped, wrappedLines } from "../ui/display.ts";
@@ -81,7 +81,7 @@ interface ExaminedCrew {
 async function examineCrew(
   context: CommandContext,
   options: DoctorOptions,
-  found: Result<Found, Failure>,
+  found: Fallible<Found>,
 ): Promise<ExaminedCrew> {
   const { environment } = context;
   const stuck = (name: string, error: Failure) => ({ findings: [because(name, error)], roles: [] });
@@ -104,7 +104,7 @@ async function tryCrew(
   options: DoctorOptions,
   crew: readonly CompleteRole[],
   config: ResolvedConfiguration,
-): Promise<Result<readonly Trial[] | Declined, Failure>> {
+): Promise<Fallible<readonly Trial[] | Declined>> {
   const roles = crew.filter((role) => !isEmbedded(role));
   if (roles.length === 0) {
     return fails("usage", "There is no agent program to try.", { hint: "bosun doctor --try --crew NAME" });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import type { Failure, Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
@@ -64,7 +64,7 @@ interface LookedAt {
 }
 
 /** All homes of this user, that of the current directory first. Fails if that one exists but cannot be read. */
-async function allHomes(context: CommandContext, here: string): Promise<Result<LookedAt[], Failure>> {
+async function allHomes(context: CommandContext, here: string): Promise<Fallible<LookedAt[]>> {
   const first = await lookInto(context, here, (store) => {
     tellUnknownLogs(context, here, store);
     return waitsIn(here, store);

@@ -6,9 +6,9 @@ import { crewRegistry } from "../config/crews.ts";
 import { readProject, readUser } from "../config/configuration.ts";
 import { findProjectConfiguration } from "../config/found.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { ok } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { safeLine } from "../ui/display.ts";
@@ -82,7 +82,7 @@ async function init(context: CommandContext, _words: readonly string[], options:
   return ok(EXIT_DONE);
 }
 
-function write(folder: string, files: readonly NewFile[]): Result<string[], Failure> {
+function write(folder: string, files: readonly NewFile[]): Fallible<string[]> {
   const written: string[] = [];
   for (const { name, content } of files) {
     const file = join(folder, `${name}.yaml`);

@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { shellWord } from "../lib/shell-word.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure, failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
@@ -122,7 +122,7 @@ async function approvalFrom(
   context: CommandContext,
   gate: Gate,
   options: PlanOptions,
-): Promise<Result<JsonObject | undefined, Failure>> {
+): Promise<Fallible<JsonObject | undefined>> {
   const notes = options.notes === undefined ? {} : { notes: options.notes };
   if (options.approve === true) return ok({ decision: "approved", ...notes });
   if (options.reject === true) return ok({ decision: "rejected", ...notes });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import type { Listing } from "../log/reader.ts";
-import { fails, type Failure, failure } from "../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import { parseMoment } from "../ui/player/moment.ts";
 import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
 import { spanOf } from "../ui/player/recording.ts";
@@ -122,7 +122,7 @@ interface Begin {
   readonly playing: boolean;
 }
 
-function readBegin({ at, speed, step }: ReplayOptions): Result<Begin, Failure> {
+function readBegin({ at, speed, step }: ReplayOptions): Fallible<Begin> {
   const bound = readBound("--at", at);
   if (!bound.ok) return bound;
   const times = speed === undefined ? 1 : Number(speed);

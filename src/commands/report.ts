@@ -13,10 +13,10 @@ import {
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { reportPage } from "../config/installation.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { readFolder, recordIn } from "../log/reader.ts";
 import { attempt } from "../log/attempt.ts";
-import { fails, type Failure, isOfStorage } from "../protocol/failure.ts";
+import { fails, type Fallible, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { isDamaged } from "../ui/proof-words.ts";
@@ -79,7 +79,7 @@ interface ReportFile {
 function filesOf(
   { directory }: CommandContext,
   { html, md, json = false, force = false }: ReportOptions,
-): Result<ReportFile[], Failure> {
+): Fallible<ReportFile[]> {
   if (md === true && json) {
     const hint = "Leave out one of them, or name a file for the Markdown: --md FILE.";
     return fails("usage", "--md without a file and --json both write to stdout.", { hint });
@@ -108,11 +108,11 @@ function filesOf(
 const BEGINNING = 1_024;
 
 /** Whether a report may be written to a path: nothing or an earlier report is there, or the user forces it. */
-function mayWrite(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
+function mayWrite(path: string, marks: readonly string[], force: boolean): Fallible<void> {
   return onFile(path, () => checked(path, marks, force));
 }
 
-function checked(path: string, marks: readonly string[], force: boolean): Result<void, Failure> {
+function checked(path: string, marks: readonly string[], force: boolean): Fallible<void> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return ok(undefined);
   if (!stat.isFile()) {
@@ -125,7 +125,7 @@ function checked(path: string, marks: readonly string[], force: boolean): Result
 }
 
 /** Writes a file completely or not at all. Fails with `storage`, `storage_full`. */
-function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure> {
+function writeWhole(path: string, parts: Iterable<string>): Fallible<void> {
   return onFile(path, () => {
     // A symbolic link stays, and its target is replaced.
     const target = statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
@@ -144,7 +144,7 @@ function writeWhole(path: string, parts: Iterable<string>): Result<void, Failure
 }
 
 /** Runs work on a report's file. A system error becomes a failure. */
-function onFile(path: string, work: () => Result<void, Failure>): Result<void, Failure> {
+function onFile(path: string, work: () => Fallible<void>): Fallible<void> {
   const done = attempt(path, work, "The report");
   if (done.ok || !isOfStorage(done.error)) return done;
   return err({
@@ -169,7 +169,7 @@ function htmlParts(report: SessionReport): Iterable<string> {
 }
 
 /** Builds the report of a log folder. A damaged log has a report, too, as far as its records can be read. */
-async function gather(source: LogSource): Promise<Result<SessionReport, Failure>> {
+async function gather(source: LogSource): Promise<Fallible<SessionReport>> {
   const listing = listingOf(source);
   if (!listing.ok) return listing;
   const { files } = listing.value;

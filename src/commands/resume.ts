@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure, fails } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type Action, type CommandContext, type Exit, collect } from "./context/command.ts";
@@ -94,11 +94,7 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
 }
 
 /** Checks that a role is held and can be released. Fails with `usage` if the session does not have the role, or it is not held. */
-async function checkRelease(
-  reader: StoreReader,
-  { session_id }: SessionRow,
-  role_id: string,
-): Promise<Result<void, Failure>> {
+async function checkRelease(reader: StoreReader, { session_id }: SessionRow, role_id: string): Promise<Fallible<void>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   const holds = valuesOf(stored.value, "hold");

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { canBeRetried, errorBefore } from "../modes/schedule/waiting.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Store } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
@@ -58,7 +58,7 @@ async function retry(context: CommandContext, words: readonly string[], options:
 /** Maximum width of the list of retried tickets, in columns. */
 const TICKETS_WIDTH = 400;
 
-async function allRetriable({ store, session_id }: Found<Store>): Promise<Result<string[], Failure>> {
+async function allRetriable({ store, session_id }: Found<Store>): Promise<Fallible<string[]>> {
   const state = await scheduleState(store, session_id);
   const tickets = state === undefined ? [] : retriableTickets(state);
   if (tickets.length > 0) return ok(tickets);
@@ -68,12 +68,7 @@ async function allRetriable({ store, session_id }: Found<Store>): Promise<Result
 }
 
 /** The named ticket, if it can be tried again. */
-async function retriableTicket({
-  store,
-  row,
-  session_id,
-  ticket_id,
-}: Found<Store>): Promise<Result<string[], Failure>> {
+async function retriableTicket({ store, row, session_id, ticket_id }: Found<Store>): Promise<Fallible<string[]>> {
   const hint = `See bosun status ${session_id}.`;
   const state = await scheduleState(store, session_id);
   if (state === undefined) return fails("usage", `${session_id} is a ${row.mode}, which has no tickets.`, { hint });

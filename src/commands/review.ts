@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
@@ -85,7 +85,7 @@ function decisionOn(
   session_id: string,
   review: Decidable,
   { approve, changes, reject }: ReviewOptions,
-): Result<PersonMessage, Failure> {
+): Fallible<PersonMessage> {
   const decision = approve === true ? "approved" : reject === true ? "rejected" : "changes_requested";
   if (review.kind === "approval") return ok(decisionMessage(review, decision, changes));
   const { ticket_id, failed_checks } = review;

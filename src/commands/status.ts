@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { Ledger } from "../kernel/ledger.ts";
 import { spendOf, withCutRuns } from "../kernel/spends.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure, failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import type { Spent } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { spentOf, usageOf } from "../runtime/usage.ts";
@@ -61,7 +61,7 @@ async function status(context: CommandContext, [named]: readonly string[], optio
   });
 }
 
-async function seenSession(store: StoreReader, home: string, row: SessionRow): Promise<Result<SeenSession, Failure>> {
+async function seenSession(store: StoreReader, home: string, row: SessionRow): Promise<Fallible<SeenSession>> {
   const owner = store.holder(row.session_id);
   const stored = await readSession(store, home, row);
   return stored.ok ? ok({ ...stored.value, owner }) : stored;
@@ -113,7 +113,7 @@ function rowToShow(
   store: StoreReader,
   named: string | undefined,
   { all }: StatusOptions,
-): Result<SessionRow | undefined, Failure> {
+): Fallible<SessionRow | undefined> {
   if (named !== undefined && all === true) {
     const hint = "Leave out --all to see the session, or its name to see the list.";
     return fails("usage", `--all cannot be combined with the session ${JSON.stringify(named)}.`, { hint });

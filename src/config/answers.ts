@@ -1,8 +1,8 @@
 import { type Answerable, answerTo } from "./picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, type Fallible } from "../protocol/failure.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 import type { Question } from "../protocol/payload.ts";
 import { idsOf } from "../protocol/question-ids.ts";
@@ -20,7 +20,7 @@ export type GivenAnswer = ({ readonly question_id: string } | { readonly match: 
  * Loads an answers file: a mapping of question ids to texts, or a list of entries. Every value is kept as the text that was written, even `1.10` and
  * `yes`. An empty answer fails, because it is in a form that was not filled in. Failure `configuration`.
  */
-export async function loadAnswers(file: string): Promise<Result<GivenAnswer[], Failure>> {
+export async function loadAnswers(file: string): Promise<Fallible<GivenAnswer[]>> {
   const document = loadDocument(file, "texts");
   if (!document.ok) return err(problemsFailure([document.error]));
   const { value } = document.value;
@@ -41,7 +41,7 @@ export async function loadAnswers(file: string): Promise<Result<GivenAnswer[], F
 }
 
 /** Parses one `--answer id=text`. The text may contain further `=`. Failure `usage`. */
-export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
+export function answerFromFlag(text: string): Fallible<GivenAnswer> {
   const at = text.indexOf("=");
   const question_id = text.slice(0, Math.max(at, 0)).trim();
   const answer = text.slice(at + 1).trim();
@@ -56,10 +56,7 @@ export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
  * Returns the answer given to a question: by its whole id, else by its id without the scope (`q1` for `c2.q1`), else by a part of its text, ignoring
  * case. Of several equal matches the last one counts. Undefined if there is none. Fails like `answerTo`.
  */
-export function givenAnswer(
-  answers: readonly GivenAnswer[],
-  question: Answerable,
-): Result<string, Failure> | undefined {
+export function givenAnswer(answers: readonly GivenAnswer[], question: Answerable): Fallible<string> | undefined {
   const [scoped, bare] = idsOf(question);
   const asked = question.text.toLowerCase();
   const named = (id: string) => answers.findLast((answer) => "question_id" in answer && answer.question_id === id);

@@ -1,7 +1,7 @@
 import { pointerTo } from "../lib/json-pointer.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { ok } from "../lib/result.ts";
 import type { Finding } from "../protocol/document/problem.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { AuthProfiles } from "../protocol/payload.ts";
 import { isSecretName, type Role } from "../protocol/roles.ts";
 import { processFindings } from "./roles.ts";
@@ -10,7 +10,7 @@ import { processFindings } from "./roles.ts";
  * Adds the variables of the auth profile that a role's metadata names; the role's own variables take precedence. A missing profile is a failure
  * `configuration`, except for `default` and names like `default_worker`: they mean the program's own login.
  */
-export function withAuthProfile<R extends Role>(role: R, profiles: AuthProfiles): Result<R, Failure> {
+export function withAuthProfile<R extends Role>(role: R, profiles: AuthProfiles): Fallible<R> {
   const name = role.metadata?.auth_profile;
   if (typeof name !== "string") return ok(role);
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
@@ -23,7 +23,7 @@ export function withAuthProfile<R extends Role>(role: R, profiles: AuthProfiles)
   });
 }
 
-function unknownProfile({ role_id }: Role, name: string, profiles: AuthProfiles): Result<never, Failure> {
+function unknownProfile({ role_id }: Role, name: string, profiles: AuthProfiles): Fallible<never> {
   const known = Object.keys(profiles);
   const there = known.length === 0 ? "the settings have none" : `the settings have ${known.join(", ")}`;
   return fails("configuration", `The role ${role_id} has the auth profile ${JSON.stringify(name)}: ${there}.`, {

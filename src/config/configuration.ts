@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { changedByOthers } from "../lib/files.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { type Environment, findUserConfiguration, type FoundConfiguration, pathsIn, unreadable } from "./found.ts";
 import type { ReadFile } from "./read-text.ts";
 
@@ -27,12 +27,12 @@ export interface Configuration {
  * Reads all files of a project's configuration folder. Failure `trust` for what others could change (links, pipes, files of others) and for too much,
  * `configuration` for what cannot be read.
  */
-export function readProject(found: FoundConfiguration): Result<Configuration, Failure> {
+export function readProject(found: FoundConfiguration): Fallible<Configuration> {
   return read(found, [found.folder], constants.O_NOFOLLOW);
 }
 
 /** Reads the files that count in the user's own folder, in which links are followed. Fails like `readProject` and `findUserConfiguration`. */
-export function readUser(environment: Environment): Result<Configuration | undefined, Failure> {
+export function readUser(environment: Environment): Fallible<Configuration | undefined> {
   const found = findUserConfiguration(environment);
   if (!found.ok) return found;
   if (found.value === undefined) return ok(undefined);
@@ -47,7 +47,7 @@ function read(
   found: FoundConfiguration,
   paths: readonly (string | undefined)[],
   flags: number,
-): Result<Configuration, Failure> {
+): Fallible<Configuration> {
   const files: ReadFile[] = [];
   const open = paths.filter((path) => path !== undefined);
   let [entries, bytes] = [0, 0];
@@ -79,7 +79,7 @@ function digestOf(folder: string, files: readonly ReadFile[]): string {
 }
 
 /** The bytes of a file that only this user can change; undefined for such a folder, and for what is gone. */
-function bytesOf(path: string, flags: number): Result<Uint8Array | undefined, Failure> {
+function bytesOf(path: string, flags: number): Fallible<Uint8Array | undefined> {
   let descriptor: number | undefined;
   try {
     // Without O_NONBLOCK, opening a named pipe that has no writer would wait forever.
@@ -100,7 +100,7 @@ function bytesOf(path: string, flags: number): Result<Uint8Array | undefined, Fa
   }
 }
 
-function refused(path: string, why: string, remedy = "Put a plain file of yours in its place"): Result<never, Failure> {
+function refused(path: string, why: string, remedy = "Put a plain file of yours in its place"): Fallible<never> {
   const hint = `${remedy}, or name other files: with --config and --roles, in place of your own folder with XDG_CONFIG_HOME.`;
   return fails("trust", `${path} ${why}, so its content could change after you trust it.`, { hint });
 }

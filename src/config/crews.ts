@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import { didYouMean } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Role, RoleRegistry } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { EXTENSIONS, type Folder, sourcesIn } from "./found.ts";
@@ -22,7 +22,7 @@ export const AGENT_CREWS = ["codex-claude", "claude", "codex", "opencode", "gemi
  * Lists all crews by name: the shipped ones, and those in the `crews` folders of the user and the project, where a later one replaces an earlier one
  * of the same name. A missing folder has none. Failure `configuration` for a folder that cannot be read.
  */
-export function listCrews(folders: readonly Folder[]): Result<CrewFile[], Failure> {
+export function listCrews(folders: readonly Folder[]): Fallible<CrewFile[]> {
   const crews = new Map<string, CrewFile>();
   for (const folder of [shipped("config", "crews"), ...folders]) {
     const files = sourcesIn(folder);
@@ -37,7 +37,7 @@ export function listCrews(folders: readonly Folder[]): Result<CrewFile[], Failur
 }
 
 /** The roles of a crew as written in its file, to be copied into another. Fails like `loadCrew`. */
-export function crewRegistry(name: string, folders: readonly Folder[]): Result<readonly Role[], Failure> {
+export function crewRegistry(name: string, folders: readonly Folder[]): Fallible<readonly Role[]> {
   const crew = crewCalled(name, folders);
   if (!crew.ok) return crew;
   const document = loadDocument(crew.value.file);
@@ -50,12 +50,12 @@ export async function loadCrew(
   name: string,
   folders: readonly Folder[],
   standard: readonly Role[] = [],
-): Promise<Result<Role[], Failure>> {
+): Promise<Fallible<Role[]>> {
   const crew = crewCalled(name, folders);
   return crew.ok ? loadRoles([], [crew.value.file], standard) : crew;
 }
 
-function crewCalled(name: string, folders: readonly Folder[]): Result<CrewFile, Failure> {
+function crewCalled(name: string, folders: readonly Folder[]): Fallible<CrewFile> {
   const crews = listCrews(folders);
   if (!crews.ok) return crews;
   const crew = crews.value.find((candidate) => candidate.name === name);

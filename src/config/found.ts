@@ -3,8 +3,8 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isDirectory } from "../lib/files.ts";
 import { repositoryRoot } from "../lib/git-directories.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure, failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import type { ReadFile, TextSource } from "./read-text.ts";
 
 /** The formats of configuration files. */
@@ -29,7 +29,7 @@ export interface FoundConfiguration {
  * Finds the project's configuration: the nearest `.bosun/` from `directory` up to the root of its repository; outside a repository, only in
  * `directory` itself, so that a stray folder above never counts. Failure `configuration` if a file exists in two formats.
  */
-export function findProjectConfiguration(directory: string): Result<FoundConfiguration | undefined, Failure> {
+export function findProjectConfiguration(directory: string): Fallible<FoundConfiguration | undefined> {
   const root = repositoryRoot(directory) ?? resolve(directory);
   for (let here = resolve(directory); ; here = dirname(here)) {
     const folder = join(here, ".bosun");
@@ -39,7 +39,7 @@ export function findProjectConfiguration(directory: string): Result<FoundConfigu
 }
 
 /** Finds the user's own configuration: `$XDG_CONFIG_HOME/bosun/`. Failure `configuration` if a file exists in two formats. */
-export function findUserConfiguration(environment: Environment): Result<FoundConfiguration | undefined, Failure> {
+export function findUserConfiguration(environment: Environment): Fallible<FoundConfiguration | undefined> {
   const folder = join(baseDirectory(environment, "XDG_CONFIG_HOME", ".config"), "bosun");
   return isDirectory(folder) ? configurationIn(folder) : ok(undefined);
 }
@@ -52,7 +52,7 @@ export function baseDirectory(environment: Environment, variable: string, fallba
 }
 
 /** The paths of what a folder holds, by name; none if it is missing. Failure `configuration` for one that cannot be read. */
-export function pathsIn(folder: string): Result<string[], Failure> {
+export function pathsIn(folder: string): Fallible<string[]> {
   try {
     const names = readdirSync(folder).sort();
     return ok(names.map((name) => join(folder, name)));
@@ -72,11 +72,11 @@ export function unreadable(path: string, code: string): Failure {
 export type Folder = string | readonly ReadFile[];
 
 /** The files of a folder, by name. Fails like `pathsIn`. */
-export function sourcesIn(folder: Folder): Result<readonly TextSource[], Failure> {
+export function sourcesIn(folder: Folder): Fallible<readonly TextSource[]> {
   return typeof folder === "string" ? pathsIn(folder) : ok(folder);
 }
 
-function configurationIn(folder: string): Result<FoundConfiguration, Failure> {
+function configurationIn(folder: string): Fallible<FoundConfiguration> {
   const settings = onlyFile(folder, "scheduler_config");
   if (!settings.ok) return settings;
   const roles = onlyFile(folder, "roles");
@@ -85,7 +85,7 @@ function configurationIn(folder: string): Result<FoundConfiguration, Failure> {
   return ok({ folder, settings: settings.value, roles: roles.value, crews, prompts });
 }
 
-function onlyFile(folder: string, name: string): Result<string | undefined, Failure> {
+function onlyFile(folder: string, name: string): Fallible<string | undefined> {
   const files = EXTENSIONS.map((extension) => join(folder, name + extension)).filter(existsSync);
   if (files.length < 2) return ok(files[0]);
   const what = `${files.join(" and ")} both exist, and only one may.`;

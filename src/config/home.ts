@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { closeToOthers, isDirectory, makeDirectory, OWN, ownLines, realPath, replaceOwn } from "../lib/files.ts";
 import { gitDirectories, repositoryRoot } from "../lib/git-directories.ts";
 import { shellWord } from "../lib/shell-word.ts";
@@ -14,11 +14,7 @@ import { baseDirectory, type Environment, pathsIn } from "./found.ts";
  * and have been named before (`rememberHome`), because resuming its sessions runs their commands. Failures: `usage` for an empty path,
  * `configuration` for a path that cannot be a home, `trust` for a home of another user or one never named.
  */
-export function resolveHome(
-  flag: string | undefined,
-  environment: Environment,
-  directory: string,
-): Result<string, Failure> {
+export function resolveHome(flag: string | undefined, environment: Environment, directory: string): Fallible<string> {
   if (flag !== undefined) return namedHome("--home", flag, directory);
   const variable = environment.BOSUN_HOME;
   if (variable !== undefined && variable !== "") return namedHome("BOSUN_HOME", variable, directory);
@@ -46,7 +42,7 @@ export function repositoryId(directory: string): string {
   return `${name === "" ? "root" : name}-${digest}`;
 }
 
-function namedHome(name: string, path: string, directory: string): Result<string, Failure> {
+function namedHome(name: string, path: string, directory: string): Fallible<string> {
   const home = resolve(directory, path);
   if (path.trim() === "") {
     return fails("usage", `${name} is empty.`, { hint: `Give a directory: ${name} DIRECTORY` });
@@ -59,7 +55,7 @@ function namedHome(name: string, path: string, directory: string): Result<string
   return ok(home);
 }
 
-function foundHome(directory: string, environment: Environment): Result<string, Failure> {
+function foundHome(directory: string, environment: Environment): Fallible<string> {
   const owner = statSync(join(directory, DATABASE), { throwIfNoEntry: false })?.uid;
   const me = process.getuid?.();
   const another = owner !== undefined && me !== undefined && owner !== me;

@@ -1,5 +1,5 @@
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 
 /** The parts of a question that are needed to interpret an answer. */
 export interface Answerable {
@@ -25,7 +25,7 @@ export function isCounted(options: readonly string[]): boolean {
  * Interprets typed words as an answer: an option or the default that they equal, else the option with this number, else the words themselves. Failure
  * `usage` for a number without an option, and for other words if the answer must be one of the options.
  */
-export function answerTo(question: Answerable, words: string): Result<string, Failure> {
+export function answerTo(question: Answerable, words: string): Fallible<string> {
   const { question_id, options = [], free_text = true } = question;
   // An option that is a number is chosen by its text: printed commands contain the text.
   if (!isFreeText(question, words)) return ok(words);

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import { parseDocument, type SourceDocument } from "../protocol/document/document.ts";
 import type { Problem } from "../protocol/document/problem.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { understood } from "../protocol/leniency.ts";
 import { MAX_LINE_BYTES } from "../protocol/limits.ts";
 import type { PayloadByType, PlanFile } from "../protocol/payload.ts";
@@ -32,7 +32,7 @@ export function planIn({ summary, tasks }: PlanFile): PayloadByType["plan"] {
 export async function loadPlanFile(
   file: string,
   text: Result<string, Problem> = readText(file, MAX_PLAN_BYTES),
-): Promise<Result<LoadedPlan, Failure>> {
+): Promise<Fallible<LoadedPlan>> {
   if (!text.ok) return err(problemsFailure([text.error]));
   const source = parseDocument(shownName(file), text.value);
   if (!source.ok) return err(problemsFailure([source.error]));

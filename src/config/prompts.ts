@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { basename, extname } from "node:path";
 import { nearest } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import type { Problem } from "../protocol/document/problem.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { problemsFailure } from "./document.ts";
 import { type Folder, sourcesIn } from "./found.ts";
 import { shipped } from "./installation.ts";
@@ -24,7 +24,7 @@ const SUFFIX = ".md";
  * Loads the templates in these folders; a later one replaces an earlier one of the same name. Missing folders and hidden files are ignored. Failure
  * `configuration` for a name that no built-in template has, and for a file that cannot be read.
  */
-export function loadPrompts(folders: readonly Folder[]): Result<PromptFile[], Failure> {
+export function loadPrompts(folders: readonly Folder[]): Fallible<PromptFile[]> {
   const known = readdirSync(shipped("config", "prompts"));
   const found = new Map<string, PromptFile>();
   const problems: Problem[] = [];

@@ -1,6 +1,6 @@
 import { nearest } from "../lib/nearest.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { splitCommand } from "./command-line.ts";
 import { DIALECT_PROGRAMS, isDialectProgram } from "./agent-programs.ts";
@@ -9,7 +9,7 @@ import { DIALECT_PROGRAMS, isDialectProgram } from "./agent-programs.ts";
  * Parses the role that `--manager` or `--worker` describes: `claude`, `codex:gpt-5` (a known program, with a model if one is named) or any command
  * line in the envelope dialect, `"python3 worker.py"`. Its role id is its type. Failure `usage`.
  */
-export function roleFromFlag(type: "manager" | "worker", text: string): Result<Role, Failure> {
+export function roleFromFlag(type: "manager" | "worker", text: string): Fallible<Role> {
   const flag = `--${type}`;
   const split = splitCommand(text);
   if (!split.ok) return fails("usage", `${flag} ${JSON.stringify(text)}: ${split.error}.`);
@@ -37,7 +37,7 @@ function seat(type: "manager" | "worker", rest: Pick<Role, "cli_command" | "mode
   return { role_id: type, type, ...rest };
 }
 
-function unknownProgram(flag: string, program: string, name: string): Result<never, Failure> {
+function unknownProgram(flag: string, program: string, name: string): Fallible<never> {
   const meant = nearest(name, DIALECT_PROGRAMS);
   const question = meant === undefined ? "" : ` Did you mean ${program.replace(name, meant)}?`;
   const hint = `A model can be named for ${DIALECT_PROGRAMS.join(", ")}; a path with a colon in it must have a / too: ${flag} ./${program}`;

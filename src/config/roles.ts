@@ -1,9 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import type { SourceDocument } from "../protocol/document/document.ts";
 import type { Finding } from "../protocol/document/problem.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { networkIn, type Role, type RoleRegistry, type RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import type { TextSource } from "./read-text.ts";
@@ -22,7 +22,7 @@ export async function loadRoles(
   crew: readonly Role[],
   files: readonly TextSource[],
   standard: readonly Role[] = [],
-): Promise<Result<Role[], Failure>> {
+): Promise<Fallible<Role[]>> {
   const roles = byId(crew);
   for (const file of files) {
     const document = loadDocument(file);
@@ -39,7 +39,7 @@ export async function loadRoles(
 export const STANDARD_ROLES = shipped("config", "roles.json");
 
 /** The roles of the shipped registry. Failure `configuration`. */
-export function standardRoles(): Promise<Result<Role[], Failure>> {
+export function standardRoles(): Promise<Fallible<Role[]>> {
   return loadRoles([], [STANDARD_ROLES]);
 }
 
@@ -48,7 +48,7 @@ function byId(roles: readonly Role[]): Map<string, Role> {
 }
 
 /** Checks that there is a role for each of these seats. The failure `configuration` names the missing types and how to add one. */
-export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]): Result<void, Failure> {
+export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]): Fallible<void> {
   const missing = needed.filter((type) => !roles.some((role) => role.type === type));
   if (missing.length === 0) return ok(undefined);
   const there =

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { isJsonObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { explain, type Finding, type Problem } from "../protocol/document/problem.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { failure, type Fallible } from "../protocol/failure.ts";
 import {
   type AuthProfiles,
   CONFIGURATION_DEFAULTS,
@@ -67,7 +67,7 @@ interface Layer {
  * Resolves the settings of a session. Failure `usage` for an invalid flag, `configuration` for an invalid file or variable, each with every problem
  * found in all sources.
  */
-export async function resolveSettings(sources: SettingSources): Promise<Result<Settings, Failure>> {
+export async function resolveSettings(sources: SettingSources): Promise<Fallible<Settings>> {
   const { directory } = sources;
   const layers: Layer[] = [];
   const problems: Problem[] = [];

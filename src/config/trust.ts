@@ -3,9 +3,9 @@ import { canonicalJson } from "../lib/canonical.ts";
 import { makeDirectory, ownLines, replaceOwn } from "../lib/files.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { type Finding, printable } from "../protocol/document/problem.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { type Configuration, readProject } from "./configuration.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
@@ -26,7 +26,7 @@ export interface Power {
 export function trustNeeded(
   { prompts, crews, roles, settings }: Configuration,
   person: Configuration | undefined,
-): Result<Power[], Failure> {
+): Fallible<Power[]> {
   const usual = usualSettings(person);
   if (!usual.ok) return usual;
   const powers: Power[] = [];
@@ -43,7 +43,7 @@ export function trustNeeded(
 }
 
 /** The settings that apply without the project; their schema is checked where they are used. */
-function usualSettings(person: Configuration | undefined): Result<JsonObject, Failure> {
+function usualSettings(person: Configuration | undefined): Fallible<JsonObject> {
   const document = person?.settings && loadDocument(person.settings);
   if (document?.ok === false) return err(problemsFailure([document.error]));
   const { budget, review, proposal, isolation } = CONFIGURATION_DEFAULTS;
@@ -137,7 +137,7 @@ export function isTrusted(environment: Environment, { content }: Configuration):
  * Remembers that the user trusts a project's configuration with the content that was read; a change of any file ends that. Failure `trust` if it has
  * already changed, `environment` if that cannot be written.
  */
-export function rememberTrust(environment: Environment, { found, content }: Configuration): Result<void, Failure> {
+export function rememberTrust(environment: Environment, { found, content }: Configuration): Fallible<void> {
   const now = readProject(found);
   if (!now.ok) return now;
   if (now.value.content !== content) {

@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 import { formatDuration } from "../lib/durations.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { replaceUnsafe } from "../lib/terminal-text.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { Bosun } from "./demo/bosun.ts";
 import { fillScratch, findSource, makeScratch, removeScratch, type Scratch, type Source } from "./demo/scratch.ts";
 import { Screen } from "./demo/screen.ts";
@@ -32,7 +32,7 @@ interface Wishes {
   readonly directory?: string;
 }
 
-async function main(): Promise<Result<number, Failure>> {
+async function main(): Promise<Fallible<number>> {
   const wishes = JSON.parse(process.argv[2] ?? "") as Wishes;
   const { program, home, typed, installed, keep, interactive } = wishes;
   const { stdout } = process;

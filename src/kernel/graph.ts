@@ -1,6 +1,6 @@
 import { cycleIn, type GraphNode } from "../lib/cycle.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 
 /** Maximum number of ids of a cycle that the failure names. */
 const IDS_SHOWN = 10;
@@ -9,7 +9,7 @@ const IDS_SHOWN = 10;
  * Checks that ids are unique, that every dependency exists, and that dependencies form no cycle. Fails with `invalid_plan`, and names the id or the
  * first ids of the cycle.
  */
-export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
+export function checkGraph(nodes: readonly GraphNode[]): Fallible<void> {
   const ids = new Set<string>();
   for (const [index, { id }] of nodes.entries()) {
     if (ids.has(id)) {
@@ -34,6 +34,6 @@ export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
   return invalid(`the dependencies form a cycle: ${path.join(" -> ")}`, "/tasks", "remove one of these dependencies");
 }
 
-function invalid(message: string, pointer: string, hint: string): Result<never, Failure> {
+function invalid(message: string, pointer: string, hint: string): Fallible<never> {
   return fails("invalid_plan", message, { hint, details: { pointer } });
 }

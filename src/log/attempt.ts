@@ -1,11 +1,11 @@
-import { err, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { err } from "../lib/result.ts";
+import { type Failure, failure, type Fallible } from "../protocol/failure.ts";
 
 /**
  * Runs work on files. A system error becomes a failure that names the path, `storage_full` or `storage`; bugs are rethrown. `what` begins the
  * message.
  */
-export function attempt<T>(directory: string, work: () => Result<T, Failure>, what = "The log"): Result<T, Failure> {
+export function attempt<T>(directory: string, work: () => Fallible<T>, what = "The log"): Fallible<T> {
   try {
     return work();
   } catch (error) {
@@ -16,9 +16,9 @@ export function attempt<T>(directory: string, work: () => Result<T, Failure>, wh
 /** `attempt` for asynchronous work. */
 export async function attemptLong<T>(
   directory: string,
-  work: () => Promise<Result<T, Failure>>,
+  work: () => Promise<Fallible<T>>,
   what: string,
-): Promise<Result<T, Failure>> {
+): Promise<Fallible<T>> {
   try {
     return await work();
   } catch (error) {

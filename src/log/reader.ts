@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { failure, type Failure, type Fallible } from "../protocol/failure.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
 import type { LogRecord } from "../protocol/record.ts";
 
@@ -45,7 +45,7 @@ export function recordFile(name: string): RecordFile | undefined {
  * Lists the files of a log folder, without its directories, which hold agents' raw output. Fails with `not_found` if the folder does not
  * exist, with `storage` if it cannot be read.
  */
-export function listFolder(directory: string): Result<Listing, Failure> {
+export function listFolder(directory: string): Fallible<Listing> {
   const files: RecordFile[] = [];
   const foreign: string[] = [];
   try {

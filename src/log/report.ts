@@ -6,8 +6,8 @@ import { formatDuration } from "../lib/durations.ts";
 import { makeDirectory, OWN } from "../lib/files.ts";
 import { isJsonObject, type Json, type JsonObject, objectOf, textOf, textWithin } from "../lib/json.ts";
 import { escapedMarkdown, markdownSection, markdownTable } from "../lib/markdown.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
@@ -17,7 +17,7 @@ import { spendWords, spentWords, totalWords } from "./usage-words.ts";
 type Report = PayloadByType["final_report"];
 
 /** Writes `final_report.json` and `final_report.md`, each whole or not at all, replacing earlier ones. Fails with `storage` or `storage_full`. */
-export function writeReport(folder: string, payload: JsonObject, presentation: Presentation): Result<void, Failure> {
+export function writeReport(folder: string, payload: JsonObject, presentation: Presentation): Fallible<void> {
   return attempt(folder, () => ok(writeBoth(folder, payload, presentation)), "The final report");
 }
 

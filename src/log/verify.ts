@@ -1,7 +1,7 @@
 import { canonicalJson } from "../lib/canonical.ts";
 import { objectOf } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import { recordFault } from "../protocol/record-check.ts";
 import { GENESIS } from "../protocol/record.ts";
@@ -60,7 +60,7 @@ export function verifyFolder(
   expected?: Head,
   last?: () => number | undefined,
   stored?: (sequence: number) => string | undefined,
-): Result<Verification, Failure> {
+): Fallible<Verification> {
   const listed = listFolder(directory);
   const isMissing = !listed.ok && listed.error.code === "not_found" && expected !== undefined;
   if (!listed.ok && !isMissing) return listed;

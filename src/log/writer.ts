@@ -15,8 +15,8 @@ import {
 import { basename, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory, OWN } from "../lib/files.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { failure, type Failure, type Fallible } from "../protocol/failure.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { attempt } from "./attempt.ts";
@@ -67,7 +67,7 @@ export class LogFolder {
   }
 
   /** Makes the folder if it is missing. The caller closes it. */
-  static open(directory: string): Result<LogFolder, Failure> {
+  static open(directory: string): Fallible<LogFolder> {
     return attempt(directory, () => {
       makeDirectory(directory);
       return ok(new LogFolder(directory, openSync(join(directory, EVENTS_FILE), "a+", OWN.mode)));
@@ -75,7 +75,7 @@ export class LogFolder {
   }
 
   /** Writes committed records in order, each file whole or not at all, then their event lines. Blocks meanwhile. */
-  publish(records: Iterable<CommittedRecord>): Result<void, Failure> {
+  publish(records: Iterable<CommittedRecord>): Fallible<void> {
     return attempt(this.directory, () => {
       // An unchanged folder has no later record. Skipping the check of each file saves a tenth of the time.
       const isUnchanged = this.#leftAs !== undefined && this.#leftAs === this.#stamp();
@@ -101,7 +101,7 @@ export class LogFolder {
    * committed records from a sequence on. Of earlier records, only missing files are written: a changed file is left for verification to find.
    * A directory that an agent made under the temporary file's name is removed.
    */
-  catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Result<CaughtUp, Failure> {
+  catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Fallible<CaughtUp> {
     return attempt(this.directory, () => {
       rmSync(join(this.directory, PUBLISHING_FILE), { force: true, recursive: true });
       // The last record in `events.log` may lack some of its lines, so all of them are rewritten.
@@ -125,7 +125,7 @@ export class LogFolder {
   }
 
   /** Writes the missing files of the records before `end`, and returns how many there were. Checks only names, since there may be very many. */
-  #writeMissing(end: number, records: (from: number) => Iterable<SealedRecord>): Result<number, Failure> {
+  #writeMissing(end: number, records: (from: number) => Iterable<SealedRecord>): Fallible<number> {
     if (end === 1) return ok(0);
     const exists = new Uint8Array(end);
     for (const name of readdirSync(this.directory)) exists[recordFile(name)?.sequence ?? 0] = 1;
@@ -140,7 +140,7 @@ export class LogFolder {
     return ok(missing);
   }
 
-  #publish(records: Iterable<CommittedRecord>, filesFrom: number, isUnchanged: boolean): Result<CaughtUp, Failure> {
+  #publish(records: Iterable<CommittedRecord>, filesFrom: number, isUnchanged: boolean): Fallible<CaughtUp> {
     let missing = 0;
     let torn = 0;
     let lines = "";
@@ -164,7 +164,7 @@ export class LogFolder {
     return appended.ok ? ok({ missing, torn }) : appended;
   }
 
-  #appendEvents(lines: string, through: number): Result<void, Failure> {
+  #appendEvents(lines: string, through: number): Fallible<void> {
     const bytes = Buffer.from(lines);
     // A process that was frozen during a take-over must not append the same lines again.
     if (fstatSync(this.#events).size !== this.#size) return err(eventsChanged(join(this.directory, EVENTS_FILE)));
@@ -175,7 +175,7 @@ export class LogFolder {
     return ok(undefined);
   }
 
-  #writeFile(record: SealedRecord, isNew: boolean): Result<FileState, Failure> {
+  #writeFile(record: SealedRecord, isNew: boolean): Fallible<FileState> {
     const path = join(this.directory, recordName(record.sequence, record.payload_type));
     const existing = isNew ? undefined : statSync(path, { throwIfNoEntry: false });
     if (existing) {

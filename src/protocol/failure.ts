@@ -59,6 +59,9 @@ export function isOfStorage({ code }: Pick<Failure, "code">): boolean {
   return code === "storage" || code === "storage_full";
 }
 
+/** A value, or why there is none. */
+export type Fallible<T> = Result<T, Failure>;
+
 /** What may be known of a failure beside its message: what to do next, and its facts. */
 type More = { readonly hint?: string | undefined; readonly details?: JsonObject | undefined };
 

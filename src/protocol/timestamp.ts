@@ -1,5 +1,5 @@
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "./failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "./failure.ts";
 
 /** A time in UTC as RFC 3339 text that ends in `Z`, to the millisecond, as in every record and payload. */
 export type Instant = string;
@@ -13,7 +13,7 @@ const FIRST_MS = -62_167_219_200_000;
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Parses RFC 3339 text and converts an explicit offset to UTC. A time without a zone or outside the calendar is `validation_failed`. */
-export function parseInstant(text: string): Result<Instant, Failure> {
+export function parseInstant(text: string): Fallible<Instant> {
   const match = RFC_3339.exec(text);
   if (match === null) return refuse(text, "is not an RFC 3339 time");
   const zone = match[8];
@@ -69,7 +69,7 @@ function isLeap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 }
 
-function refuse(text: string, why: string): Result<never, Failure> {
+function refuse(text: string, why: string): Fallible<never> {
   return fails("validation_failed", `The time ${JSON.stringify(text.slice(0, 40))} ${why}.`, {
     hint: "Write UTC as 2025-12-06T12:34:56Z, or an explicit offset as 2025-12-06T20:34:56+08:00.",
   });

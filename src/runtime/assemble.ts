@@ -6,11 +6,11 @@ import type { Agent } from "../kernel/agent.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import type { Head } from "../log/verify.ts";
 import { LogFolder } from "../log/writer.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { catchStorage } from "../store/storage-error.ts";
@@ -59,8 +59,8 @@ export type TakeChildOf = (around: Surroundings, parent: Parent) => TakeChild;
 export async function withLease<T>(
   { home, store, clock, parent }: Surroundings,
   session_id: string,
-  work: (lease: SessionLease) => Promise<Result<T, Failure>>,
-): Promise<Result<T, Failure>> {
+  work: (lease: SessionLease) => Promise<Fallible<T>>,
+): Promise<Fallible<T>> {
   const { log, folder } = sessionPaths(home, session_id);
   const own = attempt(log, () => {
     const link = [log, folder].find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink());
@@ -112,7 +112,7 @@ export function assemble<S>(
   mode: Mode<S>,
   lease: SessionLease,
   made: Assembled<S>,
-): Result<Session<S>, Failure> {
+): Fallible<Session<S>> {
   const { store, launcher, notify } = around;
   const { state, ledger, published, last_at, ...known } = made;
   const { session_id, config, roles, hashes } = known;

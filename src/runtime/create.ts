@@ -2,8 +2,8 @@ import { emptyLedger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { defined, type JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { validateMessage } from "../protocol/envelope.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
@@ -33,7 +33,7 @@ export interface NewSessionInput {
   /** A person's facts that the session begins with, such as the requirement or a plan. */
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
   /** Makes the files that the session needs. If it fails, the session does not begin. */
-  readonly prepare?: () => Result<void, Failure>;
+  readonly prepare?: () => Fallible<void>;
 }
 
 /** Begins a session. Fails with `busy` if the id is taken, `usage` for invalid facts. A failed start leaves at most a name. */
@@ -41,7 +41,7 @@ export async function createSession<S>(
   around: Surroundings,
   mode: Mode<S>,
   given: NewSessionInput,
-): Promise<Result<Session<S>, Failure>> {
+): Promise<Fallible<Session<S>>> {
   const { store, clock } = around;
   const said = given.requirement;
   const input = said === undefined ? given : { ...given, requirement: withholderFor(given.roles).text(said) };
@@ -79,7 +79,7 @@ function begin<S>(
   mode: Mode<S>,
   input: NewSessionInput,
   lease: SessionLease,
-): Result<Session<S>, Failure> {
+): Fallible<Session<S>> {
   const { session_id, workspace } = input;
   const opened_at = around.clock.now();
   const opened = assemble(around, mode, lease, {
@@ -125,11 +125,7 @@ function openingOf<S>({ version }: Surroundings, mode: Mode<S>, input: NewSessio
 }
 
 /** Fails with `busy` unless the name is free, or was left by a scheduler that died before its first commit. */
-function checkNeverBegun(
-  store: Store,
-  mode: string,
-  { session_id, workspace }: NewSessionInput,
-): Result<void, Failure> {
+function checkNeverBegun(store: Store, mode: string, { session_id, workspace }: NewSessionInput): Fallible<void> {
   const found = store.session(session_id);
   if (!found.ok) return found;
   const { value: row } = found;

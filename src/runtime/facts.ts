@@ -1,8 +1,8 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
 import { defined } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { ok } from "../lib/result.ts";
 import { validateMessage } from "../protocol/envelope.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { isPayloadType } from "../protocol/payload.ts";
 import type { Actor } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
@@ -36,7 +36,7 @@ export interface FactInput
 export function fromPerson<I extends Pick<FactInput, "payload_type" | "payload" | "overtaken">>(
   input: I,
   rights: Rights,
-): Result<I, Failure> {
+): Fallible<I> {
   const { payload_type, payload, overtaken } = input;
   // Another process's row may hold anything, even a type that is not a string.
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {

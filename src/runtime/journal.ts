@@ -1,9 +1,8 @@
 import type { Change } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { Result } from "../lib/result.ts";
 import { seal } from "../log/chain.ts";
 import type { Head } from "../log/verify.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { recordFault } from "../protocol/record-check.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import type { ArtifactRow, SessionChanges, TakenRow } from "../store/store.ts";
@@ -110,7 +109,7 @@ export class Journal {
    * Commits the group, publishes its files and runs its effects. Fails with `storage`, `storage_full` or `stale_lease`; then none of its
    * effects has run.
    */
-  async flush(session: SessionChanges): Promise<Result<void, Failure>> {
+  async flush(session: SessionChanges): Promise<Fallible<void>> {
     const { store, lease, records, log, bus } = this.#context;
     const group = this.#group;
     this.#group = newGroup(this.#head.sequence);

@@ -4,8 +4,8 @@ import { strictestSandbox } from "../agents/isolation/role-sandbox.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import type { Change } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { type Failure, isOfStorage } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { type Fallible, isOfStorage } from "../protocol/failure.ts";
 import type { SessionContext } from "./context.ts";
 
 /** A program that is not an agent: a check, or the notification program. */
@@ -34,7 +34,7 @@ export async function runProgram(
   program: Program,
   listener: RunListener | OutputListener,
   signal: AbortSignal,
-): Promise<Result<RunEnd, Failure>> {
+): Promise<Fallible<RunEnd>> {
   const { closed, config, launcher, paths, roles, session_id, workspace } = context;
   const { kind, id, command, variables, subject, input = "", timeout_ms, begun = [] } = program;
   const artifacts_dir = paths.work(subject);

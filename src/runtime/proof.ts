@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Mode } from "../kernel/mode.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { ok } from "../lib/result.ts";
 import { listFolder, recordName } from "../log/reader.ts";
 import { type Head, type Problem, type Verification, verifyFolder } from "../log/verify.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { replayDecisions } from "./replay.ts";
 
 /** What a log proves: that its folder is intact, and that its decisions follow from its facts. */
@@ -23,7 +23,7 @@ export function verifySession(
   head?: Head,
   last?: () => number | undefined,
   stored?: (sequence: number) => string | undefined,
-): Result<Proof, Failure> {
+): Fallible<Proof> {
   const verified = verifyFolder(folder, head, last, stored);
   if (!verified.ok) return verified;
   const chain = verified.value;

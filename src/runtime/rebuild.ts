@@ -2,10 +2,10 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Mode } from "../kernel/mode.ts";
 import { defined } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { sealedIn } from "../log/chain.ts";
 import { listFolder } from "../log/reader.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { LogRecord, SealedRecord } from "../protocol/record.ts";
 import { backUp } from "../store/backup.ts";
@@ -43,14 +43,14 @@ export async function rebuild(
   all: readonly string[],
   modes: Modes,
   label: string,
-): Promise<Result<Rebuilt, Failure>> {
+): Promise<Fallible<Rebuilt>> {
   const existed = existsSync(databasePath(home));
   const damaged = isDatabaseDamaged(home);
   if (!damaged.ok) return damaged;
   const target = damaged.value ? join(home, ".rebuild") : home;
   const locks: Lock[] = [];
   const sessions: Rebuilt["sessions"][number][] = [];
-  let old: Result<string | undefined, Failure> = ok(undefined);
+  let old: Fallible<string | undefined> = ok(undefined);
   try {
     for (const session_id of damaged.value ? all : named) {
       const lock = takeLock(lockPath(home, session_id));

@@ -3,9 +3,9 @@ import type { Ledger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import { writeReport } from "../log/report.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { neverBegun } from "../store/failures.ts";
 import { keptRecord, lastReport } from "../store/kept-record.ts";
@@ -46,7 +46,7 @@ export async function resumeSession<S>(
   mode: Mode<S>,
   row: SessionRow,
   change: ResumeTerms = {},
-): Promise<Result<Session<S>, Failure>> {
+): Promise<Fallible<Session<S>>> {
   return withLease(around, row.session_id, (lease) => takeUp(around, mode, row.session_id, change, lease));
 }
 
@@ -61,7 +61,7 @@ async function takeUp<S>(
   session_id: string,
   change: ResumeTerms,
   lease: SessionLease,
-): Promise<Result<Session<S>, Failure>> {
+): Promise<Fallible<Session<S>>> {
   const { store } = around;
   const read = await readLeft(around, mode, session_id);
   if (!read.ok) return read;
@@ -123,7 +123,7 @@ async function readLeft<S>(
   { home, store }: Surroundings,
   mode: Mode<S>,
   session_id: string,
-): Promise<Result<Left<S>, Failure>> {
+): Promise<Fallible<Left<S>>> {
   const loaded = await store.load(session_id);
   if (!loaded.ok) return loaded;
   const { session: row } = loaded.value;
@@ -143,7 +143,7 @@ async function readLeft<S>(
 }
 
 /** The roles, with their secrets unless no role will start. */
-function rolesOf<S>({ row, opened, ledger }: Left<S>, change: ResumeTerms): Result<readonly Role[], Failure> {
+function rolesOf<S>({ row, opened, ledger }: Left<S>, change: ResumeTerms): Fallible<readonly Role[]> {
   if (change.roles) return ok(change.roles);
   const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
   return isOver ? ok(opened.roles) : withSecrets(row.session_id, opened.roles, process.env);
@@ -152,7 +152,7 @@ function rolesOf<S>({ row, opened, ledger }: Left<S>, change: ResumeTerms): Resu
 async function endPrograms<S>(
   { home, launcher }: Surroundings,
   { row, opened, programs }: Left<S>,
-): Promise<Result<void, Failure>> {
+): Promise<Fallible<void>> {
   const { session_id } = row;
   const { folder } = sessionPaths(home, session_id);
   const survivors = await launcher.endLeftovers(programs, opened.config.kill_grace_s * 1000, { session_id, folder });
@@ -169,7 +169,7 @@ function mendFiles<S>(
   { home, store }: Surroundings,
   { presentation }: Mode<S>,
   { row, ledger }: Left<S>,
-): Result<void, Failure> {
+): Fallible<void> {
   const { folder, artifacts } = sessionPaths(home, row.session_id);
   const cleaned = removePartialCopies(artifacts);
   if (!cleaned.ok || !ledger.figures.closed) return cleaned;

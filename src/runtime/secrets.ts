@@ -1,6 +1,6 @@
 import { WITHHELD, Withholder } from "../lib/withholder.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { isSecretName, type Role } from "../protocol/roles.ts";
 import type { FactInput } from "./facts.ts";
 
@@ -60,7 +60,7 @@ export function withSecrets(
   session_id: string,
   roles: readonly Role[],
   environment: Readonly<Record<string, string | undefined>>,
-): Result<readonly Role[], Failure> {
+): Fallible<readonly Role[]> {
   const missing = roles.flatMap(({ role_id, env = {} }) =>
     Object.keys(env)
       .filter((name) => env[name] === WITHHELD && environment[name] === undefined)

@@ -6,9 +6,9 @@ import { resolve } from "../kernel/references.ts";
 import { type SessionState, standingState } from "../kernel/state.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { defined, type Json, type JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, ok } from "../lib/result.ts";
 import type { Head } from "../log/verify.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Failure, Fallible } from "../protocol/failure.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { admitAll } from "./admit.ts";
@@ -70,7 +70,7 @@ export class Session<S> {
   #endRecorded = false;
   /** Whether writing has stopped for good. */
   #over = false;
-  readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
+  readonly #ended = Promise.withResolvers<Fallible<SessionEnd>>();
 
   constructor(setup: SessionSetup<S>) {
     const { engine } = setup;
@@ -127,7 +127,7 @@ export class Session<S> {
    * Runs until the session closes or stops. With `waitForPeople` false, it stops as `waiting` when only a person could advance it. Fails with
    * `storage`, `storage_full` or `stale_lease` when it can no longer write. Rejects after a bug.
    */
-  run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
+  run(options: { readonly waitForPeople: boolean }): Promise<Fallible<SessionEnd>> {
     this.#waitForPeople = options.waitForPeople;
     if (this.#over) return this.#ended.promise;
     this.#began = this.#context.clock.monotonic();

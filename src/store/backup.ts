@@ -1,15 +1,15 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import SqliteDatabase from "better-sqlite3";
 import { createOwn } from "../lib/files.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { fails, type Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { guarded } from "./storage-failure.ts";
 
 /**
  * Copies the database at `path` to `<path>.<label>.bak`, replacing an earlier copy, and returns that path. The caller must hold a lock, so that the
  * copy has everything that was committed. Fails with `storage` or `storage_full`.
  */
-export function backUp(path: string, label: number | string): Result<string, Failure> {
+export function backUp(path: string, label: number | string): Fallible<string> {
   const copy = `${path}.${label}.bak`;
   const unfinished = `${copy}.tmp`;
   const copied = guarded(unfinished, () => {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { createOwn, makeDirectory } from "../lib/files.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { failure, type Failure, type Fallible } from "../protocol/failure.ts";
 import { verifyCommand } from "./failures.ts";
 import { unwritable } from "./file-system.ts";
 import { guarded } from "./storage-failure.ts";
@@ -24,7 +24,7 @@ export function databasePath(home: string): string {
  * Opens a home's database for writing. Creates the home and the file if they are missing. A commit is on disk when it returns
  * (`synchronous=FULL`), and readers never wait for it (WAL). Fails with `storage` or `storage_full`.
  */
-export function openForWriting(home: string): Result<Database, Failure> {
+export function openForWriting(home: string): Fallible<Database> {
   const path = databasePath(home);
   return guarded(path, () => {
     makeDirectory(home);
@@ -70,7 +70,7 @@ function enableWal(database: Database): void {
  * has open. Fails with `not_found` if the home has none, else like `openForWriting`. A file that is not a database fails only at the first
  * read.
  */
-export function openForReading(home: string, untouched = false): Result<Database, Failure> {
+export function openForReading(home: string, untouched = false): Fallible<Database> {
   const path = databasePath(home);
   return guarded(path, () => {
     // statSync throws for a file that exists but is inaccessible; existsSync would report it as missing.
@@ -123,7 +123,7 @@ function readOnlyCopy(path: string): Buffer {
 }
 
 /** Runs `work` in one exclusive write transaction (BEGIN IMMEDIATE). Rolls back if `work` returns a failure or throws, or if the commit fails. */
-export function write<T>(database: Database, work: () => Result<T, Failure>): Result<T, Failure> {
+export function write<T>(database: Database, work: () => Fallible<T>): Fallible<T> {
   return guarded(database.name, () => {
     database.exec("BEGIN IMMEDIATE");
     try {
@@ -141,7 +141,7 @@ export function write<T>(database: Database, work: () => Result<T, Failure>): Re
  * Returns a check that an open database's files are still the ones it opened. SQLite goes on committing to a file that was deleted or
  * replaced, and those commits are lost with the process. The check costs two calls of `stat`. Fails with `storage`.
  */
-export function watchFiles({ name, memory }: Database): () => Result<void, Failure> {
+export function watchFiles({ name, memory }: Database): () => Fallible<void> {
   if (memory) return () => ok(undefined);
   const file = inode(name);
   const wal = `${name}-wal`;

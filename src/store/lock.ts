@@ -3,8 +3,8 @@ import os from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { createOwn, makeDirectory } from "../lib/files.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { notALock } from "./failures.ts";
 import { guarded } from "./storage-failure.ts";
 import type { Holder, Owner } from "./store.ts";
@@ -40,7 +40,7 @@ export function lockPath(home: string, session_id: string): string {
  * Takes the lock at `path`. Returns null, without waiting, if another process holds it. It is SQLite's exclusive lock on an empty database:
  * the kernel releases it the moment the process ends, so no lock can be stale and no file needs cleanup. Fails with `storage`.
  */
-export function takeLock(path: string): Result<Lock | null, Failure> {
+export function takeLock(path: string): Fallible<Lock | null> {
   return guarded(path, () => {
     makeDirectory(dirname(path));
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return err(notALock(path));

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure, failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import { backUp } from "./backup.ts";
 import { type Database, write } from "./database.ts";
 
@@ -44,7 +44,7 @@ export function bundledMigrations(): readonly Migration[] {
  * once. Does nothing if the database is up to date. Fails with `newer_database` if a later version of the program made it, `storage` if it was
  * made by other migrations or the backup fails.
  */
-export function migrate(database: Database, migrations: readonly Migration[]): Result<void, Failure> {
+export function migrate(database: Database, migrations: readonly Migration[]): Fallible<void> {
   const before = appliedCount(database, migrations, database.name);
   if (!before.ok) return before;
   if (before.value === migrations.length) return ok(undefined);
@@ -53,7 +53,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): R
     const applied = appliedCount(database, migrations, database.name);
     if (!applied.ok) return applied;
     const { value: number } = applied;
-    const saved: Result<unknown, Failure> =
+    const saved: Fallible<unknown> =
       number === 0 || number === migrations.length ? ok(undefined) : backUp(database.name, number);
     if (!saved.ok) return saved;
     database.exec(LEDGER);
@@ -65,11 +65,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): R
 }
 
 /** Number of migrations applied to the database at `path`. Fails like `migrate`. */
-export function appliedCount(
-  database: Database,
-  migrations: readonly Migration[],
-  path: string,
-): Result<number, Failure> {
+export function appliedCount(database: Database, migrations: readonly Migration[], path: string): Fallible<number> {
   const ledger = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get();
   if (ledger === undefined) return ok(0);
   const rows = database

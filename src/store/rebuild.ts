@@ -1,6 +1,6 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { databasePath, openForReading, openForWriting, write } from "./database.ts";
 import { bundledMigrations, migrate } from "./migrate.ts";
 import { queriesOn } from "./queries.ts";
@@ -9,7 +9,7 @@ import { foreignRows, guarded } from "./storage-failure.ts";
 import type { Commit, NewSession } from "./store.ts";
 
 /** Whether a home's database, which is made if it is missing, is damaged. Fails for one that cannot be used for another reason. */
-export function isDatabaseDamaged(home: string): Result<boolean, Failure> {
+export function isDatabaseDamaged(home: string): Fallible<boolean> {
   const path = databasePath(home);
   try {
     const store = openStore(home);
@@ -29,7 +29,7 @@ export function isDatabaseDamaged(home: string): Result<boolean, Failure> {
  * Replaces all rows of a session in a home's database, in one transaction: its inbox rows may have been taken long ago. The caller holds the
  * session's lock.
  */
-export function replaceSession(home: string, session: NewSession, commit: Commit): Result<void, Failure> {
+export function replaceSession(home: string, session: NewSession, commit: Commit): Fallible<void> {
   const opened = openForWriting(home);
   if (!opened.ok) return opened;
   const database = opened.value;
@@ -53,7 +53,7 @@ export function replaceSession(home: string, session: NewSession, commit: Commit
 }
 
 /** Puts the complete database of the home `made` in the place of a home's damaged one, which is moved aside. Returns its new path. */
-export function replaceDatabase(home: string, made: string, label: string): Result<string, Failure> {
+export function replaceDatabase(home: string, made: string, label: string): Fallible<string> {
   const path = databasePath(home);
   const aside = `${path}.${label}.damaged`;
   return guarded(path, () => {

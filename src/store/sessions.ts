@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../lib/result.ts";
-import { fails, type Failure, failure } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import { GENESIS } from "../protocol/record.ts";
 import type { Database } from "./database.ts";
 import type { NewSession, Owner, SessionChanges, SessionFilter, SessionRow } from "./store.ts";
@@ -81,7 +81,7 @@ export function sessionQueries(database: Database) {
       return advance.run({ ...step, ...row, sets_outcome: outcome === undefined ? 0 : 1 }).changes === 1;
     },
     list: (filter: SessionFilter): SessionRow[] => list(database, filter),
-    find(id_or_prefix: string): Result<SessionRow, Failure> {
+    find(id_or_prefix: string): Fallible<SessionRow> {
       const exact = byId.get(id_or_prefix);
       if (exact !== undefined) return ok(exact);
       const found =
@@ -94,7 +94,7 @@ export function sessionQueries(database: Database) {
 }
 
 /** Fails with `usage` for an id that cannot name a folder. */
-export function checkSessionId(session_id: string): Result<void, Failure> {
+export function checkSessionId(session_id: string): Fallible<void> {
   if (SESSION_ID.test(session_id) && !session_id.endsWith(".")) return ok(undefined);
   return fails("usage", `${JSON.stringify(session_id.slice(0, 200))} is not a valid session id.`, {
     hint: "Use up to 120 letters, digits, dots, dashes and underscores; begin with a letter or digit and do not end with a dot.",

@@ -1,8 +1,8 @@
 import SqliteDatabase from "better-sqlite3";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, isOfStorage } from "../protocol/failure.ts";
+import { err, ok } from "../lib/result.ts";
+import { type Failure, type Fallible, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
 import {
   type Database,
@@ -33,7 +33,7 @@ export interface SharedHome {
  * Opens the store of a home. Creates the home and its database if they are missing, and migrates an older database. Fails with `storage`,
  * `storage_full`, `newer_database`, or `environment` for a home on a shared file system, unless that is accepted.
  */
-export function openStore(home: string, shared: SharedHome = {}): Result<Store, Failure> {
+export function openStore(home: string, shared: SharedHome = {}): Fallible<Store> {
   const { name, safety } = fileSystemOf(home, shared.statfs);
   if (safety === "unsafe" && shared.accept !== true) return err(sharedHome(home, name));
   const database = openForWriting(home);
@@ -51,7 +51,7 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
  * another process has created but given no tables yet gets them, if `openStore` accepts the home. Fails with `not_found` if the home has no
  * database, else like `openStore`.
  */
-export function openReader(home: string, shared: SharedHome = {}): Result<StoreReader, Failure> {
+export function openReader(home: string, shared: SharedHome = {}): Fallible<StoreReader> {
   const opened = readingOn(home);
   if (!opened.ok) return opened;
   if (opened.value !== undefined) return ok(opened.value);
@@ -62,14 +62,14 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
 }
 
 /** Like `openReader`, but creates no tables, and no files beside a database that nobody has open: for shell completion. */
-export function openUntouched(home: string): Result<StoreReader, Failure> {
+export function openUntouched(home: string): Fallible<StoreReader> {
   const opened = readingOn(home, true);
   if (!opened.ok) return opened;
   return opened.value === undefined ? err(noDatabase(home)) : ok(opened.value);
 }
 
 /** A reader on a connection of its own; undefined if the database has no tables yet. */
-function readingOn(home: string, untouched = false): Result<StoreReader | undefined, Failure> {
+function readingOn(home: string, untouched = false): Fallible<StoreReader | undefined> {
   const database = openForReading(home, untouched);
   if (!database.ok) return database;
   const path = databasePath(home);
@@ -87,7 +87,7 @@ function readingOn(home: string, untouched = false): Result<StoreReader | undefi
  * The row of a session, by its id or a prefix that only one session has. `from` is a home, which is opened for this call, or an open reader.
  * Fails with `not_found`, with `usage` for an ambiguous prefix, or like `openReader`.
  */
-export function getSession(from: string | StoreReader, session_id: string): Result<SessionRow, Failure> {
+export function getSession(from: string | StoreReader, session_id: string): Fallible<SessionRow> {
   if (typeof from !== "string") return from.session(session_id);
   const reader = openReader(from);
   if (!reader.ok) return reader;
@@ -99,7 +99,7 @@ export function getSession(from: string | StoreReader, session_id: string): Resu
 }
 
 /** `guarded` for the first statements on a connection, which fail if the database has other tables than the migrations create. */
-function guardedOpening<T>(path: string, open: () => Result<T, Failure>): Result<T, Failure> {
+function guardedOpening<T>(path: string, open: () => Fallible<T>): Fallible<T> {
   return guarded(path, () => {
     try {
       return open();
@@ -132,7 +132,7 @@ export function storeOn(home: string, database: Database): Store {
   // reopened.
   let refused: Failure | undefined;
 
-  function acquire(session_id: string, owner: Owner): Result<Lease, Failure> {
+  function acquire(session_id: string, owner: Owner): Fallible<Lease> {
     const session = sessions.byId(session_id);
     const key = sessions.key(session_id);
     if (session === undefined || key === undefined) return err(unknownSession(session_id));
@@ -144,9 +144,7 @@ export function storeOn(home: string, database: Database): Store {
       return err(busy(session.session_id, holder));
     }
     crashPoint("lock_held");
-    const epoch: Result<number, Failure> = refused
-      ? err(refused)
-      : write(database, () => ok(sessions.take(key, owner)));
+    const epoch: Fallible<number> = refused ? err(refused) : write(database, () => ok(sessions.take(key, owner)));
     if (!epoch.ok) {
       lock.value.release();
       return epoch;
@@ -165,7 +163,7 @@ export function storeOn(home: string, database: Database): Store {
     crashPoint("lock_released");
   }
 
-  function put(session_id: string, body: JsonObject, actor: Actor): Result<number, Failure> {
+  function put(session_id: string, body: JsonObject, actor: Actor): Fallible<number> {
     return write(database, () => {
       const key = sessions.key(session_id);
       if (key === undefined) return err(unknownSession(session_id));
@@ -227,11 +225,7 @@ export function storeOn(home: string, database: Database): Store {
   };
 }
 
-export function apply(
-  queries: Queries,
-  { lease, key }: Pick<Held, "lease" | "key">,
-  commit: Commit,
-): Result<void, Failure> {
+export function apply(queries: Queries, { lease, key }: Pick<Held, "lease" | "key">, commit: Commit): Fallible<void> {
   const { expected, records, changes, session = {}, artifacts = [], taken = [] } = commit;
   const last_sequence = lastSequence(commit);
   const head = records.at(-1)?.hash ?? null;

@@ -1,5 +1,5 @@
-import { err, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { err } from "../lib/result.ts";
+import type { Failure, Fallible } from "../protocol/failure.ts";
 
 /**
  * Thrown by reads of the store when the disk or the database fails. Reads are many and happen deep inside pure code, whose callers can only
@@ -15,7 +15,7 @@ export class StorageError extends Error {
 }
 
 /** Runs `work` and converts a `StorageError` that it throws to its failure: `storage`, `storage_full`. */
-export async function catchStorage<T>(work: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
+export async function catchStorage<T>(work: () => Promise<Fallible<T>>): Promise<Fallible<T>> {
   try {
     return await work();
   } catch (error) {

@@ -1,13 +1,13 @@
 import { dirname } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { err, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
+import { err } from "../lib/result.ts";
+import { failure, type Failure, type Fallible } from "../protocol/failure.ts";
 import { damaged } from "./failures.ts";
 import { unwritable } from "./file-system.ts";
 import { StorageError } from "./storage-error.ts";
 
 /** Runs `work` on the file at `path`. An error of the disk or the database becomes a failure that names the file; bugs are rethrown. */
-export function guarded<T>(path: string, work: () => Result<T, Failure>): Result<T, Failure> {
+export function guarded<T>(path: string, work: () => Fallible<T>): Fallible<T> {
   try {
     return work();
   } catch (error) {

@@ -1,8 +1,7 @@
 import type { Hash } from "node:crypto";
 import type { Json, JsonObject } from "../lib/json.ts";
-import type { Result } from "../lib/result.ts";
 import type { Change, Outcome } from "../kernel/mode.ts";
-import type { Failure } from "../protocol/failure.ts";
+import type { Failure, Fallible } from "../protocol/failure.ts";
 import type { Actor, SealedRecord } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 
@@ -18,21 +17,21 @@ import type { Instant } from "../protocol/timestamp.ts";
  */
 export interface Store extends StoreReader {
   /** Adds a session without records. Fails with `busy` if the id exists, `usage` if it cannot be a folder name. */
-  create(session: NewSession): Promise<Result<void, Failure>>;
+  create(session: NewSession): Promise<Fallible<void>>;
   /** Holds the session until `release` or the end of this process. Fails with `busy`, naming the holder, or with `not_found`. */
-  acquire(session_id: string, owner: Owner): Promise<Result<Lease, Failure>>;
+  acquire(session_id: string, owner: Owner): Promise<Fallible<Lease>>;
   /** Releases the session. Releasing a lease that another process took over does not affect that process. */
   release(lease: Lease): Promise<void>;
   /**
    * Writes all of the commit or nothing; it is durable on return. Fails with `stale_lease` if the session was taken over or its last record is
    * not `expected`. Then nothing was written, and the caller MUST stop.
    */
-  commit(lease: Lease, commit: Commit): Promise<Result<void, Failure>>;
+  commit(lease: Lease, commit: Commit): Promise<Fallible<void>>;
   /**
    * Fails with `stale_lease` if the session was taken over. A process can be frozen after a commit while another takes its session over, so it
    * MUST call this before it acts on the world. Cheap enough for every commit.
    */
-  confirm(lease: Lease): Result<void, Failure>;
+  confirm(lease: Lease): Fallible<void>;
   readonly inbox: Inbox;
 }
 
@@ -46,7 +45,7 @@ export interface StoreReader {
    */
   snapshot<T>(read: () => Promise<T>): Promise<T>;
   /** Loads the session and all its state. Fails with `not_found`. */
-  load(session_id: string): Promise<Result<StoredSession, Failure>>;
+  load(session_id: string): Promise<Fallible<StoredSession>>;
   /** The stored line of a record, with its line end. */
   record(session_id: string, sequence: number): string | undefined;
   /** The payload type of a record. Does not read the record, which may be as large as a plan. */
@@ -58,7 +57,7 @@ export interface StoreReader {
   /** Lists sessions, newest first. */
   sessions(filter?: SessionFilter): SessionRow[];
   /** Finds a session by its id or a prefix that only one session has. Fails with `not_found`, or with `usage`, naming the candidates. */
-  session(id_or_prefix: string): Result<SessionRow, Failure>;
+  session(id_or_prefix: string): Fallible<SessionRow>;
   /** The process that holds the session's lock now. Dead processes hold none. */
   holder(session_id: string): Holder | undefined;
   /** One value of a session's state. */
@@ -82,7 +81,7 @@ export interface InboxReader {
 /** Messages to a session from people and other processes. The owner takes rows by naming them in a commit. */
 export interface Inbox extends InboxReader {
   /** Returns the row's id. Fails with `not_found` if there is no such session. */
-  put(session_id: string, body: JsonObject, actor: Actor): Promise<Result<number, Failure>>;
+  put(session_id: string, body: JsonObject, actor: Actor): Promise<Fallible<number>>;
   /** What became of a row; without fields if a process of an earlier version took it. Undefined while the row waits. */
   outcome(session_id: string, id: number): Partial<TakenRow> | undefined;
 }

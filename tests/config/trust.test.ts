@@ -10,8 +10,7 @@ import { loadRoles } from "../../src/config/roles.ts";
 import { resolveSettings } from "../../src/config/settings.ts";
 import { changedByOthers } from "../../src/lib/files.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { Result } from "../../src/lib/result.ts";
-import type { Failure } from "../../src/protocol/failure.ts";
+import type { Fallible } from "../../src/protocol/failure.ts";
 import { errorOf, type Scratch, scratch, valueOf } from "./scratch.ts";
 
 const FILES = {
@@ -28,7 +27,7 @@ function project(files: { readonly [name: string]: string } = FILES): Scratch & 
   return { ...place, folder };
 }
 
-function readIn({ directory }: Scratch): Result<Configuration, Failure> {
+function readIn({ directory }: Scratch): Fallible<Configuration> {
   const found = valueOf(findProjectConfiguration(directory));
   if (found === undefined) throw new Error("the project's configuration was not found");
   return readProject(found);

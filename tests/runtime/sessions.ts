@@ -4,11 +4,10 @@ import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { Result } from "../../src/lib/result.ts";
 import { debateMode } from "../../src/modes/debate/mode.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { ScheduleState } from "../../src/modes/schedule/state.ts";
-import type { Failure } from "../../src/protocol/failure.ts";
+import type { Fallible } from "../../src/protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
@@ -97,7 +96,7 @@ export async function begin(rig: Rig, choices: Choices = {}): Promise<Session<Sc
   return value(await tryBegin(rig, choices));
 }
 
-export function tryBegin(rig: Rig, choices: Choices): Promise<Result<Session<ScheduleState>, Failure>> {
+export function tryBegin(rig: Rig, choices: Choices): Promise<Fallible<Session<ScheduleState>>> {
   return createSession(surroundings(rig, choices), scheduleMode, {
     session_id: choices.session_id ?? sessionId(),
     requirement: "Do the thing",

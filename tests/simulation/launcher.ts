@@ -3,8 +3,8 @@ import type { Readable, Writable } from "node:stream";
 import type { Launched, Launcher, LaunchSpec } from "../../src/agents/launcher.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
 import { WITNESSED } from "../../src/runtime/check-gate.ts";
-import { err, ok, type Result } from "../../src/lib/result.ts";
-import { type Failure, failure } from "../../src/protocol/failure.ts";
+import { err, ok } from "../../src/lib/result.ts";
+import { failure, type Fallible } from "../../src/protocol/failure.ts";
 import type { Exit, SimulatedProcess } from "./processes.ts";
 import { randomOf } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -51,7 +51,7 @@ async function launch(
   world: World,
   { command, environment }: LaunchSpec,
   scheduler: Scheduler,
-): Promise<Result<Launched, Failure>> {
+): Promise<Fallible<Launched>> {
   const probed = command.slice(command.indexOf("probe"));
   const subject = environment["BOSUN_TICKET_ID"];
   if (!world.isCalm && !world.scenario.comparable && world.chance.chance(0.01)) {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { err, ok, type Result } from "../../src/lib/result.ts";
-import { type Failure, failure } from "../../src/protocol/failure.ts";
+import { err, ok } from "../../src/lib/result.ts";
+import { type Failure, failure, type Fallible } from "../../src/protocol/failure.ts";
 import { type Actor, GENESIS, type LogRecord, type SealedRecord } from "../../src/protocol/record.ts";
 import type { Instant } from "../../src/protocol/timestamp.ts";
 import { checkSessionId, unknownSession } from "../../src/store/sessions.ts";
@@ -116,7 +116,7 @@ export class MemoryDatabase {
     if (session) session.holder = undefined;
   }
 
-  put(session_id: string, body: JsonObject, actor: Actor): Result<number, Failure> {
+  put(session_id: string, body: JsonObject, actor: Actor): Fallible<number> {
     const session = this.#sessions.get(session_id.toLowerCase());
     if (!session) return err(unknownSession(session_id));
     this.#writes += 1;
@@ -153,7 +153,7 @@ export class MemoryDatabase {
     return this.#sessions.get(session_id.toLowerCase())?.row.last_sequence ?? 0;
   }
 
-  #create(session: NewSession): Result<void, Failure> {
+  #create(session: NewSession): Fallible<void> {
     const { session_id, mode, workspace, created_at, requirement = null, parent = null } = session;
     const named = checkSessionId(parent ?? session_id);
     if (!named.ok) return named;
@@ -186,7 +186,7 @@ export class MemoryDatabase {
     return ok(undefined);
   }
 
-  #acquire(session_id: string, owner: Owner, connection: number): Result<Lease, Failure> {
+  #acquire(session_id: string, owner: Owner, connection: number): Fallible<Lease> {
     const session = this.#sessions.get(session_id.toLowerCase());
     if (!session) return err(unknownSession(session_id));
     if (session.holder) {
@@ -203,7 +203,7 @@ export class MemoryDatabase {
     return ok({ session_id: session.row.session_id, epoch: session.row.epoch });
   }
 
-  #commit(session: StoredRow, lease: Lease, commit: Commit): Result<void, Failure> {
+  #commit(session: StoredRow, lease: Lease, commit: Commit): Fallible<void> {
     const { expected, records, changes, artifacts = [], taken = [] } = commit;
     for (const [index, { sequence }] of records.entries()) {
       const belongs = expected + 1 + index;
@@ -236,7 +236,7 @@ export class MemoryDatabase {
     return this.rows.toReversed().filter((row) => parent === undefined || row.parent === parent);
   }
 
-  #find(id_or_prefix: string): Result<SessionRow, Failure> {
+  #find(id_or_prefix: string): Fallible<SessionRow> {
     const wanted = id_or_prefix.toLowerCase();
     const exact = this.#sessions.get(wanted);
     if (exact) return ok(exact.row);

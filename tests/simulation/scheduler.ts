@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../src/lib/json.ts";
-import { err, type Result } from "../../src/lib/result.ts";
+import { err } from "../../src/lib/result.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
-import { type Failure, failure } from "../../src/protocol/failure.ts";
+import { failure, type Fallible } from "../../src/protocol/failure.ts";
 import type { Clock } from "../../src/runtime/time/clock.ts";
 import type { SessionEnd } from "../../src/runtime/bus.ts";
 import type { Surroundings, TakeChildOf } from "../../src/runtime/assemble.ts";
@@ -16,7 +16,7 @@ import { simulatedLauncher } from "./launcher.ts";
 import { MODES } from "./modes.ts";
 import { SESSION_ID, type World } from "./world.ts";
 
-export type Ended = Result<SessionEnd, Failure>;
+export type Ended = Fallible<SessionEnd>;
 
 /** What a person changes when they resume a session. */
 export interface Change {
@@ -33,7 +33,7 @@ export interface Remembered {
 
 interface Watched {
   readonly mode: Mode<unknown>;
-  readonly remember: (taken: Result<Session<unknown>, Failure>) => Result<Session<unknown>, Failure>;
+  readonly remember: (taken: Fallible<Session<unknown>>) => Fallible<Session<unknown>>;
 }
 
 /** A misfortune in a commit: the scheduler dies or freezes before or after it, or the commit fails. */
@@ -148,7 +148,7 @@ export class Scheduler {
     return this.#run(opened, patient);
   }
 
-  async #run(opened: Result<Session<unknown>, Failure>, patient: boolean): Promise<Ended> {
+  async #run(opened: Fallible<Session<unknown>>, patient: boolean): Promise<Ended> {
     return opened.ok ? opened.value.run({ waitForPeople: patient }) : opened;
   }
 
@@ -159,7 +159,7 @@ export class Scheduler {
       state = mode.empty();
       return state;
     };
-    const remember = (taken: Result<Session<unknown>, Failure>) => {
+    const remember = (taken: Fallible<Session<unknown>>) => {
       if (taken.ok) this.memory.set(taken.value.session_id, { session: taken.value, state });
       return taken;
     };
@@ -245,7 +245,7 @@ export class Scheduler {
     await slow.promise;
   }
 
-  async #commit(lease: Lease, commit: Commit): Promise<Result<void, Failure>> {
+  async #commit(lease: Lease, commit: Commit): Promise<Fallible<void>> {
     const fault = this.#fault;
     this.#fault = undefined;
     if (fault)

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import { EnvelopeReader, requestLine } from "../cli/dialects/envelope.ts";
 import { agentEnvironment } from "../cli/environment.ts";
 import { type RunListener, SupervisedRun } from "../cli/process.ts";
@@ -34,7 +34,7 @@ export interface Tested {
 }
 
 /** Runs one case in a directory of its own. Fails with `environment` if the program cannot be started. */
-export async function test(tried: Tried, one: Case): Promise<Result<Tested, Failure>> {
+export async function test(tried: Tried, one: Case): Promise<Fallible<Tested>> {
   const directory = mkdtempSync(join(tmpdir(), "bosun conformance-"));
   try {
     const starts = Array.from({ length: one.twice ? 2 : 1 }, (_, index) => once(tried, one, directory, index + 1));
@@ -55,7 +55,7 @@ async function once(
   one: Case,
   directory: string,
   slot: number,
-): Promise<Result<Trial, Failure>> {
+): Promise<Fallible<Trial>> {
   const role = { role_id: seat, type: seat, cli_command: [...command] };
   const { turn, attempt } = one;
   const about = { session_id: "s-conformance", at: "2026-01-01T00:00:00.000Z" };

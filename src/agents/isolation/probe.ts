@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import { start } from "../launch.ts";
 import { programFile } from "../../lib/program-file.ts";
 import type { SandboxLevel } from "../launcher.ts";
@@ -22,16 +22,13 @@ const CONDITIONS: Readonly<Record<SandboxLevel, string>> = {
 /** From the weakest to the strongest. */
 export const SANDBOX_LEVELS = ["processes", "files", "offline"] as const satisfies readonly SandboxLevel[];
 
-const PROBED = new Map<string, Promise<Result<SandboxMechanism, Failure>>>();
+const PROBED = new Map<string, Promise<Fallible<SandboxMechanism>>>();
 
 /**
  * How this machine can sandbox at a level with the programs on this `PATH`. Fails with `environment`, naming what is missing and what to do. Each
  * mechanism is probed by a real start, once per process, because a kernel, a container or a policy can forbid what the programs do.
  */
-export function sandboxMechanism(
-  level: SandboxLevel,
-  path: string | undefined,
-): Promise<Result<SandboxMechanism, Failure>> {
+export function sandboxMechanism(level: SandboxLevel, path: string | undefined): Promise<Fallible<SandboxMechanism>> {
   const key = `${level}:${path}`;
   const mechanism = PROBED.get(key) ?? firstThatWorks(level, candidates(level, path), path);
   PROBED.set(key, mechanism);
@@ -58,7 +55,7 @@ async function firstThatWorks(
   level: SandboxLevel,
   mechanisms: readonly Result<SandboxMechanism, string>[],
   path: string | undefined,
-): Promise<Result<SandboxMechanism, Failure>> {
+): Promise<Fallible<SandboxMechanism>> {
   const reasons = new Set<string>();
   for (const mechanism of mechanisms) {
     const problem = mechanism.ok ? await probe(level, mechanism.value, path) : mechanism.error;

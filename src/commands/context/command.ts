@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Environment } from "../../config/found.ts";
-import type { Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
 /** The context of a command. */
@@ -17,7 +16,7 @@ export interface CommandContext {
 }
 
 /** How a command ends: with its exit code, or a failure, which has one. */
-export type Exit = Result<number, Failure>;
+export type Exit = Fallible<number>;
 
 /** What a command does. */
 export type Work = (context: CommandContext) => Promise<Exit>;

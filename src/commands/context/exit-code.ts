@@ -1,6 +1,5 @@
 import type { LedgerFigures } from "../../kernel/ledger.ts";
-import type { Result } from "../../lib/result.ts";
-import type { Failure, FailureCode } from "../../protocol/failure.ts";
+import type { Failure, FailureCode, Fallible } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import {
   EXIT_BUSY,
@@ -55,7 +54,7 @@ export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
 };
 
 /** The exit code of a command that ran a session. */
-export function exitCodeAfter(end: Result<SessionEnd, Failure>, { stopped }: LedgerFigures): number {
+export function exitCodeAfter(end: Fallible<SessionEnd>, { stopped }: LedgerFigures): number {
   return end.ok ? exitCodeOf(end.value, stopped?.signal) : EXIT_CODE_OF[end.error.code];
 }
 

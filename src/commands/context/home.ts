@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { shellWord } from "../../lib/shell-word.ts";
 import { databasePath } from "../../store/database.ts";
 import { closeHome, isKnownHome, knownHomes, rememberHome, resolveHome } from "../../config/home.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import type { Failure, Fallible } from "../../protocol/failure.ts";
 import { insideOf } from "../../protocol/inside-turn.ts";
 import { ACCEPT_SHARED_HOME } from "../../store/failures.ts";
 import { fileSystemOf } from "../../store/file-system.ts";
@@ -21,15 +21,15 @@ export interface OpenHome<S extends StoreReader> {
 }
 
 /** The path of this command's home, which may not exist. */
-export function homeOf({ home, environment, directory }: CommandContext): Result<string, Failure> {
+export function homeOf({ home, environment, directory }: CommandContext): Fallible<string> {
   return resolveHome(home, environment, directory);
 }
 
 /** Runs work with an open home, then closes its store. */
 export async function withHome<S extends StoreReader, T>(
-  opened: Result<OpenHome<S>, Failure>,
-  work: (home: OpenHome<S>) => Promise<Result<T, Failure>>,
-): Promise<Result<T, Failure>> {
+  opened: Fallible<OpenHome<S>>,
+  work: (home: OpenHome<S>) => Promise<Fallible<T>>,
+): Promise<Fallible<T>> {
   if (!opened.ok) return opened;
   try {
     return await work(opened.value);
@@ -42,8 +42,8 @@ export async function withHome<S extends StoreReader, T>(
 function opened<S extends StoreReader>(
   context: CommandContext,
   home: string,
-  store: Result<S, Failure>,
-): Result<OpenHome<S>, Failure> {
+  store: Fallible<S>,
+): Fallible<OpenHome<S>> {
   if (!store.ok) return store;
   if (isNamed(context) && insideOf(context.environment) === undefined) {
     rememberHome(context.environment, home);
@@ -73,13 +73,13 @@ export function isNamed({ home, environment }: CommandContext): boolean {
 }
 
 /** Opens the home for writing; creates it if it does not exist. */
-export function openHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
+export function openHome(context: CommandContext): Fallible<OpenHome<Store>> {
   const home = homeOf(context);
   return home.ok ? openHomeAt(context, home.value) : home;
 }
 
 /** Opens this home for writing; creates it if it does not exist. */
-export function openHomeAt(context: CommandContext, home: string): Result<OpenHome<Store>, Failure> {
+export function openHomeAt(context: CommandContext, home: string): Fallible<OpenHome<Store>> {
   const { environment, terminal } = context;
   const isOld = existsSync(databasePath(home));
   const store = openStore(home, sharedHome(environment));
@@ -91,7 +91,7 @@ export function openHomeAt(context: CommandContext, home: string): Result<OpenHo
 }
 
 /** Opens this home for reading; `not_found` if it does not exist. */
-export function readHomeAt(context: CommandContext, home: string): Result<OpenHome<StoreReader>, Failure> {
+export function readHomeAt(context: CommandContext, home: string): Fallible<OpenHome<StoreReader>> {
   return opened(context, home, openReader(home, sharedHome(context.environment)));
 }
 
@@ -104,7 +104,7 @@ function doubt(home: string, file_system: string): string {
 }
 
 /** Opens the home for reading; `not_found` if it does not exist. */
-export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
+export function readHome(context: CommandContext): Fallible<OpenHome<StoreReader>> {
   const home = homeOf(context);
   if (!home.ok) return home;
   const read = readHomeAt(context, home.value);
@@ -113,7 +113,7 @@ export function readHome(context: CommandContext): Result<OpenHome<StoreReader>,
 }
 
 /** Opens an existing home for writing; `not_found` if it does not exist. */
-export function openExistingHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
+export function openExistingHome(context: CommandContext): Fallible<OpenHome<Store>> {
   const home = homeOf(context);
   if (!home.ok) return home;
   if (existsSync(databasePath(home.value))) return openHome(context);

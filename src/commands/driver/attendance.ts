@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { isLocked, takeLock } from "../../store/lock.ts";
 import { guarded } from "../../store/storage-failure.ts";
@@ -10,7 +10,7 @@ import { guarded } from "../../store/storage-failure.ts";
  * Marks that a person is at this process's terminal, where the session's questions are asked, until the returned function is called. The
  * mark is a file lock, which also ends with the process. Fails with `storage`.
  */
-export function attend(home: string, session_id: string): Result<() => void, Failure> {
+export function attend(home: string, session_id: string): Fallible<() => void> {
   const path = join(viewersOf(home, session_id), `${process.pid}.lock`);
   const lock = takeLock(path);
   if (!lock.ok) return lock;

@@ -3,10 +3,10 @@ import { isPlaybook } from "../../config/role-defaults.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { makeDirectory, OWN } from "../../lib/files.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import { onlyForPeople } from "../../protocol/inside-turn.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -109,7 +109,7 @@ function withPlaybook(roles: readonly Role[], folder: string, played: Playbook |
 }
 
 /** Copies the plan file into the session's folder, so that resuming does not need the original. Fails with `storage` or `storage_full`. */
-function keepPlaybook(folder: string, { file, text }: Playbook): Result<void, Failure> {
+function keepPlaybook(folder: string, { file, text }: Playbook): Fallible<void> {
   const copy = () => {
     makeDirectory(folder);
     return ok(writeFileSync(playbookCopy(folder, file), text, OWN));

@@ -1,6 +1,6 @@
-import { err, ok, type Result } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import type { SessionEnd, SessionEvent } from "../../runtime/bus.ts";
 import type { GivenAnswer } from "../../config/answers.ts";
 import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
@@ -147,7 +147,7 @@ export class Driver {
    * `exited`, the scheduler's own, if it is known. Fails with what ended the session, else as `storedSnapshot` does.
    */
   async end(
-    end: Result<SessionEnd, Failure>,
+    end: Fallible<SessionEnd>,
     { exited, isTimed }: { readonly exited?: number; readonly isTimed: boolean },
   ): Promise<Exit> {
     clearInterval(this.#looking);
@@ -164,7 +164,7 @@ export class Driver {
     return unused.ok ? ok(ending.exit_code) : unused;
   }
 
-  #showUnused({ ledger, waiting }: SessionSnapshot, exit_code: number): Promise<Result<void, Failure>> {
+  #showUnused({ ledger, waiting }: SessionSnapshot, exit_code: number): Promise<Fallible<void>> {
     const { context, store, feed, answers = [] } = this.#parts;
     const isLeft = exit_code === EXIT_PERSON_NEEDED || ledger.figures.closed !== undefined;
     if (answers.length === 0 || !isLeft) return Promise.resolve(ok(undefined));
@@ -226,7 +226,7 @@ export async function openViewer(parts: ViewerParts) {
      * Shows the session until `isOver`; undefined, and nobody is asked here any more, if `enough` is aborted before. `internal` if its
      * scheduler left without recording an end.
      */
-    async follow(isOver: () => boolean, enough: AbortSignal): Promise<Result<SessionEnd, Failure> | undefined> {
+    async follow(isOver: () => boolean, enough: AbortSignal): Promise<Fallible<SessionEnd> | undefined> {
       // Load it now: hours later, another version may be installed in its place.
       const row = store.session(session_id);
       if (row.ok) await loadReading(row.value.mode);

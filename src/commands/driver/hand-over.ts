@@ -1,6 +1,6 @@
 import { formatDuration } from "../../lib/durations.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";
@@ -94,7 +94,7 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
 
 const ELSEWHERE = { ctrl_c: "stops", skipped: 0 } as const;
 
-function openingOf(order: Order, store: StoreReader, before: Result<SessionRow, Failure>): SessionOpening {
+function openingOf(order: Order, store: StoreReader, before: Fallible<SessionRow>): SessionOpening {
   if (order.do === "begin") {
     const { requirement, workspace, config } = order.input.session;
     return { requirement, workspace, resumed: false, kill_grace_s: config.kill_grace_s };

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { didYouMean } from "../../lib/nearest.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import { listFolder, type Listing, readFolder, type RecordFile, recordIn } from "../../log/reader.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
 import { resolverOf } from "../../runtime/records.ts";
@@ -116,7 +116,7 @@ async function followOn(
   { home, row, folder }: LogSource,
   list: RecordList,
   { files, foreign }: Listing,
-): Promise<Result<void, Failure>> {
+): Promise<Fallible<void>> {
   if (home === undefined || row === undefined) return ok(undefined);
   const { session_id } = row;
   const known = [...files];

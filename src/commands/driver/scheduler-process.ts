@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { inheritedReplaced } from "../../agents/inherited-descriptors.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { ResumeTerms } from "../../runtime/resume.ts";
 import type { CommandContext } from "../context/command.ts";
@@ -60,7 +60,7 @@ export function startScheduler(
   home: string,
   order: Order,
   patience_ms: number,
-): Result<Scheduler, Failure> {
+): Fallible<Scheduler> {
   const { session_id } = order;
   const opened = openSchedulerLog(home, session_id);
   if (!opened.ok) return opened;
@@ -129,7 +129,7 @@ export function schedulerLog(home: string, session_id: string): string {
 }
 
 /** Opens that file for appending; the caller closes it. Fails with `storage` or `storage_full`. */
-function openSchedulerLog(home: string, session_id: string): Result<number, Failure> {
+function openSchedulerLog(home: string, session_id: string): Fallible<number> {
   const log = schedulerLog(home, session_id);
   const open = () => {
     makeDirectory(dirname(log));

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { resumeSession } from "../../runtime/resume.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
@@ -139,7 +139,7 @@ export async function endHolder(
   { home, store }: OpenHome<Store>,
   session_id: string,
   kill_grace_s: number,
-): Promise<Result<void, Failure>> {
+): Promise<Fallible<void>> {
   const lock = lockPath(home, session_id);
   if (!isLocked(lock)) return ok(undefined);
   const pid = holderOf(lock);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { fittedScreen, type Part } from "../../ui/parts.ts";
 import { Screen } from "../../ui/screen.ts";
@@ -28,7 +28,7 @@ const PAUSE = 6;
 export async function watchStatus(
   { terminal: { out }, leave }: CommandContext,
   version: () => string | number,
-  read: () => Promise<Result<Look, Failure>>,
+  read: () => Promise<Fallible<Look>>,
 ): Promise<Exit> {
   const enough = new AbortController();
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);

@@ -8,10 +8,10 @@ import { stateFolder } from "../../config/home.ts";
 import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { Agent, TurnContext, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import { NO_SECRETS } from "../../lib/withholder.ts";
 import { spentWords } from "../../log/usage-words.ts";
-import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration, Usage } from "../../protocol/payload.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { priced } from "../../runtime/turns/reported.ts";
@@ -78,7 +78,7 @@ export async function tryRoles(
   roles: readonly CompleteRole[],
   config: ResolvedConfiguration,
   heard: (trial: Trial) => void,
-): Promise<Result<readonly Trial[], Failure>> {
+): Promise<Fallible<readonly Trial[]>> {
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(context.environment.PATH));
   const agent = cliAgentOf(launcher, config, context.environment, { hidden: [stateFolder(context.environment)] });
   const stopped = new AbortController();

@@ -1,7 +1,7 @@
 import { type GivenAnswer, whyUnfit } from "../../config/answers.ts";
 import { type Answerable, answerTo } from "../../config/picked-option.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import { fails, type Failure, failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import { keptRecord } from "../../store/kept-record.ts";
@@ -34,7 +34,7 @@ export interface Asked {
 }
 
 /** The session that the words name, or the default one. Failure `usage` if it asks a person nothing. */
-export async function askedAmong(store: Store, words: readonly string[]): Promise<Result<Asked, Failure>> {
+export async function askedAmong(store: Store, words: readonly string[]): Promise<Fallible<Asked>> {
   const chosen = sessionAmong(store, words);
   if (!chosen.ok) return chosen;
   const { row, typed } = chosen.value;
@@ -58,10 +58,7 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
 }
 
 /** The first word is a session if one has that id; else all words are about the default session. */
-function sessionAmong(
-  store: Store,
-  words: readonly string[],
-): Result<{ row: SessionRow; typed: readonly string[] }, Failure> {
+function sessionAmong(store: Store, words: readonly string[]): Fallible<{ row: SessionRow; typed: readonly string[] }> {
   const [first, ...rest] = words;
   const named = first === undefined ? undefined : store.session(first);
   if (named?.ok === true) return ok({ row: named.value, typed: rest });
@@ -97,7 +94,7 @@ async function whyAnswered(
  * Parses the words after a command into an answer: a question's id and the answer, or only the answer if one question is open. Failure
  * `usage` if the question or the answer is unclear.
  */
-export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer[], Failure> {
+export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Fallible<Answer[]> {
   const [id = "", ...text] = words;
   const named = questionsMeant(id, questions);
   const answersOnly = named.length === 0 && questions.length === 1 && text.length === 0;
@@ -128,7 +125,7 @@ export async function showUnused(
   session_id: string,
   answers: readonly GivenAnswer[],
   waiting: readonly Waiting[],
-): Promise<Result<void, Failure>> {
+): Promise<Fallible<void>> {
   const earlier = await questionsSoFar(store, session_id);
   if (!earlier.ok) return earlier;
   showUnfit(out, answers, [...earlier.value, ...waiting.filter((one) => one.kind === "question")]);
@@ -139,7 +136,7 @@ export async function showUnused(
 async function questionsSoFar(
   reader: StoreReader,
   session_id: string,
-): Promise<Result<(OpenQuestion & { readonly record: number })[], Failure>> {
+): Promise<Fallible<(OpenQuestion & { readonly record: number })[]>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   return ok(
@@ -168,7 +165,7 @@ export function permissionDecision(
   permissions: readonly OpenPermission[],
   typed: readonly string[],
   alone: boolean,
-): Result<PersonMessage | undefined, Failure> {
+): Fallible<PersonMessage | undefined> {
   const named = permissions.find(({ ask_id }) => ask_id === typed[0]);
   const permission = named ?? (alone && permissions.length === 1 ? permissions[0] : undefined);
   if (permission === undefined || typed.length === 0) return ok(undefined);

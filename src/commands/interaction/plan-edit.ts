@@ -4,9 +4,9 @@ import { splitCommand } from "../../config/command-line.ts";
 import { loadPlanFile, planIn } from "../../config/plan-file.ts";
 import { makeDirectory, OWN } from "../../lib/files.ts";
 import { absoluteFolders, programFile } from "../../lib/program-file.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
-import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { StoreReader } from "../../store/store.ts";
@@ -24,7 +24,7 @@ export async function editPlan(
   context: CommandContext,
   { home, session_id, ask_id }: Omit<DecidedGate, "store">,
   plan: ShownPlan,
-): Promise<Result<PayloadByType["plan"] | undefined, Failure>> {
+): Promise<Fallible<PayloadByType["plan"] | undefined>> {
   const { folder } = sessionPaths(home, session_id);
   const file = fileFor(folder, ask_id);
   const original = await planFileText(file, { summary: plan.summary, tasks: [...plan.tasks] });
@@ -74,7 +74,7 @@ function fileFor(folder: string, ask_id: string): string {
   return join(folder, `${ask_id}.plan-to-edit.yaml`);
 }
 
-async function readEdited(file: string): Promise<Result<PayloadByType["plan"], Failure>> {
+async function readEdited(file: string): Promise<Fallible<PayloadByType["plan"]>> {
   const loaded = await loadPlanFile(file);
   // A file that the editor removed was not named on the command line.
   if (!loaded.ok) return err({ ...loaded.error, code: "configuration" });
@@ -88,10 +88,7 @@ async function readEdited(file: string): Promise<Result<PayloadByType["plan"], F
 }
 
 /** Opens a file in `$VISUAL` or `$EDITOR` at this terminal and resolves when the editor exits. Failure `environment`. */
-async function openEditor(
-  { directory, environment, terminal }: CommandContext,
-  file: string,
-): Promise<Result<void, Failure>> {
+async function openEditor({ directory, environment, terminal }: CommandContext, file: string): Promise<Fallible<void>> {
   const named = environment.VISUAL || environment.EDITOR || "vi";
   // A configured editor may open a window; vi needs a terminal.
   if (named === "vi" && !(terminal.input.isTTY && terminal.out.stream.isTTY)) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import { validateMessage } from "../../protocol/envelope.ts";
-import { fails, type Failure, isOfStorage } from "../../protocol/failure.ts";
+import { fails, type Failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
@@ -41,7 +41,7 @@ type Outcome =
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
  * message, or like `outcomeOf`. Throws a `StorageError` for an approval of what was changed.
  */
-export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
+export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Fallible<Put>> {
   const { payload_type, payload } = message;
   // Nothing else may wait for a later owner, which could only refuse it.
   const valid = validateMessage(payload_type, payload);
@@ -68,7 +68,7 @@ export async function outcomeOf(
   row: SessionRow,
   inbox_id: number,
   over: AbortSignal,
-): Promise<Result<Outcome, Failure>> {
+): Promise<Fallible<Outcome>> {
   const { session_id } = row;
   for (;;) {
     // Read the owner before the inbox: an owner that took the message may be gone right after.

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { answerTo } from "../../config/picked-option.ts";
 import { makeDirectory, OWN } from "../../lib/files.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 
 /** Questions that are asked together at a terminal. */
@@ -118,7 +118,7 @@ export class Drafts {
   }
 
   /** Fails with `storage` or `storage_full`. */
-  keep(question_id: string, text: string): Result<void, Failure> {
+  keep(question_id: string, text: string): Fallible<void> {
     return this.#write({ ...this.#read(), [question_id]: text });
   }
 
@@ -143,7 +143,7 @@ export class Drafts {
     }
   }
 
-  #write(all: JsonObject): Result<void, Failure> {
+  #write(all: JsonObject): Fallible<void> {
     const write = () => {
       makeDirectory(this.#folder);
       writeFileSync(this.#file, JSON.stringify(all), OWN);

@@ -1,5 +1,5 @@
-import { err, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { err } from "../../lib/result.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
 import { databasePath } from "../../store/database.ts";
 import { foreignRows } from "../../store/storage-failure.ts";
@@ -9,7 +9,7 @@ import { lookInto } from "./homes.ts";
 import { loadMode } from "./modes.ts";
 
 /** Why a command broke, if what it read in the database is not what was written. Any other error is a bug, and is thrown again. */
-export async function damageBehind(context: CommandContext, error: unknown): Promise<Result<never, Failure>> {
+export async function damageBehind(context: CommandContext, error: unknown): Promise<Fallible<never>> {
   const home = homeOf(context);
   const foreign = home.ok ? foreignRows(error, databasePath(home.value)) : undefined;
   if (foreign) return err(foreign);

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { idsOf } from "../../protocol/question-ids.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
@@ -27,15 +27,12 @@ import { neededOf } from "./view.ts";
 export function readHomeOf(
   context: CommandContext,
   named: string | undefined,
-): Promise<Result<OpenHome<StoreReader>, Failure>> {
+): Promise<Fallible<OpenHome<StoreReader>>> {
   return homeOfSession(context, named, readHome(context), readHomeAt);
 }
 
 /** The same for writing. */
-export function openHomeOf(
-  context: CommandContext,
-  named: string | undefined,
-): Promise<Result<OpenHome<Store>, Failure>> {
+export function openHomeOf(context: CommandContext, named: string | undefined): Promise<Fallible<OpenHome<Store>>> {
   return homeOfSession(context, named, openExistingHome(context), openHomeAt);
 }
 
@@ -46,7 +43,7 @@ export interface Found<S extends StoreReader> extends OpenHome<S>, Target {
 
 /** Runs work with the session that was typed, or that the policy chooses. Its home is opened by `open`, and closed behind the work. */
 export async function withSession<S extends StoreReader>(
-  open: (context: CommandContext, named: string | undefined) => Promise<Result<OpenHome<S>, Failure>>,
+  open: (context: CommandContext, named: string | undefined) => Promise<Fallible<OpenHome<S>>>,
   context: CommandContext,
   typed: Typed,
   policy: Policy,
@@ -62,9 +59,9 @@ export async function withSession<S extends StoreReader>(
 async function homeOfSession<S extends StoreReader>(
   context: CommandContext,
   named: string | undefined,
-  here: Result<OpenHome<S>, Failure>,
-  open: (context: CommandContext, home: string) => Result<OpenHome<S>, Failure>,
-): Promise<Result<OpenHome<S>, Failure>> {
+  here: Fallible<OpenHome<S>>,
+  open: (context: CommandContext, home: string) => Fallible<OpenHome<S>>,
+): Promise<Fallible<OpenHome<S>>> {
   if (named === undefined || named === "" || isNamed(context)) return here;
   if (here.ok ? await isKnownIn(here.value.store, named) : here.error.code !== "not_found") return here;
   const found = await findElsewhere(context, named);
@@ -107,7 +104,7 @@ interface Elsewhere {
  * The other home that has the session: the most recently used one with exactly this id, else the only one with the prefix. Undefined if there
  * is none. Never guesses a ticket or question of another home: the failure names its session.
  */
-async function findElsewhere(context: CommandContext, word: string): Promise<Result<string | undefined, Failure>> {
+async function findElsewhere(context: CommandContext, word: string): Promise<Fallible<string | undefined>> {
   const current = homeOf(context);
   const sessions: Elsewhere[] = [];
   const parts: Elsewhere[] = [];
@@ -136,12 +133,12 @@ export function lookInto<T>(
   context: CommandContext,
   home: string,
   look: (store: StoreReader) => Promise<T>,
-): Promise<Result<T, Failure>> {
+): Promise<Fallible<T>> {
   return withHome(readHomeAt(context, home), ({ store }) => catchStorage(async () => ok(await look(store))));
 }
 
 /** The ids that match a prefix. */
-function idsIn(row: Result<SessionRow, Failure>): string[] {
+function idsIn(row: Fallible<SessionRow>): string[] {
   if (row.ok) return [row.value.session_id];
   return (row.error.details?.candidates ?? []) as string[];
 }

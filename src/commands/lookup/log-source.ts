@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isDirectory } from "../../lib/files.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { listFolder, type Listing } from "../../log/reader.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { databasePath } from "../../store/database.ts";
@@ -29,10 +29,7 @@ export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): s
 }
 
 /** A path names a log folder, anything else a session. Only a session's own folder is compared with its database. */
-export async function sourceOf(
-  context: CommandContext,
-  named: string | undefined,
-): Promise<Result<LogSource, Failure>> {
+export async function sourceOf(context: CommandContext, named: string | undefined): Promise<Fallible<LogSource>> {
   // An empty word (an unset variable) is not the current directory.
   const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
   const isPath = named !== undefined && (named.includes("/") || named === ".");
@@ -54,7 +51,7 @@ export async function sourceOf(
 }
 
 /** The files of a log. If the folder is missing and the session is known, the failure says how to write it again. */
-export function listingOf({ folder, row }: LogSource): Result<Listing, Failure> {
+export function listingOf({ folder, row }: LogSource): Fallible<Listing> {
   const listing = listFolder(folder);
   if (listing.ok || listing.error.code !== "not_found" || row === undefined) return listing;
   return err({ ...listing.error, hint: `To write it again from the database: bosun resume ${row.session_id}.` });

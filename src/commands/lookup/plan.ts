@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { loadPlanFile } from "../../config/plan-file.ts";
 import { unenforcedPermission } from "../../config/role-defaults.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import { isUnsafe } from "../../lib/terminal-text.ts";
 import { isJsonFile } from "../../protocol/document/document.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import type { Instruction, PlanFile, Task } from "../../protocol/payload.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -57,7 +57,7 @@ export async function withInstructions(
   home: string,
   session_id: string,
   plan: ShownPlan,
-): Promise<Result<ShownPlan, Failure>> {
+): Promise<Fallible<ShownPlan>> {
   const played = playedFile(sessionPaths(home, session_id).folder);
   if (played === undefined) return ok(plan);
   const loaded = await loadPlanFile(played);
@@ -81,7 +81,7 @@ export async function exportablePlan(
   home: string,
   row: SessionRow,
   plan: RecordedPlan,
-): Promise<Result<PlanFile, Failure>> {
+): Promise<Fallible<PlanFile>> {
   const played = plan.source === "user" ? undefined : playedFile(sessionPaths(home, row.session_id).folder);
   if (played !== undefined) {
     const loaded = await loadPlanFile(played);

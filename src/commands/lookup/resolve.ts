@@ -1,7 +1,7 @@
 import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import { fails, type Failure, failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -66,11 +66,7 @@ interface TargetWords {
  * The session with this id or unique prefix; without a name, the only running one, else the newest that the policy allows. Failures:
  * `not_found`; `usage` for an ambiguous prefix, several running sessions (`details.candidates`) or a closed one that is refused.
  */
-export function resolveSession(
-  reader: StoreReader,
-  named: string | undefined,
-  policy: Policy,
-): Result<SessionRow, Failure> {
+export function resolveSession(reader: StoreReader, named: string | undefined, policy: Policy): Fallible<SessionRow> {
   const target = resolveTarget(reader, named, policy);
   return target.ok ? ok(target.value.row) : target;
 }
@@ -80,14 +76,14 @@ export function resolveSession(
  * of the newest session; unless a ticket is required, a session's whole id is that session. Failures as `resolveSession`; `not_found` with
  * the nearest for an unknown ticket; `usage` for a word that names a session and a ticket.
  */
-export function resolveTarget(reader: StoreReader, typed: Typed, policy: Policy): Result<Target, Failure> {
+export function resolveTarget(reader: StoreReader, typed: Typed, policy: Policy): Fallible<Target> {
   const target = targetOf(reader, typed, policy);
   const closed =
     target.ok && policy.closed === "refused" ? whyClosed(reader, target.value.row, target.value.ticket_id) : undefined;
   return closed ? err(closed) : target;
 }
 
-function targetOf(reader: StoreReader, typed: Typed, policy: Policy): Result<Target, Failure> {
+function targetOf(reader: StoreReader, typed: Typed, policy: Policy): Fallible<Target> {
   if (typed === undefined) return whole(unnamedSession(reader, policy));
   if (typeof typed === "string") return whole(namedSession(reader, typed));
   const {
@@ -119,7 +115,7 @@ function targetOf(reader: StoreReader, typed: Typed, policy: Policy): Result<Tar
   return oneWord(reader, first, command, policy);
 }
 
-function oneWord(reader: StoreReader, word: string, command: string, policy: Policy): Result<Target, Failure> {
+function oneWord(reader: StoreReader, word: string, command: string, policy: Policy): Fallible<Target> {
   const usual = unnamedSession(reader, policy);
   if (usual.ok && hasSubject(reader, usual.value, word)) return ok({ row: usual.value, ticket_id: word });
   const named = reader.session(word);
@@ -153,7 +149,7 @@ function inAnother(latest: SessionRow, { session_id }: SessionRow, word: string,
   return failure("usage", what, { hint: `That one: bosun ${command} ${session_id} ${word}.` });
 }
 
-function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Result<SessionRow, Failure> {
+function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Fallible<SessionRow> {
   const running = runningSessions(reader);
   if (changes === true && running.length > 1) {
     const candidates = running.map(({ session_id }) => session_id);
@@ -172,13 +168,13 @@ function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Resul
   });
 }
 
-function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
+function namedSession(reader: StoreReader, named: string): Fallible<SessionRow> {
   const row = findSession(reader, named);
   return row.ok ? requireStarted(reader, row.value) : row;
 }
 
 /** The session with this id or unique prefix, begun or not; `not_found` names the nearest. */
-export function findSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
+export function findSession(reader: StoreReader, named: string): Fallible<SessionRow> {
   const row = reader.session(named);
   if (row.ok || row.error.code !== "not_found") return row;
   const ids = reader.sessions({ parent: null }).map(({ session_id }) => session_id);
@@ -186,7 +182,7 @@ export function findSession(reader: StoreReader, named: string): Result<SessionR
 }
 
 /** The session with exactly this id; undefined if there is none. */
-export function sessionCalled(reader: StoreReader, name: string | undefined): Result<SessionRow | undefined, Failure> {
+export function sessionCalled(reader: StoreReader, name: string | undefined): Fallible<SessionRow | undefined> {
   if (name === undefined) return ok(undefined);
   const row = reader.session(name);
   if (!row.ok) return isOfStorage(row.error) ? row : ok(undefined);
@@ -194,7 +190,7 @@ export function sessionCalled(reader: StoreReader, name: string | undefined): Re
 }
 
 /** A session without records counts only while its owner, or its open parent, may still begin it. */
-function requireStarted(reader: StoreReader, row: SessionRow): Result<SessionRow, Failure> {
+function requireStarted(reader: StoreReader, row: SessionRow): Fallible<SessionRow> {
   if (isBegun(row) || reader.holder(row.session_id) !== undefined) return ok(row);
   if (row.parent === null) return err(neverBegun(row));
   const parent = reader.session(row.parent);
@@ -235,7 +231,7 @@ function ticketsInError(report: JsonObject = {}): string[] {
   return tickets.filter(({ status }) => status === "error").map(({ ticket_id }) => wordsOf(ticket_id));
 }
 
-function whole(row: Result<SessionRow, Failure>): Result<Target, Failure> {
+function whole(row: Fallible<SessionRow>): Fallible<Target> {
   return row.ok ? ok({ row: row.value }) : row;
 }
 
@@ -251,12 +247,7 @@ function whyAmbiguous(reader: StoreReader, command: string, word: string): Failu
   });
 }
 
-function withTicket(
-  reader: StoreReader,
-  row: SessionRow,
-  ticket_id: string,
-  lead = "Session ",
-): Result<Target, Failure> {
+function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lead = "Session "): Fallible<Target> {
   if (hasSubject(reader, row, ticket_id)) return ok({ row, ticket_id });
   const { session_id } = row;
   const known = new Set([...recordsOf(reader, session_id, 1)].flatMap(ticketsIn));

@@ -5,8 +5,8 @@ import type { Presentation } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
 import { reasonReader, type SessionState, standingState } from "../../kernel/state.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
 import { stateIn } from "../../runtime/stored-state.ts";
@@ -47,7 +47,7 @@ export async function readSession(
   reader: StoreReader,
   home: string,
   { session_id, mode: name }: SessionRow,
-): Promise<Result<StoredView, Failure>> {
+): Promise<Fallible<StoredView>> {
   const mode = await loadReading(name);
   if (mode === undefined) return err(unknownMode({ session_id, mode: name }));
   return reader.snapshot(async () => {

@@ -1,7 +1,7 @@
 import { AGENT_PROGRAMS, DIALECT_PROGRAMS } from "../../config/agent-programs.ts";
 import { AGENT_CREWS, loadCrew } from "../../config/crews.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
 import { type InstalledProgram, roleProblem } from "../examination/program.ts";
@@ -11,7 +11,7 @@ import { crewFolders, type Found, type RegistryOptions } from "./registry.ts";
 export async function crewHere(
   { directory, environment }: CommandContext,
   found: Found,
-): Promise<Result<string | undefined, Failure>> {
+): Promise<Fallible<string | undefined>> {
   for (const name of AGENT_CREWS) {
     const roles = await loadCrew(name, crewFolders(found));
     if (!roles.ok) return roles;
@@ -31,7 +31,7 @@ export async function withCrew<O extends RegistryOptions>(
   context: CommandContext,
   options: O,
   found: Found,
-): Promise<Result<O, Failure>> {
+): Promise<Fallible<O>> {
   if (!namesNobody(options, found)) return ok(options);
   const crew = await crewHere(context, found);
   if (!crew.ok) return crew;

@@ -1,7 +1,7 @@
 import { parseDuration } from "../../lib/durations.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings } from "../../config/settings.ts";
 
@@ -24,7 +24,7 @@ export function limitFlags(options: LimitOptions): [name: string, key: GivenText
 }
 
 /** The limits as recorded; undefined if none is given. A deadline counts from the resume. Failure `usage`. */
-export async function readLimits(options: LimitOptions): Promise<Result<JsonObject | undefined, Failure>> {
+export async function readLimits(options: LimitOptions): Promise<Fallible<JsonObject | undefined>> {
   const flags = limitFlags(options).flatMap(([name, key, text]) => (text === undefined ? [] : [{ name, key, text }]));
   if (flags.length === 0) return ok(undefined);
   const settings = await resolveSettings({ flags, environment: {}, directory: "/", roles: [], at_terminal: false });
@@ -39,7 +39,7 @@ export async function readLimits(options: LimitOptions): Promise<Result<JsonObje
 }
 
 /** The duration that an option gives, in ms. Failure `usage`, also below the minimum. */
-export function durationOf(option: string, text: string, minimum_ms = 1): Result<number, Failure> {
+export function durationOf(option: string, text: string, minimum_ms = 1): Fallible<number> {
   const duration = parseDuration(text);
   if (!duration.ok) {
     const { what, expected } = duration.error;

@@ -3,8 +3,8 @@ import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import type { Settings } from "../../config/settings.ts";
 import { DURATION_FORM } from "../../lib/durations.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
 import { refusalFor } from "../examination/finding.ts";
@@ -54,7 +54,7 @@ export async function readyToBegin(
   found: Found,
   roles: readonly Role[],
   at_terminal = false,
-): Promise<Result<Ready, Failure>> {
+): Promise<Fallible<Ready>> {
   const settings = await settingsFrom(context, options, found, settingFlags(options), roles, at_terminal);
   if (!settings.ok) return settings;
   const examined = await examineSession(roles, settings.value, context.environment);

@@ -1,5 +1,5 @@
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
 import { parseMoment, type TimeRange } from "../../ui/player/moment.ts";
 import { oneOf } from "./run-options.ts";
@@ -32,7 +32,7 @@ export interface Range {
 }
 
 /** Parses the options. A failure is `usage`. */
-export function readFilter({ from, to, ticket, type }: FilterOptions): Result<RecordFilter, Failure> {
+export function readFilter({ from, to, ticket, type }: FilterOptions): Fallible<RecordFilter> {
   const begin = readBound("--from", from);
   if (!begin.ok) return begin;
   const end = readBound("--to", to);
@@ -45,7 +45,7 @@ export function readFilter({ from, to, ticket, type }: FilterOptions): Result<Re
 }
 
 /** Parses a record's sequence or a time. */
-export function readBound(flag: string, text: string | undefined): Result<Bound | undefined, Failure> {
+export function readBound(flag: string, text: string | undefined): Fallible<Bound | undefined> {
   if (text === undefined) return ok(undefined);
   if (/^[1-9]\d{0,14}$/.test(text)) return ok(Number(text));
   if (parseMoment(text, { from: 0, to: 0 }) !== undefined) return ok(text);

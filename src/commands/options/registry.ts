@@ -13,8 +13,8 @@ import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings, type Settings } from "../../config/settings.ts";
 import { isTrusted, trustNeeded } from "../../config/trust.ts";
 import { isDirectory } from "../../lib/files.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { collect, type CommandContext } from "../context/command.ts";
 
@@ -63,7 +63,7 @@ export function findConfiguration(
   context: CommandContext,
   options: RegistryOptions,
   directory: string,
-): Result<Found, Failure> {
+): Fallible<Found> {
   const user = readUser(context.environment);
   if (!user.ok) return user;
   const found = findProjectConfiguration(directory);
@@ -90,7 +90,7 @@ export async function settingsFrom(
   flags: readonly GivenText[],
   roles: readonly Role[],
   at_terminal = false,
-): Promise<Result<Settings, Failure>> {
+): Promise<Fallible<Settings>> {
   const { project, user } = found;
   const settings = await resolveSettings({
     flags,
@@ -111,7 +111,7 @@ export async function settingsFrom(
 }
 
 /** The templates that replace built-in prompts: the user's own, the project's, and those of `--prompts-from`. */
-export function promptFiles({ promptsFrom }: RegistryOptions, { user, project }: Found): Result<PromptFile[], Failure> {
+export function promptFiles({ promptsFrom }: RegistryOptions, { user, project }: Found): Fallible<PromptFile[]> {
   if (promptsFrom !== undefined && !isDirectory(promptsFrom)) {
     const hint = "Name a folder with templates; for their names: bosun roles --prompts";
     return fails("usage", `--prompts-from ${JSON.stringify(promptsFrom)} is no folder.`, { hint });
@@ -138,7 +138,7 @@ function flagsFor({ settings, roles, crews, prompts }: FoundConfiguration, optio
  * All roles: the named crew, then the found registries and those of `--roles`, then `--manager` and `--worker`; later ones replace earlier
  * ones, and all build on the standard roles. Without a named crew the embedded one fills empty seats.
  */
-export async function loadRegistry(options: RegistryOptions, found: Found): Promise<Result<Role[], Failure>> {
+export async function loadRegistry(options: RegistryOptions, found: Found): Promise<Fallible<Role[]>> {
   const standard = await standardRoles();
   if (!standard.ok) return standard;
   const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, crewFolders(found), standard.value);
@@ -168,7 +168,7 @@ export function crewFolders({ user, project }: Found): Folder[] {
 }
 
 /** The variables that `--pass-env` adds to the roles of `--manager` and `--worker`. Failure `usage`. */
-function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pick<Role, "pass_env">, Failure> {
+function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Fallible<Pick<Role, "pass_env">> {
   if (passEnv === undefined) return ok({});
   const wrong = passEnv.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (wrong !== undefined) {
@@ -183,7 +183,7 @@ function variablesFrom({ passEnv, manager, worker }: RegistryOptions): Result<Pi
   return ok({ pass_env: [...new Set(passEnv)] });
 }
 
-async function fillSeats(roles: readonly Role[]): Promise<Result<Role[], Failure>> {
+async function fillSeats(roles: readonly Role[]): Promise<Fallible<Role[]>> {
   const embedded = await loadCrew(EMBEDDED_CREW, []);
   if (!embedded.ok) return embedded;
   const missing = embedded.value.filter((role) => !roles.some((other) => other.type === role.type));

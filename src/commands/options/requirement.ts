@@ -1,7 +1,7 @@
 import { readText } from "../../config/read-text.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { explain, type Problem } from "../../protocol/document/problem.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
 /** The requirement of a new session, from the command line or `--file`; either may be `-`, stdin. Failures as `checkedRequirement`. */
@@ -9,7 +9,7 @@ export async function typedRequirement(
   terminal: Terminal,
   { words, file }: { readonly words: string | undefined; readonly file: string | undefined },
   asked: AskedOf,
-): Promise<Result<string, Failure>> {
+): Promise<Fallible<string>> {
   if (words !== undefined && file !== undefined) {
     const what = `There are two ${asked.noun}s: the words on the command line, and --file.`;
     return fails("usage", what, { hint: "Give one of them." });
@@ -58,7 +58,7 @@ export function checkedRequirement(
   read: Result<string, Problem>,
   { command, noun, say }: AskedOf,
   file?: string,
-): Result<string, Failure> {
+): Fallible<string> {
   if (!read.ok) return fails("usage", `The ${noun} cannot be read.\n${explain(read.error).join("\n")}`);
   const text = read.value.trim();
   const name = file === undefined ? `The ${noun}` : `The ${noun} in ${file}`;

@@ -8,9 +8,9 @@ import { advance } from "../../kernel/engine.ts";
 import { emptyLedger } from "../../kernel/ledger.ts";
 import type { Fact, Mode } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
-import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
@@ -57,7 +57,7 @@ export async function readRunInput(
   words: string | undefined,
   options: RunInputOptions,
   { ask, scheduler, answers, reporter }: RunOptions,
-): Promise<Result<RunInput, Failure>> {
+): Promise<Fallible<RunInput>> {
   const plan = await planOf(context, words, options);
   if (!plan.ok) return plan;
   const requirement = await requirementOf(context, words, options.file, plan.value);
@@ -94,7 +94,7 @@ async function planOf(
   { terminal }: CommandContext,
   words: string | undefined,
   { plan, file }: RunInputOptions,
-): Promise<Result<LoadedPlan | undefined, Failure>> {
+): Promise<Fallible<LoadedPlan | undefined>> {
   if (plan === undefined) return ok(undefined);
   if (plan !== "-") return loadPlanFile(plan);
   if ((file ?? words) === "-") {
@@ -110,7 +110,7 @@ async function inputOf(
   roles: readonly Role[],
   plan: LoadedPlan | undefined,
   options: RunInputOptions,
-): Promise<Result<RunInput, Failure>> {
+): Promise<Fallible<RunInput>> {
   const played = plan !== undefined && roles.some(isPlaybook);
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
@@ -152,7 +152,7 @@ async function requirementOf(
   words: string | undefined,
   file: string | undefined,
   plan: LoadedPlan | undefined,
-): Promise<Result<string, Failure>> {
+): Promise<Fallible<string>> {
   if (plan === undefined || words !== undefined || file !== undefined)
     return typedRequirement(terminal, { words, file }, REQUIREMENT);
   return checkedRequirement(ok(plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan."), REQUIREMENT);

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answers.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure, failure } from "../../protocol/failure.ts";
+import { err, ok } from "../../lib/result.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import { unfitFor } from "../../ui/tui/fit.ts";
@@ -88,7 +88,7 @@ export function addRunOptions(command: Command): void {
 export async function readRunOptions(
   { terminal, environment }: CommandContext,
   options: RunFlags,
-): Promise<Result<RunOptions, Failure>> {
+): Promise<Fallible<RunOptions>> {
   const unanswered = oneOf("--unanswered", options.unanswered ?? "stop", POLICIES);
   if (!unanswered.ok) return unanswered;
   const named = namedReporter(options, environment);
@@ -120,7 +120,7 @@ export function conflict(one: string, other: string): Failure {
 function namedReporter(
   { reporter, json }: ReporterOptions,
   { BOSUN_REPORTER = "" }: CommandContext["environment"],
-): Result<ReporterName | undefined, Failure> {
+): Fallible<ReporterName | undefined> {
   if (reporter !== undefined) return oneOf("--reporter", reporter, REPORTERS);
   if (json === true) return ok("json");
   return BOSUN_REPORTER === "" ? ok(undefined) : oneOf("BOSUN_REPORTER", BOSUN_REPORTER, REPORTERS);
@@ -149,7 +149,7 @@ export function beside(context: CommandContext, { reporter }: Pick<RunOptions, "
 }
 
 /** The typed word if it is one of these; else `usage` with the nearest. */
-export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
+export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Fallible<T> {
   const found = words.find((candidate) => candidate === word);
   if (found !== undefined) return ok(found);
   return fails("usage", `${flag} does not take ${JSON.stringify(word)}.${didYouMean(word, words)}`, {
@@ -157,7 +157,7 @@ export function oneOf<T extends string>(flag: string, word: string, words: reado
   });
 }
 
-async function givenAnswers(options: RunFlags): Promise<Result<GivenAnswer[], Failure>> {
+async function givenAnswers(options: RunFlags): Promise<Fallible<GivenAnswer[]>> {
   const answers: GivenAnswer[] = [];
   if (options.answers !== undefined) {
     const loaded = await loadAnswers(options.answers);

@@ -5,9 +5,9 @@ import type { Ledger } from "../../kernel/ledger.ts";
 import { spendOf, withCutRuns } from "../../kernel/spends.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import { openable } from "../../log/report.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { ReadableSession } from "../../runtime/notifications.ts";
@@ -35,7 +35,7 @@ export interface SessionSnapshot extends Omit<SessionView, "state"> {
 
 /** How the command ends. */
 export interface End {
-  readonly end: Result<SessionEnd, Failure>;
+  readonly end: Fallible<SessionEnd>;
   /** The exit code of the process that ran the session, if that is another process and the code is known. */
   readonly exited?: number | undefined;
   /** How long this command ran it, in ms. */
@@ -64,7 +64,7 @@ export async function storedSnapshot(
   store: StoreReader,
   home: string,
   session_id: string,
-): Promise<Result<SessionSnapshot, Failure>> {
+): Promise<Fallible<SessionSnapshot>> {
   const row = store.session(session_id);
   if (!row.ok) return row;
   const read = await readSession(store, home, row.value);
@@ -123,11 +123,7 @@ const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
   invalid_input: "Its input was invalid; the log says why.",
 };
 
-function messageOf(
-  end: Result<SessionEnd, Failure>,
-  { closingReasons }: Presentation,
-  isAsked: boolean,
-): string | undefined {
+function messageOf(end: Fallible<SessionEnd>, { closingReasons }: Presentation, isAsked: boolean): string | undefined {
   if (!end.ok) return end.error.hint;
   if (end.value.kind === "closed") {
     const { reason = "" } = end.value;

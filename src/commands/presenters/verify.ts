@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { canonicalJson } from "../../lib/canonical.ts";
 import type { Mode } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import { type Listing, listFolder, readFolder, readPlainFile, recordIn } from "../../log/reader.ts";
 import type { Fault, Problem } from "../../log/verify.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import type { Fallible } from "../../protocol/failure.ts";
 import { validators } from "../../protocol/generated/validators.js";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
@@ -43,7 +43,7 @@ export async function verify({ terminal: { out } }: CommandContext, source: LogS
 }
 
 /** The result of proving a log, the kept files and the report beside it. */
-export async function proofOf(source: LogSource): Promise<Result<Proof, Failure>> {
+export async function proofOf(source: LogSource): Promise<Fallible<Proof>> {
   const { folder, home, row } = source;
   const modes = await loadModes();
   if (home === undefined || row === undefined) return verifySession(folder, modes);

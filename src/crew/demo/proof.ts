@@ -1,8 +1,8 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listOf, objectOf, textWithin } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
 import type { Demo } from "./bosun.ts";
@@ -43,7 +43,7 @@ export function lostOrDoubled(before: readonly LogRecord[], log: readonly LogRec
 }
 
 /** Verifies the log, then a copy with one changed byte. */
-export async function prove({ screen, bosun }: Demo, log: string): Promise<Result<void, Failure>> {
+export async function prove({ screen, bosun }: Demo, log: string): Promise<Fallible<void>> {
   const verify = async (what: string) => {
     const { events, complaint } = await bosun.run(["replay", what, "--verify"]);
     const { problems, ...proof } = events[0] ?? {};
@@ -85,7 +85,7 @@ function changeOneByte(folder: string): { file: string; from: number; to: number
 }
 
 /** A failure for a broken promise of Bosun's. */
-export function broken(what: string): Result<never, Failure> {
+export function broken(what: string): Fallible<never> {
   const hint = "This is a bug in Bosun. Please report it with the session's log folder.";
   return fails("verification_failed", what, { hint });
 }

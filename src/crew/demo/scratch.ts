@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { makeDirectory } from "../../lib/files.ts";
 import { gitIn } from "../../lib/git.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 
 const git = gitIn(process.env);
 
@@ -37,7 +37,7 @@ export async function findSource(
   current: string,
   named: string | undefined,
   installed: string,
-): Promise<Result<Source, Failure>> {
+): Promise<Fallible<Source>> {
   const version = await git(current, ["version"]).catch(() => undefined);
   if (version === undefined) {
     return fails("environment", "The demo needs git.", { hint: "Install git, then try again." });
@@ -87,7 +87,7 @@ export async function fillScratch(
   { directory, head }: Source,
   { folder, work }: Scratch,
   signal: AbortSignal,
-): Promise<Result<void, Failure>> {
+): Promise<Fallible<void>> {
   const end = { cancelSignal: signal };
   try {
     if (head === undefined) {

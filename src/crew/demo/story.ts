@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { closeToOthers } from "../../lib/files.ts";
 import { type JsonObject, listOf, textOf } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import { counted } from "../survey/finding.ts";
 import type { Demo, Ended } from "./bosun.ts";
@@ -25,7 +25,7 @@ export type Kept = Readonly<Record<"findings" | "report" | "page" | "log", strin
  * Tells the story: work until the scheduler is killed, resume, findings, proofs. It ends at the first failure: `verification_failed` for a broken
  * promise of Bosun's, `environment` for anything that keeps it from working.
  */
-export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
+export async function tellStory(demo: Demo): Promise<Fallible<Kept>> {
   const { bosun, ask } = demo;
   const pause = () => ask?.("\n   Press Enter to go on. ");
   const crash = await workUntilKilled(demo);
@@ -47,7 +47,7 @@ export async function tellStory(demo: Demo): Promise<Result<Kept, Failure>> {
   return unable("The page of the session was not written.", written, `bosun report ${bosun.session_id}`);
 }
 
-function unable(what: string, { complaint }: Ended, command: string): Result<never, Failure> {
+function unable(what: string, { complaint }: Ended, command: string): Fallible<never> {
   return fails("environment", `${what} ${complaint}`.trim(), { hint: `See why: ${command}` });
 }
 
@@ -64,7 +64,7 @@ interface Crash {
 }
 
 /** Runs the session and kills its scheduler once one ticket is done and a worker works on another. */
-async function workUntilKilled(demo: Demo): Promise<Result<Crash, Failure>> {
+async function workUntilKilled(demo: Demo): Promise<Fallible<Crash>> {
   const { screen, bosun, plan, ask } = demo;
   const started: Agent[] = [];
   let running: readonly Agent[] = [];

@@ -1,5 +1,5 @@
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Until } from "./state.ts";
 
@@ -25,7 +25,7 @@ type KnownRole = Pick<Role, "role_id" | "type">;
  * Reads the input of a debate, with defaults for missing fields: 3 rounds, all of them held. Fails with `validation_failed`, and names the field and,
  * for a role, the roles that fit.
  */
-export function readInput(input: unknown, roles: readonly KnownRole[]): Result<DebateInput, Failure> {
+export function readInput(input: unknown, roles: readonly KnownRole[]): Fallible<DebateInput> {
   const { topic, debaters, judge, rounds, until, ...unknown } = (input ?? {}) as Record<string, unknown>;
   const [stranger] = Object.keys(unknown);
   if (stranger !== undefined)
@@ -65,7 +65,7 @@ function isCount(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_ROUNDS;
 }
 
-function noSuch(seat: string, role_id: string, fitting: readonly KnownRole[]): Result<never, Failure> {
+function noSuch(seat: string, role_id: string, fitting: readonly KnownRole[]): Fallible<never> {
   const ids = fitting.map((role) => role.role_id).join(", ");
   return wrong(
     `names the ${seat} "${role_id}", which no fitting role has`,
@@ -73,6 +73,6 @@ function noSuch(seat: string, role_id: string, fitting: readonly KnownRole[]): R
   );
 }
 
-function wrong(what: string, hint: string): Result<never, Failure> {
+function wrong(what: string, hint: string): Fallible<never> {
   return fails("validation_failed", `The debate ${what}.`, { hint });
 }

@@ -1,7 +1,7 @@
 import os from "node:os";
 import type { Mode } from "../../kernel/mode.ts";
-import { err, type Result } from "../../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import { err } from "../../lib/result.ts";
+import { type Failure, failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import type { Parent, Surroundings } from "../assemble.ts";
 import type { ChildOrder } from "./child.ts";
 import { createSession } from "../create.ts";
@@ -14,7 +14,7 @@ import type { Session } from "../session.ts";
  */
 export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>) {
   return (surroundings: Surroundings, parent: Parent) =>
-    async (session_id: string, order: ChildOrder | undefined): Promise<Result<Session<unknown>, Failure>> => {
+    async (session_id: string, order: ChildOrder | undefined): Promise<Fallible<Session<unknown>>> => {
       const around = { ...surroundings, parent: parent.lease };
       const found = around.store.session(session_id);
       if (!found.ok && isOfStorage(found.error)) return found;

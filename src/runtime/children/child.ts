@@ -4,8 +4,7 @@ import { childId } from "../../kernel/children.ts";
 import { resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import { defined, type JsonObject } from "../../lib/json.ts";
-import type { Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
+import type { Failure, Fallible } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import { GENESIS } from "../../protocol/record.ts";
 import { about } from "../../protocol/recording.ts";
@@ -19,13 +18,13 @@ import type { FactInput } from "../facts.ts";
 export type ChildOrder = Pick<LedgerChild, "mode" | "subject" | "input" | "budget">;
 
 /** Resumes a child, or creates it from its order. Fails like `createSession` and `resumeSession`. */
-export type TakeChild = (session_id: string, order: ChildOrder | undefined) => Promise<Result<ChildSession, Failure>>;
+export type TakeChild = (session_id: string, order: ChildOrder | undefined) => Promise<Fallible<ChildSession>>;
 
 /** The part of a session that its parent uses. */
 export interface ChildSession {
   readonly ledger: Ledger;
   readonly running: number;
-  run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>>;
+  run(options: { readonly waitForPeople: boolean }): Promise<Fallible<SessionEnd>>;
   stop(reason: StopReason, message: string): void;
   submitFromPerson(input: FactInput): unknown;
 }

@@ -6,8 +6,8 @@ import type { TurnRequest } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import { OWN } from "../../lib/files.ts";
 import { defined, type JsonObject } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import type { ArtifactRow } from "../../store/store.ts";
 import { attempt, attemptLong } from "../../log/attempt.ts";
@@ -66,7 +66,7 @@ export async function keepArtifact(
   request: Pick<TurnRequest, "payload" | "session_id" | "stamp">,
   paths: SessionPaths,
   limits: CopyLimits,
-): Promise<Result<KeptArtifact, Failure>> {
+): Promise<Fallible<KeptArtifact>> {
   const { turn_id: _turn, ticket_id: _subject, ...reference } = payload as unknown as PayloadByType["artifact_ref"];
   const { label, uri, content_type } = reference;
   if (isElsewhere(uri)) {
@@ -130,7 +130,7 @@ interface Copied {
  * Copies an open file to a partial name, in pieces so that the event loop stays free. Digest and size are those of the copy, since the
  * original may change meanwhile. A refused copy is removed.
  */
-async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLimits): Promise<Result<Copied, Failure>> {
+async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLimits): Promise<Fallible<Copied>> {
   const hash = createHash("sha256");
   const directory = dirname(path);
   let size_bytes = 0;
@@ -190,7 +190,7 @@ function remove(path: string, size_bytes: number, { session }: CopyLimits): void
   if (removed.ok) session.left += size_bytes;
 }
 
-function calledOff(uri: string): Result<never, Failure> {
+function calledOff(uri: string): Fallible<never> {
   return fails("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`);
 }
 
@@ -199,7 +199,7 @@ export function runQuota(): ArtifactQuota {
 }
 
 /** The quota minus the files that the session has already kept. Fails with `storage`. */
-export function sessionQuota(directory: string): Result<ArtifactQuota, Failure> {
+export function sessionQuota(directory: string): Fallible<ArtifactQuota> {
   return attempt(
     directory,
     () => {
@@ -223,7 +223,7 @@ function overQuota(bytes: number, { run, session }: Pick<CopyLimits, "run" | "se
 }
 
 /** Removes the partial copies of a dead scheduler. */
-export function removePartialCopies(directory: string): Result<void, Failure> {
+export function removePartialCopies(directory: string): Fallible<void> {
   return attempt(
     directory,
     () => {

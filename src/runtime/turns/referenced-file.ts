@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TurnRequest } from "../../kernel/agent.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { fails, type Failure } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 
 /** The directories of a turn in which its agent may name files, and the session whose kept artifacts it may name. */
@@ -37,7 +37,7 @@ export function keptDirectory(session_id: string): string {
 }
 
 /** Opens a plain file below `places`, following no links. Fails with `validation_failed` and the reason. */
-export function openReferenced(uri: string, places: Places, max_bytes: number): Result<Opened, Failure> {
+export function openReferenced(uri: string, places: Places, max_bytes: number): Fallible<Opened> {
   let path: string;
   try {
     path = isFileAddress(uri) ? fileURLToPath(uri) : uri;
@@ -116,12 +116,12 @@ function safeName(path: string): string {
 }
 
 /** The failure for a reference that cannot be kept. */
-export function wrong(uri: string, why: string): Result<never, Failure> {
+export function wrong(uri: string, why: string): Fallible<never> {
   return fails("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`);
 }
 
 /** The failure for a file that the system does not let us read. Errors without a system code are bugs and are rethrown. */
-export function unreadable(uri: string, error: unknown): Result<never, Failure> {
+export function unreadable(uri: string, error: unknown): Fallible<never> {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) throw error;
   return wrong(uri, `it cannot be read (${code})`);

@@ -2,8 +2,8 @@ import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
-import { type Failure, isOfStorage } from "../../protocol/failure.ts";
+import { ok } from "../../lib/result.ts";
+import { type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import { type ArtifactQuota, keepArtifact, runQuota, sessionQuota } from "./artifacts.ts";
 import { aboutOf } from "../facts.ts";
 import { isConversationId } from "./reported.ts";
@@ -116,7 +116,7 @@ export class TurnEventHandler {
     });
   }
 
-  #sessionQuota(): Result<ArtifactQuota, Failure> {
+  #sessionQuota(): Fallible<ArtifactQuota> {
     if (this.#quota) return ok(this.#quota);
     const quota = sessionQuota(this.#context.paths.artifacts);
     if (quota.ok) this.#quota = quota.value;

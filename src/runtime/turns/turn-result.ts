@@ -4,9 +4,9 @@ import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { sizeOf } from "../../kernel/cut.ts";
 import type { AttachedField, Mode } from "../../kernel/mode.ts";
 import { defined, type JsonObject } from "../../lib/json.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
-import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
+import { type Failure, failure, type Fallible, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
 import { MAX_DEPTH, MAX_FILE_MEMBERS, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
 import { isNotice, type TypedPayload, type Usage } from "../../protocol/payload.ts";
 import { cut, refusalFrom } from "../../protocol/refusal.ts";
@@ -121,7 +121,7 @@ export function inlineField(
   answer: Answer,
   attached: AttachedField | undefined,
   request: Pick<TurnRequest, "payload" | "session_id">,
-): Result<JsonObject, Failure> {
+): Fallible<JsonObject> {
   if (!attached) return ok(answer.payload);
   const reference = answer.payload[attached.reference] as Referenced | undefined;
   if (reference === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
@@ -146,7 +146,7 @@ export function inlineField(
 function readReferenced(
   reference: Referenced,
   { payload, session_id }: Pick<TurnRequest, "payload" | "session_id">,
-): Result<Buffer, Failure> {
+): Fallible<Buffer> {
   const opened = openReferenced(reference.uri, { ...payload, session_id }, MAX_ATTACHED_BYTES);
   if (!opened.ok) return opened;
   let bytes: Buffer;
