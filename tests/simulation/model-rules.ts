@@ -1,48 +1,49 @@
 import { isDeepStrictEqual } from "node:util";
-import type { LedgerFigures } from "../../src/kernel/ledger.ts";
+import type { Engine } from "../../src/kernel/engine.ts";
+import { applyToLedger, emptyLedger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../../src/kernel/ledger.ts";
 import type { Change, Mode } from "../../src/kernel/mode.ts";
 import { resolve } from "../../src/kernel/references.ts";
 import { newSubject, type SessionState, standingState, type SubjectState } from "../../src/kernel/state.ts";
 import { textWithin } from "../../src/lib/json.ts";
-import type { QuestionSet } from "../../src/modes/schedule/state.ts";
+import type { ScheduleState } from "../../src/modes/schedule/state.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { stateIn } from "../../src/runtime/stored-state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import { applyRecord } from "../../src/ui/model/apply.ts";
 import { emptyModel, type SessionModel } from "../../src/ui/model/model.ts";
 import { MODES } from "./modes.ts";
 import type { World } from "./world.ts";
 
-type Row = Extract<Change, { readonly put: string }>;
-
-interface Shown {
+/** What was committed of a session. */
+interface Committed {
   readonly model: SessionModel;
-  readonly rows: Map<string, Map<string, Row>>;
+  readonly engine: Engine<unknown>;
   readonly records: LogRecord[];
 }
 
 /** Compares the model that screens build from the records alone with the state that the engine stored. */
 export class ModelRules {
   readonly #world: World;
-  readonly #sessions = new Map<string, Shown>();
+  readonly #sessions = new Map<string, Committed>();
 
   constructor(world: World) {
     this.#world = world;
   }
 
   check({ session_id }: Lease, { records, changes }: Commit): void {
-    const shown: Shown = this.#sessions.get(session_id) ?? { model: emptyModel(), rows: new Map(), records: [] };
-    this.#sessions.set(session_id, shown);
+    const first = JSON.parse(records[0]?.line ?? "null") as LogRecord | null;
+    const known = this.#sessions.get(session_id) ?? (first === null ? undefined : committed(first));
+    if (known === undefined) return;
+    this.#sessions.set(session_id, known);
     for (const { line, sequence } of records) {
       const record = JSON.parse(line) as LogRecord;
-      shown.records.push(record);
-      applyRecord(shown.model, sequence, record);
+      known.records.push(record);
+      applyRecord(known.model, sequence, record);
     }
-    for (const change of changes) write(shown.rows, change);
-    if (records.length > 0) this.#compare(session_id, shown);
+    for (const change of changes) write(known.engine, change);
+    if (records.length > 0) this.#compare(session_id, known);
   }
 
-  #compare(session_id: string, { model, rows, records }: Shown): void {
+  #compare(session_id: string, { model, engine, records }: Committed): void {
     const same = (what: string, seen: unknown, stored: unknown) => {
       if (isDeepStrictEqual(seen, stored)) return;
       const where = `${session_id} at ${model.sequence}`;
@@ -51,11 +52,6 @@ export class ModelRules {
         `${where}: ${JSON.stringify(seen)} for ${JSON.stringify(stored)}`,
       );
     };
-    const mode = MODES.get(model.mode) as Mode<unknown>;
-    const stored = [...rows.values()].flatMap((values) =>
-      Array.from(values.values(), ({ put: collection, id, value }) => ({ collection, id, value })),
-    );
-    const engine = { mode, ...stateIn({ rows: () => stored.values() }, mode) };
     const lookup = {
       record: (sequence: number) => records[sequence - 1] as LogRecord,
       bytes: () => 0,
@@ -65,18 +61,14 @@ export class ModelRules {
     for (const part of PARTS) same(`the ${part}`, plain(model[part]), plain(state[part]));
     const waiting = [...model.waiting].flatMap(([ask_id, { length }]) => (length > 0 ? [ask_id] : [])).sort();
     same("what waits for a person", waiting, [...state.asks.keys()].sort());
-    for (const { value } of rows.get("question")?.values() ?? []) {
-      const { id, questions, answers, closed } = value as unknown as QuestionSet;
-      const unanswered = closed ? undefined : questions.filter((_, index) => answers[index] === null);
+    const { questions } = engine.state as Partial<ScheduleState>;
+    for (const { id, questions: asked, answers, closed } of questions?.values() ?? []) {
+      const unanswered = closed ? undefined : asked.filter((_, index) => answers[index] === null);
       same(`the open questions of ${id}`, state.asks.get(id)?.open, unanswered);
     }
-    const figures = rows.get("figures")?.get("figures")?.value as unknown as LedgerFigures | undefined;
+    const { figures } = engine.ledger;
     const { turns, input_tokens, output_tokens } = model.spend;
-    same(
-      "usage",
-      [turns, input_tokens, output_tokens],
-      [figures?.turns, figures?.input_tokens, figures?.output_tokens],
-    );
+    same("usage", [turns, input_tokens, output_tokens], [figures.turns, figures.input_tokens, figures.output_tokens]);
   }
 }
 
@@ -96,10 +88,14 @@ function isSubject(one: unknown): one is SubjectState {
   return typeof one === "object" && one !== null && "depends_on" in one;
 }
 
-function write(rows: Shown["rows"], change: Change): void {
+function committed({ payload }: LogRecord): Committed {
+  const mode = MODES.get(payload["mode"] as string) as Mode<unknown>;
+  return { model: emptyModel(), engine: { mode, state: mode.empty(), ledger: emptyLedger() }, records: [] };
+}
+
+/** The tests of modes prove that loading the rows gives the same state. */
+function write({ mode, state, ledger }: Engine<unknown>, change: Change): void {
   const collection = "put" in change ? change.put : change.drop;
-  const values = rows.get(collection) ?? new Map<string, Row>();
-  rows.set(collection, values);
-  if ("put" in change) values.set(change.id, change);
-  else values.delete(change.id);
+  if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, change);
+  else if (!RUNTIME_COLLECTIONS.has(collection)) mode.apply(state, change);
 }
