@@ -55,7 +55,9 @@ function summary({ kind, title, looked_at, notes, items }: Finding): string {
   const worst = worstFirst(items).slice(0, SHOWN_ITEMS);
   const left = items.length - worst.length;
   const rest = left > 0 ? [`- … and ${left} more in ${kind}.json`] : [];
-  return [`${title}: ${looked_at}`, ...notes, ...worst.map((item) => `- ${line(item)}`), ...rest, ""].join("\n");
+  const none = items.length === 0 ? ["Nothing found."] : [];
+  const shown = worst.map((item) => `- ${line(item)}`);
+  return [`${title}: ${looked_at}`, ...none, ...notes, ...shown, ...rest, ""].join("\n");
 }
 
 function complain(text: string, exit_code: number): number {
