@@ -139,8 +139,11 @@ export function standingState<S>(
   for (const id of mode.ids(engine.state)) {
     const row = mode.subject(engine.state, id);
     if (!row) continue;
-    state.subjects.set(id, { ...newSubject(id, row.order), ...row, title: read(row.title) });
-    count(state, row.status, 1);
+    const { order, status, since, owner, attempt, max_attempts, depends_on, reason, spent } = row;
+    const title = read(row.title);
+    const subject = { id, order, status, since, title, owner, attempt, max_attempts, depends_on, reason, spent };
+    state.subjects.set(id, subject);
+    count(state, status, 1);
   }
   for (const { turn_id, role_id = "", subject, run, since = "" } of runningTurns(ledger))
     state.turns.set(turn_id, { turn_id, role_id, subject, run, since });

@@ -3,7 +3,7 @@ import { type Listing, readPlainFile, recordIn } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import { textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import { type Retell, retelling } from "../../runtime/retelling.ts";
+import type { Retell } from "../../runtime/retelling.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import { recordAt } from "./state.ts";
 import type { Mode, ModeReader } from "../../kernel/mode.ts";
@@ -103,9 +103,9 @@ export async function retellingOfFolder(folder: string, { files }: Listing): Pro
 
 /** How to read the records of any log; `first` is its first record. The rules are loaded only for a log of an earlier version. */
 async function retold(first: UnsealedRecord | undefined, read: (sequence: number) => UnsealedRecord): Promise<Retell> {
-  const mode =
-    first === undefined || first.record.state !== undefined ? undefined : await loadMode(textOf(first.payload.mode));
-  return retelling(first, mode, read);
+  if (first === undefined || first.record.state !== undefined) return (_, record) => record;
+  const { retelling } = await import("../../runtime/retelling.ts");
+  return retelling(first, await loadMode(textOf(first.payload.mode)), read);
 }
 
 /** The failure for a mode that this version does not have. */
