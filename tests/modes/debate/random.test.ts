@@ -1,5 +1,12 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { canonicalJson } from "../../../src/lib/canonical.ts";
+import type { Json } from "../../../src/lib/json.ts";
+import { ROOT } from "../../sources.ts";
+import { randomOf } from "../../simulation/random.ts";
 import { DebateSession } from "./session.ts";
 
 const TURN_ACTIONS = [
@@ -129,5 +136,37 @@ describe("any events in any order", () => {
       }),
       { numRuns: 150 },
     );
+  });
+});
+
+/** Plays what a seed decides, and returns a digest of all decisions: commands, dispositions, effects and what is said to whom. */
+function decisionsOf(seed: number): string {
+  const random = randomOf(seed, "debate");
+  const digest = createHash("sha256");
+  const session = new DebateSession(
+    { rounds: random.between(1, 4), until: random.pick(["rounds", "stable"]), judge: random.pick(["judge", "boss"]) },
+    { max_retries: random.between(0, 3) },
+  );
+  const tell = (): void => void digest.update(canonicalJson(session.last.step.commands as unknown as Json));
+  for (let left = random.between(0, 60); left > 0; left -= 1) {
+    tell();
+    if (random.chance(0.6)) playTurn(session, random.pick(TURN_ACTIONS), random.between(0, 1000));
+    else play(session, random.pick(OTHER_ACTIONS), random.between(0, 1000));
+  }
+  tell();
+  finish(session);
+  tell();
+  const decided = session.records.slice(1).map(({ payload_type, target, payload, record }) => {
+    const { disposition, effects } = record;
+    return { payload_type, target, payload, disposition, effects };
+  });
+  digest.update(canonicalJson(decided as unknown as Json));
+  return digest.digest("hex").slice(0, 12);
+}
+
+describe("the rules", () => {
+  it("decide as they did when the fixture was written", () => {
+    const decided = readFileSync(join(ROOT, "tests/fixtures/debate-decisions.txt"), "utf8").trimEnd().split("\n");
+    expect(decided.map((_, seed) => decisionsOf(seed))).toEqual(decided);
   });
 });

@@ -52,6 +52,7 @@ export class DebateSession extends ModeSession<DebateState> {
     return this.state.debate;
   }
 
+  /** The round that the debaters are asked in. */
   get round(): number | undefined {
     return this.debate?.round;
   }
