@@ -6,6 +6,7 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import { recordAt } from "./state.ts";
+import { readerOf } from "../../kernel/kit/descriptor.ts";
 import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StateRow, StoredSession, StoreReader } from "../../store/store.ts";
@@ -28,7 +29,7 @@ const MODES = {
     subject: "debater",
     discusses: true,
     rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
-    reading: async () => (await import("../../modes/debate/reader.ts")).debateReader as ModeReader<never>,
+    reading: async () => readerOf((await import("../../modes/debate/debate.ts")).debate) as ModeReader<never>,
   },
   schedule: {
     letter: "s",
