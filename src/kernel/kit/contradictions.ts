@@ -38,11 +38,11 @@ function inMessages({ messages, outsiders = [] }: Any): string[] {
     ...when(!isPayloadType(message), `the message "${message}" is no payload type`),
     ...when(to.length === 0, `nobody gets the message "${message}"`),
     ...when(answers.length === 0, `nothing answers the message "${message}"`),
-    ...answers
-      .filter((answer) => !isAgentPayloadType(answer))
-      .map((answer) => `"${answer}" answers "${message}", and agents cannot send it`),
+    ...answers.flatMap((answer) =>
+      when(!isAgentPayloadType(answer), `"${answer}" answers "${message}", and agents cannot send it`),
+    ),
   ]);
-  const unknown = outsiders.filter((type) => !isPayloadType(type));
+  const unknown = outsiders.filter((type: string) => !isPayloadType(type));
   return [
     ...when(Object.keys(messages).length === 0, "it has no message"),
     ...said,
@@ -84,13 +84,14 @@ function inPresentation({ states, presentation: { statuses } }: Any): string[] {
 function inInput({ input, requirement, seats, command }: Any): string[] {
   const fields = objectOf(input["properties"]);
   const absent = (field: string) => !Object.hasOwn(fields, field);
-  const { options, unlessFile, input: shape } = command;
+  const { options, unlessFile } = command;
+  const isShaped = command.input !== undefined;
   return [
     ...when(absent(requirement), `its requirement "${requirement}" is no field of its input`),
     ...seats.filter(({ at }) => absent(at.split(".")[0] ?? "")).map(({ at }) => `its seat "${at}" is not in its input`),
     ...seats.filter(({ types }) => types.length === 0).map(({ at }) => `no type of role may take its seat "${at}"`),
     ...options
-      .filter(({ field }) => shape === undefined && absent(field))
+      .filter(({ field }) => !isShaped && absent(field))
       .map(({ flags, field }) => `the option "${flags}" fills "${field}", which is no field of its input`),
     ...when(
       unlessFile !== undefined && !options.some(({ field }) => field === unlessFile),

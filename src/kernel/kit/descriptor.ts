@@ -137,25 +137,25 @@ export function readerOf<I, S extends Self, U extends Subject>(
 }
 
 function rowOf<I, S extends Self, U extends Subject>(
-  { shown }: Descriptor<I, S, U>,
+  descriptor: Descriptor<I, S, U>,
   { self, subjects }: KitState<S, U>,
   id: string,
 ): SubjectRow | undefined {
   const subject = subjects.get(id);
   if (!subject || !self) return undefined;
   const { status, since, order, reason, turn, put_again } = subject;
-  const { result: _, ...row } = shown(subject, self);
+  const { result: _, ...row } = descriptor.shown(subject, self);
   const attempt = ((turn ?? put_again)?.retries ?? 0) + 1;
   return { id, status, since, order, depends_on: [], attempt, reason, ...row };
 }
 
 function resultsOf<I, S extends Self, U extends Subject>(
-  { shown }: Descriptor<I, S, U>,
+  descriptor: Descriptor<I, S, U>,
   { self, subjects }: KitState<S, U>,
   id: string,
 ): Results | undefined {
   const subject = subjects.get(id);
-  const latest = subject && self ? shown(subject, self).result : undefined;
+  const latest = subject && self ? descriptor.shown(subject, self).result : undefined;
   return latest === undefined ? undefined : { latest, kept: [], figures: {} };
 }
 

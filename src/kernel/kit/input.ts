@@ -6,10 +6,9 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { fileFindings } from "../../protocol/schema-errors.ts";
 import type { Descriptor, KnownRole, SeatField } from "./descriptor.ts";
-import type { Self, Subject } from "./state.ts";
 
 /** What of a descriptor an input is read by. */
-export type InputForm<I> = Pick<Descriptor<I, Self & never, Subject & never>, "input" | "seats" | "check">;
+export type InputForm<I> = Pick<Descriptor<I, never, never>, "input" | "seats" | "check">;
 
 /** Reads the input of a session, with the defaults of its schema. Fails with everything that is wrong with it. */
 export function readInput<I>(

@@ -1,4 +1,5 @@
 import { failure } from "../../protocol/failure.ts";
+import { isNotice } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
 import type { Command, Fact, FactOf, Mode, TurnDraft, TurnStamp } from "../mode.ts";
 import { from } from "../references.ts";
@@ -63,13 +64,12 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
     }
     // Admitted turns, artifacts and progress change nothing.
     case "turn_request":
-    case "artifact_ref":
       return;
-    case "report":
-      if (fact.payload.status === "progress") return;
+    default:
+      if (isNotice(fact)) return;
+      if (fact.turn === undefined && kit.rules.on?.[fact.payload_type] !== undefined) onOther(kit, draft, fact);
+      else onAnswer(kit, draft, fact);
   }
-  if (fact.turn === undefined && kit.rules.on?.[fact.payload_type] !== undefined) onOther(kit, draft, fact);
-  else onAnswer(kit, draft, fact);
 }
 
 /** Opens the session. Invalid input closes it at once, and the refusal says what is wrong. */
