@@ -1,18 +1,24 @@
 import { objectOf } from "../../lib/json.ts";
 import { isAgentPayloadType, isPayloadType } from "../../protocol/payload.ts";
 import { LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../ledger.ts";
-import type { Descriptor } from "./descriptor.ts";
+import { type Descriptor, isOfKit } from "./descriptor.ts";
 import { type Arrows, RESTING } from "./lifecycles.ts";
 import { SELF, type Self, type Subject } from "./state.ts";
+import { SAID } from "./views.ts";
 
-/** Everything in a descriptor that contradicts itself or the kit, a sentence each. */
-export function contradictionsIn<I, S extends Self, U extends Subject>(descriptor: Descriptor<I, S, U>): string[] {
+/** Everything in a descriptor that contradicts itself or the kit, a sentence each. `handled` are the types that `Rules.on` has. */
+export function contradictionsIn<I, S extends Self, U extends Subject>(
+  descriptor: Descriptor<I, S, U>,
+  handled: readonly string[],
+): string[] {
   return [
     ...inNames(descriptor),
     ...inMessages(descriptor),
+    ...inOutsiders(descriptor, handled),
     ...inArrows("phase", descriptor.phases),
     ...inArrows("status", descriptor.states),
     ...inEvents(descriptor),
+    ...inReopening(descriptor),
     ...inPresentation(descriptor),
     ...inInput(descriptor),
   ];
@@ -26,14 +32,14 @@ function inNames({ name, letter, subject, phases }: Any): string[] {
     ...when(!/^[a-z][a-z_]*$/.test(name), `its name "${name}" is not a word of small letters`),
     ...when(!/^[a-z]$/.test(letter), `its letter "${letter}" is not one small letter`),
     ...when(
-      subject === SELF || LEDGER_COLLECTIONS.has(subject) || RUNTIME_COLLECTIONS.has(subject),
+      subject === SELF || subject === SAID || LEDGER_COLLECTIONS.has(subject) || RUNTIME_COLLECTIONS.has(subject),
       `its subject "${subject}" has the name of values that every session stores`,
     ),
     ...reserved.map((phase) => `its phase "${phase}" has the name of a state that every session has`),
   ];
 }
 
-function inMessages({ messages, outsiders = [] }: Any): string[] {
+function inMessages({ messages, lines = {} }: Any): string[] {
   const said = Object.entries(messages).flatMap(([message, { to, answers }]) => [
     ...when(!isPayloadType(message), `the message "${message}" is no payload type`),
     ...when(to.length === 0, `nobody gets the message "${message}"`),
@@ -42,11 +48,24 @@ function inMessages({ messages, outsiders = [] }: Any): string[] {
       when(!isAgentPayloadType(answer), `"${answer}" answers "${message}", and agents cannot send it`),
     ),
   ]);
-  const unknown = outsiders.filter((type: string) => !isPayloadType(type));
+  const unknown = Object.keys(lines).filter((type) => !isPayloadType(type));
   return [
     ...when(Object.keys(messages).length === 0, "it has no message"),
     ...said,
-    ...unknown.map((type) => `"${type}" of outsiders is no payload type`),
+    ...unknown.map((type) => `"${type}" of its lines is no payload type`),
+  ];
+}
+
+function inOutsiders({ outsiders = [] }: Any, handled: readonly string[]): string[] {
+  return [
+    ...outsiders.flatMap((type) => [
+      ...when(!isPayloadType(type), `"${type}" of outsiders is no payload type`),
+      ...when(isOfKit(type), `"${type}" of outsiders is handled in every mode`),
+      ...when(!handled.includes(type), `no rule handles "${type}" of outsiders`),
+    ]),
+    ...handled
+      .filter((type) => !outsiders.some((one) => one === type))
+      .map((type) => `a rule handles "${type}", and outsiders cannot send it`),
   ];
 }
 
@@ -72,6 +91,20 @@ function inEvents({ events, states }: Any): string[] {
   return Object.entries(raised).flatMap(([role, event]) =>
     when(!known.has(event), `no status accepts "${event}", its event for "${role}"`),
   );
+}
+
+function inReopening({ reopened, phases, events: { retried } }: Any): string[] {
+  return [
+    ...when(
+      reopened !== undefined && !Object.hasOwn(phases, reopened),
+      `it reopens in the phase "${reopened}", which is none`,
+    ),
+    ...when(reopened !== undefined && retried === undefined, "it can be reopened, and no event retries a subject"),
+    ...when(
+      reopened === undefined && retried !== undefined,
+      `"${retried}" retries a subject, and it cannot be reopened`,
+    ),
+  ];
 }
 
 function inPresentation({ states, presentation: { statuses } }: Any): string[] {

@@ -3,7 +3,6 @@ import { fails, type Failure, type Fallible, failure } from "../../protocol/fail
 import { ok } from "../../lib/result.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { Command, FactOf } from "../mode.ts";
-import { notPermitted } from "../step.ts";
 import { from } from "../references.ts";
 
 /** A set of questions that a person is asked at once. */
@@ -20,19 +19,19 @@ export interface QuestionSet {
 
 /** Why questions of an agent are refused. `round` counts those that its message has led to, with these. */
 export function refusedQuestions(ids: readonly string[], round: number, most: number): Failure | undefined {
-  const wrong = (message: string, pointer: string, hint?: string) =>
-    failure("validation_failed", message, { ...defined({ hint }), details: { pointer } });
-  if (ids.length === 0) return wrong("a clarification needs at least one question", "/questions");
+  const details = { pointer: "/questions" };
+  if (ids.length === 0) return failure("validation_failed", "a clarification needs at least one question", { details });
   const twice = ids.findIndex((one, index) => ids.indexOf(one) < index);
   if (twice >= 0)
-    return wrong(
-      `question_id "${ids[twice] ?? ""}" is used twice`,
-      `/questions/${twice}/question_id`,
-      "give each question its own",
-    );
+    return failure("validation_failed", `question_id "${ids[twice] ?? ""}" is used twice`, {
+      hint: "give each question its own",
+      details: { pointer: `/questions/${twice}/question_id` },
+    });
   if (round <= most) return undefined;
-  const none = notPermitted("no more questions can be asked about this", "decide with what is known");
-  return { ...none, details: { pointer: "/questions" } };
+  return failure("not_permitted", "no more questions can be asked about this", {
+    hint: "decide with what is known",
+    details,
+  });
 }
 
 /** Asks a person the questions of a set that are open. */
@@ -66,11 +65,6 @@ export function answeredSets<S extends QuestionSet>(
   }
   if (payload.status === "complete" && given.size === 0) return ok(open);
   return ok(Array.from(given, ([set, answers]) => ({ ...set, answers })));
-}
-
-/** Whether nothing more is awaited from the person. */
-export function isSettled({ answers }: QuestionSet, { payload }: FactOf<"clarification_response">): boolean {
-  return payload.status === "complete" || !answers.includes(null);
 }
 
 /** The questions with their answers, as `context.clarifications` has them. */

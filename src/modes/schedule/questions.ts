@@ -1,4 +1,4 @@
-import { answeredSets, askFor, isSettled, refusedQuestions } from "../../kernel/kit/questions.ts";
+import { answeredSets, askFor, refusedQuestions } from "../../kernel/kit/questions.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { defined } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
@@ -56,7 +56,8 @@ export function onClarificationResponse(draft: Draft, fact: FactOf<"clarificatio
 }
 
 function settle(draft: Draft, set: QuestionSet, fact: FactOf<"clarification_response">): void {
-  const closed = isSettled(set, fact);
+  const complete = fact.payload.status === "complete";
+  const closed = complete || !set.answers.includes(null);
   draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
   if (!closed) return draft.command(askFor(set, set.subject));
   draft.command({ do: "clear_ask", ask_id: set.id });
@@ -65,10 +66,7 @@ function settle(draft: Draft, set: QuestionSet, fact: FactOf<"clarification_resp
   const clarifications = [...(holder.clarifications ?? []), set.id];
   const again = holder.put_again;
   // The person wants no more questions, so the same message must not lead to any.
-  const put_again =
-    again && fact.payload.status === "complete"
-      ? { ...again, rounds: draft.session.settings.max_clarification_rounds }
-      : again;
+  const put_again = again && complete ? { ...again, rounds: draft.session.settings.max_clarification_rounds } : again;
   draft.patchHolder(set.subject, { clarifications, put_again });
   if (set.subject !== undefined) draft.remember(set.subject);
   else if (draft.session.phase === "clarifying") draft.moveSession("answered");
