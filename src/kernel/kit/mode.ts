@@ -58,7 +58,7 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
     case "session_stopped":
       return onStopped(kit, draft, fact);
     case "session_recovered":
-      return onRecovered(kit, draft);
+      return onRecovered(draft);
     case "session_reopened":
       return onReopened(kit, draft);
     case "timer_fired": {
@@ -90,7 +90,7 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
   }
 }
 
-/** Lets the rules go on when the step leaves nobody asked and nothing awaited. A reopened session first needs a retry. */
+/** Lets the rules go on when the step leaves nobody asked and nothing awaited. A reopened session needs a retry first. */
 function goOn<S extends Self, U extends Subject>({ descriptor, rules }: Kit<S, U>, draft: Draft<S, U>): void {
   if (!draft.isOpen || draft.self.ended || !Object.hasOwn(descriptor.phases, draft.self.phase)) return;
   if (draft.isIdle) rules.goOn(draft);

@@ -25,10 +25,7 @@ export interface Rules<I, S extends Self, U extends Subject> {
   question(session: View<S, U>, subject: U | undefined): Question;
   /** Handles an expected answer. A failure refuses it, and the message is sent again; a `failed` code makes it a failed turn. */
   answered(draft: Draft<S, U>, fact: Fact, subject: U | undefined): Failure | { readonly failed: string } | undefined;
-  /**
-   * Offers what is to be asked next, or finishes. Called when nobody is asked and nothing is awaited: at the opening, and when the last of those who
-   * were asked at once has answered or is out. Also called after each resume and retry, so it must not ask twice.
-   */
+  /** Offers what is to be asked next, or finishes. Called when nobody is asked and nothing awaited: of those asked at once, the last has answered or is out. */
   goOn(draft: Draft<S, U>): void;
   /** The retries of a subject are spent, or its failure is not retried. */
   spent(draft: Draft<S, U>, subject: U, code: string): void;

@@ -76,7 +76,7 @@ export const debateMode = modeOf(debate, {
 /** Asks all debaters in one step, or the judge. They see only the round before, so they answer independently. */
 function nextRound(draft: D): void {
   const { phase, round } = draft.self;
-  if (phase !== "debating" || !draft.isIdle) return;
+  if (phase !== "debating") return;
   const argued_by = arguedBy(draft);
   if (argued_by === undefined) {
     draft.go("round_over");
