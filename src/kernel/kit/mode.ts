@@ -69,9 +69,8 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
       return;
     }
     case "check_result":
-      if (draft.stopWaiting(fact.subject, fact.payload.check_id))
-        kit.rules.checked?.(draft, fact, draft.subject(fact.subject));
-      return;
+      draft.stopWaiting(fact.subject, fact.payload.check_id);
+      return kit.rules.checked?.(draft, fact, draft.subject(fact.subject));
     case "session_finished":
       // One that was withdrawn is no longer awaited.
       if (draft.stopWaiting(fact.subject, waitingForSession(childId(fact.payload.session_id))))

@@ -112,7 +112,9 @@ describe("an agent's questions", () => {
     const [milk] = QUESTIONS.questions;
     session.answer("ann", "clarification", { questions: [milk, milk], status: "open" });
     expect(session.refused).toBe("validation_failed /questions/1/question_id");
+    expect(session.context("ann")).toHaveProperty("refused");
     session.answer("ann", "clarification", QUESTIONS).answerQuestions({ milk: "yes", sugar: "no" });
+    expect(session.context("ann")).not.toHaveProperty("refused");
     expect(session.answer("ann", "clarification", QUESTIONS).refused).toBe("not_permitted /questions");
     session.ends();
   });

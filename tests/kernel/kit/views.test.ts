@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ViewName } from "../../../src/kernel/kit/views.ts";
 import { listOf, objectOf } from "../../../src/lib/json.ts";
+import { failure } from "../../../src/protocol/failure.ts";
 import { note, panelRules, type D, PanelSession } from "./panel.ts";
 
 const LINES = { lines: { opinion: { text: "/position", to: "/metadata/to" } } } as const;
@@ -16,6 +17,10 @@ function twice(view: ViewName, lines: object = LINES): PanelSession {
       context: { metadata: { of: "the panel" } },
       view,
     }),
+    answered: (...[draft, fact, member]: Parameters<typeof panelRules.answered>) =>
+      fact.payload_type === "opinion" && fact.payload.position === "?"
+        ? failure("validation_failed", "say something")
+        : panelRules.answered(draft, fact, member),
     goOn(draft: D) {
       const { noted } = draft.self;
       if (noted.length === 2) return draft.offer();
@@ -75,8 +80,11 @@ describe("what was said before", () => {
   });
 
   it("leaves out what was refused", () => {
-    const session = twice("full").answer("bob", "verdict", { conclusion: "Me." }).opinion("bob").opinion("ann");
+    const session = twice("full").opinion("bob", "?");
+    expect(session.refused).toBe("validation_failed");
+    session.opinion("bob").opinion("ann");
     expect(shown(session, "ann")).toEqual(["bob: bob says so", "ann: ann says so"]);
+    session.ends();
   });
 
   it("leaves out what others said who were asked at once, also when one is asked again", () => {
