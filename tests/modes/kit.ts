@@ -155,12 +155,8 @@ export class ModeSession<S> {
     this.sequence = this.records.length + 1;
     this.#now = channel.at ?? (this.sequence === 1 ? START : later(this.#now, SECOND_MS));
     const { subject, turn, usage, actor } = channel;
-    const header = {
-      sequence: this.sequence,
-      received_at: this.#now,
-      source,
-      ...optional({ subject, turn, usage, actor }),
-    };
+    const known = optional({ subject, turn, usage, actor });
+    const header = { sequence: this.sequence, received_at: this.#now, source, ...known };
     const fact = freeze({ ...header, payload_type, payload }) as unknown as Fact;
     this.#invariants?.before(fact);
     this.last = advance(this.engine, fact);

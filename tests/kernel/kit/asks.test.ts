@@ -81,7 +81,12 @@ describe("a question of the rules", () => {
   });
 
   it("of one that is asked already is a mistake of the mode", () => {
-    const rules = { answered: (draft: D) => void draft.ask("bob", { text: "Now?" }) };
+    const rules = {
+      answered: (draft: D) => {
+        draft.ask("bob", { text: "Now?" });
+        return undefined;
+      },
+    };
     expect(() => new PanelSession(rules).opinion("ann")).toThrow("bob holds a turn or waits already");
   });
 });

@@ -1,4 +1,3 @@
-import { expect } from "vitest";
 import type { Descriptor } from "../../../src/kernel/kit/descriptor.ts";
 import type { Draft } from "../../../src/kernel/kit/draft.ts";
 import { modeOf } from "../../../src/kernel/kit/mode.ts";
@@ -10,6 +9,7 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import type { ResolvedConfiguration } from "../../../src/protocol/payload.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { replayDecisions } from "../../../src/runtime/replay.ts";
+import { same } from "../../modes/invariants.ts";
 import { kitRules } from "../../modes/kit-rules.ts";
 import { ModeSession } from "../../modes/kit.ts";
 
@@ -149,13 +149,11 @@ export class PanelSession extends ModeSession<KitState<Panel, Member>> {
   ends(): void {
     for (const { id, turn } of this.state.subjects.values()) if (turn) this.opinion(id);
     if (this.phase !== "closed") this.answer(undefined, "verdict", { conclusion: "Tea." });
-    expect(this.phase).toBe("closed");
+    same(this.phase, "closed", "the phase");
     const lines = this.records.map((record) => JSON.stringify({ ...record, integrity: { hash: ZERO } }));
     const modes = new Map([[this.#mode.name, this.#mode as unknown as Mode<unknown>]]);
     const sequences = lines.map((_, index) => index + 1);
-    expect(replayDecisions(sequences, (sequence) => lines[sequence - 1] ?? "", modes)).toEqual({
-      problems: [],
-      awaited: 0,
-    });
+    const replayed = replayDecisions(sequences, (sequence) => lines[sequence - 1] ?? "", modes);
+    same(replayed, { problems: [], awaited: 0 }, "the replay");
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ViewName } from "../../../src/kernel/kit/views.ts";
-import { listOf, objectOf } from "../../../src/lib/json.ts";
+import { listOf, objectOf, textOf } from "../../../src/lib/json.ts";
 import { failure } from "../../../src/protocol/failure.ts";
 import { note, panelRules, type D, PanelSession } from "./panel.ts";
 
@@ -36,7 +36,7 @@ function shown(session: PanelSession, id: string | undefined): unknown[] {
   const { transcript } = session.context(id);
   return listOf(transcript).map((entry) => {
     const { source, payload } = objectOf(entry);
-    return `${source}: ${objectOf(payload)["position"]}`;
+    return `${textOf(source)}: ${textOf(objectOf(payload)["position"])}`;
   });
 }
 
