@@ -95,15 +95,8 @@ function inEvents({ events, states }: Any): string[] {
 
 function inReopening({ reopened, phases, events: { retried } }: Any): string[] {
   return [
-    ...when(
-      reopened !== undefined && !Object.hasOwn(phases, reopened),
-      `it reopens in the phase "${reopened}", which is none`,
-    ),
-    ...when(reopened !== undefined && retried === undefined, "it can be reopened, and no event retries a subject"),
-    ...when(
-      reopened === undefined && retried !== undefined,
-      `"${retried}" retries a subject, and it cannot be reopened`,
-    ),
+    ...when(reopened !== undefined && !Object.hasOwn(phases, reopened), `it reopens in no phase: "${reopened}"`),
+    ...when((reopened === undefined) !== (retried === undefined), "it has only one of reopened and events.retried"),
   ];
 }
 

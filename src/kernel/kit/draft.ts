@@ -158,10 +158,10 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
   /** Asks a person. The answer is in `context.clarifications` of later turns too. */
   ask(id: string | undefined, question: Omit<Question, "question_id">): void {
     this.#mustBeFree(id);
-    const payload = { questions: [{ question_id: QUESTION, ...question }], status: "open" };
+    const payload = { questions: [{ question_id: "q1", ...question }], status: "open" };
     const about = defined({ subject: id });
     const record = this.out.envelope({ target: "user", payload_type: "clarification", payload, ...about });
-    this.patchHolder(id, { waits_for: this.putQuestions(id, record, [QUESTION]) });
+    this.patchHolder(id, { waits_for: this.putQuestions(id, record, ["q1"]) });
   }
 
   /** Puts the questions of a record to a person. Returns the id of the ask. */
@@ -256,9 +256,6 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
     return this.out.step([...self, ...this.#subjects.changes(), ...said]);
   }
 }
-
-/** The id of the only question that a mode asks at once. */
-const QUESTION = "q1";
 
 const CLOSING = "the session is closing";
 

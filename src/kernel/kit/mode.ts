@@ -64,9 +64,8 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
     case "timer_fired": {
       const { timer_id } = fact.payload;
       const retried = retriedBy(timer_id);
-      if (retried === null) kit.rules.timedOut?.(draft, timer_id.slice(MODE_TIMER.length));
-      else draft.putAgain(retried, timer_id);
-      return;
+      if (retried !== null) return draft.putAgain(retried, timer_id);
+      return kit.rules.timedOut?.(draft, timer_id.slice(MODE_TIMER.length));
     }
     case "check_result":
       draft.stopWaiting(fact.subject, fact.payload.check_id);
@@ -81,8 +80,7 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
     case "session_begun":
       return;
     case "clarification_response":
-      if (draft.openQuestions().length > 0) return onClarificationResponse(kit, draft, fact);
-      return onAnswer(kit, draft, fact);
+      return draft.openQuestions().length > 0 ? onClarificationResponse(kit, draft, fact) : onAnswer(kit, draft, fact);
     default:
       if (fact.source === "user" && kit.descriptor.outsiders?.includes(fact.payload_type)) onOutsider(kit, draft, fact);
       else if (!isNotice(fact)) onAnswer(kit, draft, fact);

@@ -1,6 +1,6 @@
 import { defined, type Json } from "../../lib/json.ts";
-import { fails, type Failure, type Fallible, failure } from "../../protocol/failure.ts";
 import { ok } from "../../lib/result.ts";
+import { fails, type Failure, type Fallible, failure } from "../../protocol/failure.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { Command, FactOf } from "../mode.ts";
 import { from } from "../references.ts";
@@ -69,11 +69,8 @@ export function answeredSets<S extends QuestionSet>(
 
 /** The questions with their answers, as `context.clarifications` has them. */
 export function clarificationsIn({ questions, record, pointer, answers }: QuestionSet): Json[] {
-  return questions.map((_, index): Json => {
-    const answer = answers[index];
-    return {
-      question: from(record, `${pointer}/${index}/text`),
-      answer: answer ? from(...answer) : "(not answered: decide yourself)",
-    };
-  });
+  return questions.map((_, index) => ({
+    question: from(record, `${pointer}/${index}/text`),
+    answer: answers[index] ? from(...answers[index]) : "(not answered: decide yourself)",
+  }));
 }

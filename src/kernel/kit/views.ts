@@ -52,16 +52,14 @@ export function viewed(
     });
     return { summary: linesOf(...parts) };
   }
-  return { transcript: shown(said, view, reader).map(entry) };
+  const transcript = shown(said, view, reader).map(({ sequence, source, payload_type }) => {
+    return { sequence, source, payload_type, payload: from(sequence) };
+  });
+  return { transcript };
 }
 
 function shown(said: readonly Said[], view: Exclude<ViewName, "summary">, reader: string | undefined): readonly Said[] {
   if (view === "full") return said;
   if (view === "addressed") return said.filter(({ to }) => reader !== undefined && to?.includes(reader));
-  const count = Number(view.slice("last:".length));
-  return count > 0 ? said.slice(-count) : [];
-}
-
-function entry({ sequence, source, payload_type }: Said): Json {
-  return { sequence, source, payload_type, payload: from(sequence) };
+  return said.slice(Math.max(0, said.length - Number(view.slice("last:".length))));
 }

@@ -37,9 +37,9 @@ const CONTRADICTIONS: readonly (readonly [change: object, what: string])[] = [
   ],
   [{ states: { ...states, alone: { asked: "asked" } } }, 'no event leads to the status "alone"'],
   [{ events: { ...events, failed: "stumbled" } }, 'no status accepts "stumbled", its event for "failed"'],
-  [{ reopened: "nowhere" }, 'it reopens in the phase "nowhere", which is none'],
-  [{ reopened: "talking" }, "it can be reopened, and no event retries a subject"],
-  [{ events: { ...events, retried: "asked" } }, '"asked" retries a subject, and it cannot be reopened'],
+  [{ reopened: "nowhere" }, 'it reopens in no phase: "nowhere"'],
+  [{ reopened: "talking" }, "it has only one of reopened and events.retried"],
+  [{ events: { ...events, retried: "asked" } }, "it has only one of reopened and events.retried"],
   [{ states: { ...states, gone: { back: "late" }, late: {} } }, 'the status "late" has no presentation'],
   [
     { presentation: { ...presentation, statuses: { ...presentation.statuses, late: {} } } },
