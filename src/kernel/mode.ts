@@ -31,6 +31,12 @@ export interface Mode<S> extends ModeReader<S> {
 /** The part of a mode that loads and shows a session, without deciding anything. */
 export interface ModeReader<S> {
   readonly name: string;
+  /**
+   * The version of its stored rows, 1 if absent. Increment when `decide` writes the same state as other changes, and keep `rules`: rows of another
+   * version, older or newer, are not read but replayed from the records, which needs the same rules, and the next resume replaces them. A program
+   * from before there were versions takes rows of a version above 1 for a bug.
+   */
+  readonly rows?: number;
   readonly presentation: Presentation;
   empty(): S;
   /** The only function that writes to the state, whether a session runs, is loaded or is replayed. */

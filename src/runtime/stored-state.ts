@@ -1,7 +1,7 @@
 import type { Engine } from "../kernel/engine.ts";
 import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
-import type { Mode, ModeReader } from "../kernel/mode.ts";
-import type { StoredSession } from "../store/store.ts";
+import type { Change, Mode, ModeReader } from "../kernel/mode.ts";
+import type { StoredSession, StoreReader } from "../store/store.ts";
 
 /** An engine before its first fact. */
 export function emptyEngine<S>(mode: Mode<S>): Engine<S> {
@@ -13,7 +13,23 @@ export function valuesOf<T>(stored: Pick<StoredSession, "rows">, collection: str
   return new Map(Array.from(stored.rows(collection), ({ id, value }) => [id, value as unknown as T]));
 }
 
-/** The state and the ledger of a stored session. */
+const VERSION = { put: "rows", id: "version" } as const;
+
+/** Stores the version of a mode's rows with a session. Version 1 is stored as no row. */
+export function rowsVersion({ rows = 1 }: Pick<ModeReader<unknown>, "rows">): Change {
+  return rows === 1 ? { drop: VERSION.put, id: VERSION.id } : { ...VERSION, value: rows };
+}
+
+/** Whether a session is stored in the version of rows that this mode reads. */
+export function hasRowsOf(
+  { rows = 1 }: Pick<ModeReader<unknown>, "rows">,
+  reader: Pick<StoreReader, "value">,
+  session_id: string,
+): boolean {
+  return (reader.value(session_id, VERSION.put, VERSION.id) ?? 1) === rows;
+}
+
+/** The state and the ledger of a stored session, whose rows have the mode's version. */
 export function stateIn<S>(
   stored: Pick<StoredSession, "rows">,
   mode: ModeReader<S>,

@@ -20,7 +20,7 @@ import { INPUT } from "./stage.ts";
 import { value } from "../results.ts";
 import { recordsIn } from "../log-files.ts";
 
-const SESSION = "s-debate";
+export const SESSION = "s-debate";
 
 const CLI: Agent = cliAgent({
   launcher: embeddedLauncher(),
@@ -51,10 +51,11 @@ export async function begin(
   roles: readonly Role[],
   input: JsonObject = {},
   config: Partial<ResolvedConfiguration> = {},
+  mode = debateMode,
 ): Promise<Session<DebateState>> {
   const given = { ...INPUT, ...input };
   return value(
-    await createSession(around, debateMode, {
+    await createSession(around, mode, {
       session_id: SESSION,
       requirement: given.topic,
       input: given,

@@ -4,7 +4,8 @@ import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import { textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
-import { keptRecord } from "../../store/kept-record.ts";
+import { hasRowsOf } from "../../runtime/stored-state.ts";
+import { keptRecord, recordsOf } from "../../store/kept-record.ts";
 import { recordAt } from "./state.ts";
 import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -17,6 +18,8 @@ interface Entry {
   readonly subject: string;
   /** Whether it can discuss a proposal: `modes/schedule/discussion.ts` reads its result. */
   readonly discusses?: true;
+  /** As in its reader, which is not loaded to look something up. */
+  readonly rows?: number;
   readonly rules: () => Promise<Mode<never>>;
   /** Separate, because the rules take too long to load for commands that only show a session. */
   readonly reading: () => Promise<ModeReader<never>>;
@@ -61,9 +64,21 @@ export async function loadReading(name: string): Promise<ModeReader<unknown> | u
 /** The modes that can discuss a proposal. */
 export const DISCUSSIONS = [...ENTRIES].flatMap(([name, { discusses }]) => (discusses ? [name] : []));
 
+/** Whether a session's rows have another version than its mode's; false for a mode that this version does not have. */
+export function hasOtherRows(reader: StoreReader, { session_id, mode }: SessionRow): boolean {
+  const entry = ENTRIES.get(mode);
+  return entry !== undefined && !hasRowsOf(entry, reader, session_id);
+}
+
 /** Whether a session has a subject with this id; false for a mode that this version does not have. */
-export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
-  const subject = ENTRIES.get(mode)?.subject;
+export function hasSubject(reader: StoreReader, row: SessionRow, id: string): boolean {
+  const { session_id } = row;
+  // Its records tell it whatever the version of its rows, but there may be very many.
+  if (hasOtherRows(reader, row))
+    return [...recordsOf(reader, session_id, 1)].some(({ record: { effects = [] } }) =>
+      effects.some(({ ticket_id }) => ticket_id === id),
+    );
+  const subject = ENTRIES.get(row.mode)?.subject;
   return subject !== undefined && reader.value(session_id, subject, id) !== undefined;
 }
 

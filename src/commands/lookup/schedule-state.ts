@@ -1,4 +1,5 @@
 import { loadReading } from "./modes.ts";
+import { readable } from "./readable.ts";
 import { depthsOf } from "../../lib/cycle.ts";
 import {
   artifactsOf,
@@ -20,7 +21,8 @@ import type { StoredSession, StoreReader } from "../../store/store.ts";
 import { resultsOf } from "../../ui/failure-lines.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
-// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values.
+// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values. They are read
+// as they are stored, since a schedule's rows have had one version only: with a second, they must come from `readable` too.
 
 /** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {
@@ -32,7 +34,7 @@ export async function scheduleState(reader: StoreReader, session_id: string): Pr
   const stored = await reader.load(session_id);
   const reading = await loadReading("schedule");
   if (!stored.ok || reading?.name !== stored.value.session.mode) return undefined;
-  return stateIn(stored.value, reading).state as ScheduleState;
+  return stateIn(await readable(reader, stored.value), reading).state as ScheduleState;
 }
 
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {

@@ -18,6 +18,7 @@ import type { TicketLine } from "../../ui/reporter.ts";
 import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
 import { loadReading, unknownMode } from "./modes.ts";
+import { readable } from "./readable.ts";
 import { ticketValue } from "./schedule-state.ts";
 import { recordAt, valuesOf } from "./state.ts";
 
@@ -42,7 +43,7 @@ export interface StoredView extends SessionView {
 /** The state of a session's engine, with the rules or the reader of its mode. */
 type ReadEngine = Pick<Engine<unknown>, "state" | "ledger"> & { readonly mode: ModeReader<unknown> };
 
-/** Reads a session; `environment` for a mode that this version does not have. */
+/** Reads a session; `environment` for a mode that this version does not have. Throws a `StorageError`. */
 export async function readSession(
   reader: StoreReader,
   home: string,
@@ -54,7 +55,7 @@ export async function readSession(
     const stored = await reader.load(session_id);
     if (!stored.ok) return stored;
     const { session } = stored.value;
-    const engine = { mode, ...stateIn(stored.value, mode) };
+    const engine = { mode, ...stateIn(await readable(reader, stored.value), mode) };
     const records = new SessionRecords(
       (sequence) => measuredRecord(reader, session_id, sequence),
       sessionPaths(home, session_id).folder,

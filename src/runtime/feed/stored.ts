@@ -27,6 +27,8 @@ export interface StoredFeedParts {
   readonly first: number;
   /** Reads sessions of a mode; undefined for an unknown one, whose state is then only what new records tell. */
   readonly loadReading: (mode: string) => Promise<ModeReader<unknown> | undefined>;
+  /** A stored session in rows that the reader of its mode reads. Throws a `StorageError`. */
+  readonly readable: (stored: StoredSession) => Promise<StoredSession>;
   /**
    * Whether the feed joins a running session. If so, the past is emitted as records only. Running turns are in `standing`; their further
    * output and their `turn_ended` are emitted. Otherwise everything from the first record on is emitted.
@@ -139,7 +141,7 @@ export class StoredFeed implements SessionFeed {
 
   /** Takes the state of a session that has records from its rows. */
   async #open(): Promise<void> {
-    const { store, session_id, first, joins } = this.#parts;
+    const { store, session_id, first, readable, joins } = this.#parts;
     const stored = await store.load(session_id);
     if (!stored.ok) return;
     const { session } = stored.value;
@@ -148,8 +150,11 @@ export class StoredFeed implements SessionFeed {
     if (first > 1) this.#since = keptRecord(store, session_id, first - 1).record.received_at;
     if (this.#past === 0) return;
     this.#base = session.last_sequence;
-    // No viewer shows the titles of a feed.
-    if (mode) this.#followed = new FollowedState(standingState({ mode, ...stateIn(stored.value, mode) }, () => ""));
+    if (mode) {
+      const engine = { mode, ...stateIn(await readable(stored.value), mode) };
+      // No viewer shows the titles of a feed.
+      this.#followed = new FollowedState(standingState(engine, () => ""));
+    }
     if (!joins) return;
     for (const record of latestOf(store, session, NOTED)) this.#followed.note(record);
     this.#look = lookAt(stored.value);
