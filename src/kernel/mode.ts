@@ -32,9 +32,9 @@ export interface Mode<S> extends ModeReader<S> {
 export interface ModeReader<S> {
   readonly name: string;
   /**
-   * The version of its stored rows, 1 if absent. Increment when `decide` writes the same state as other changes, and keep `rules`: rows of another
-   * version, older or newer, are not read but replayed from the records, which needs the same rules, and the next resume replaces them. A program
-   * from before there were versions takes rows of a version above 1 for a bug.
+   * The version of its stored rows, 1 if absent. Increment it when `decide` writes the same state as other changes, and keep `rules`: rows of an
+   * earlier version are not read but made from the records again, which needs the same rules, and the next resume replaces them. The collection and
+   * the `status` of subjects keep their names.
    */
   readonly rows?: number;
   readonly presentation: Presentation;
@@ -49,6 +49,8 @@ export interface ModeReader<S> {
   ids(state: S): readonly string[];
   /** A subject as every view shows it. Called for every change of one, so it must be cheap: it may depend only on the subject's value and on what never changes. */
   subject(state: S, id: string): SubjectRow | undefined;
+  /** Whether a person can retry a subject as it is; absent if the mode retries by itself. */
+  readonly retrying?: { may(state: S, id: string): boolean };
   /** What a subject has produced so far. */
   results?(state: S, id: string): Results | undefined;
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { advance, type Engine } from "../kernel/engine.ts";
-import { type Ledger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
+import { LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Change, Mode } from "../kernel/mode.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { OWN, textIn } from "../lib/files.ts";
@@ -18,7 +18,7 @@ import type { SessionRow, StateRow, StoredSession, StoreReader } from "../store/
 import { checkRecords } from "./checked-records.ts";
 import { sessionPaths } from "./paths.ts";
 import { factIn } from "./replay.ts";
-import { emptyEngine, hasRowsOf, rowsVersion, stateIn } from "./stored-state.ts";
+import { emptyEngine, hasRowsOf, rowsVersion, stateIn, type StoredState } from "./stored-state.ts";
 
 /** The file beside a session's artifacts that says what its state was when it stopped: the hash of the last record, and of all rows. */
 const LEFT_STATE = "state.sha256";
@@ -56,29 +56,19 @@ export function storing<S>(mode: Mode<S>, { rows }: Pick<ReplayedState<S>, "rows
   return [...puts, rowsVersion(mode)];
 }
 
-/**
- * A stored session whose rows have another version than the mode's, with those that its records lead to instead, and without what the runtime keeps.
- * Throws a `StorageError`, `environment`, if other rules made it.
- */
-export function replayedRows(store: StoreReader, { session }: StoredSession, mode: Mode<unknown>): StoredSession {
-  const { session_id, last_sequence } = session;
+/** The state that the records of a stored session lead to. Throws a `StorageError`, `environment`, if other rules made it. */
+export function stateFromRecords<S>(
+  store: StoreReader,
+  { session_id, last_sequence }: SessionRow,
+  mode: Mode<S>,
+): StoredState<S> {
   const replayed = replayState(mode, store.records(session_id, 1, last_sequence));
   if (replayed === undefined) throw new StorageError(madeByOthers(store, session_id, mode));
-  const rows = Array.from(replayed.rows).sort(([a], [b]) => (a < b ? -1 : 1));
-  return {
-    session,
-    *rows(wanted) {
-      for (const [, row] of rows) if (wanted === undefined || row.collection === wanted) yield row;
-    },
-  };
+  return replayed.engine;
 }
 
 /** Why a session cannot be read: neither its rows nor the rules that made it are of this version. */
-export function madeByOthers(
-  store: StoreReader,
-  session_id: string,
-  { name, rules }: Pick<Mode<unknown>, "name" | "rules">,
-): Failure {
+export function madeByOthers<S>(store: StoreReader, session_id: string, { name, rules }: Mode<S>): Failure {
   const { payload } = keptRecord(store, session_id, 1);
   const begun = `version ${textOf(payload.version)} began it under rules ${String(payload.rules)} of a ${name}`;
   const what = `The state of ${session_id} cannot be read: ${begun}, and this version has rules ${rules}.`;
@@ -118,17 +108,15 @@ export async function leaveState(store: StoreReader, session_id: string): Promis
 }
 
 /** The state of a stored session that has been checked. */
-interface CheckedState<S> {
-  readonly state: S;
-  readonly ledger: Ledger;
-  /** Replaces stored rows of another version by those of the mode's. */
+interface CheckedState<S> extends StoredState<S> {
+  /** Replaces stored rows of an earlier version by those of the mode's. */
   readonly rewrite: readonly Change[];
 }
 
 /**
  * The state of a stored session, whose records have been checked. Throws a `StorageError`, `verification_failed`, if it is not what they lead to.
- * A session that other rules made is taken as it is stored; undefined if its rows have another version too. Of rows of another version only the
- * ledger's are compared.
+ * A session that other rules made is taken as it is stored; undefined if its rows have an earlier version too. Of rows of an earlier version only the
+ * ledger's are compared. Throws like `hasRowsOf` too.
  */
 export function checkedState<S>(store: StoreReader, stored: StoredSession, mode: Mode<S>): CheckedState<S> | undefined {
   const { session_id, last_sequence, head } = stored.session;

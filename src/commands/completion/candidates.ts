@@ -13,7 +13,6 @@ import type { StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { homeOf, otherHomes } from "../context/home.ts";
 import { subjectsIn } from "../lookup/modes.ts";
-import { readable } from "../lookup/readable.ts";
 import { openedWith } from "../lookup/state.ts";
 import { neededOf } from "../lookup/view.ts";
 
@@ -174,7 +173,7 @@ async function sessionIds(context: CommandContext, which: "open" | "all"): Promi
 /** The tickets of a session, or its mode's equivalent. */
 const ticketIds = inSession(async (store, session_id) => {
   const stored = await store.load(session_id);
-  const subjects = stored.ok ? subjectsIn(await readable(store, stored.value)) : [];
+  const subjects = stored.ok ? subjectsIn(stored.value) : [];
   return Array.from(subjects, ({ id, value }) => ({ value: id, about: wordsOf(objectOf(value).status) }));
 });
 

@@ -10,7 +10,7 @@ import { sessionPaths } from "../../runtime/paths.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
 import { keptRecord, latestOf, recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
-import type { Store, StoredSession, StoreReader } from "../../store/store.ts";
+import type { Store, StoreReader } from "../../store/store.ts";
 import { CONTEXT_TYPES } from "../../ui/record-formatter.ts";
 import { githubReporter } from "../../ui/github.ts";
 import { jsonReporter } from "../../ui/json.ts";
@@ -35,8 +35,7 @@ import {
   waitingChildren,
 } from "../presenters/ending.ts";
 import { StoredFeed } from "../../runtime/feed/stored.ts";
-import { loadReading, retellingOf } from "../lookup/modes.ts";
-import { readable } from "../lookup/readable.ts";
+import { loadReading, retellingOf, stateOf } from "../lookup/modes.ts";
 import { vanished } from "./scheduler-process.ts";
 
 /** How often to poll whether a child session waits for a person, in ms. */
@@ -212,8 +211,7 @@ export async function openViewer(parts: ViewerParts) {
   const over = new AbortController();
   const control = inboxControl(inbox, session_id, left, over.signal);
   const { output } = sessionPaths(home, session_id);
-  const inThisVersion = (stored: StoredSession) => readable(store, stored);
-  const feed = await StoredFeed.open({ store, session_id, output, first, joins, loadReading, readable: inThisVersion });
+  const feed = await StoredFeed.open({ store, session_id, output, first, joins, loadReading, stateOf });
   const retell = await retellingOf(store, session_id);
   const driver = new Driver({ ...parts, feed, retell, control, ask: inbox !== undefined, attended: () => true });
   const close = () => {

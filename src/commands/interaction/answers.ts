@@ -12,7 +12,6 @@ import type { Output } from "../../ui/terminal.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
-import { readable } from "../lookup/readable.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
 import { neededOf } from "../lookup/view.ts";
@@ -141,7 +140,7 @@ async function questionsSoFar(
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   return ok(
-    questionSets(await readable(reader, stored.value)).flatMap(({ id, record }) => {
+    questionSets(stored.value).flatMap(({ id, record }) => {
       const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
       return questions.map(({ question_id, text }) => ({
         kind: "question",

@@ -4,9 +4,10 @@ import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import { textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
-import { hasRowsOf } from "../../runtime/stored-state.ts";
-import { keptRecord, recordsOf } from "../../store/kept-record.ts";
+import { hasRowsOf, stateIn, type StoredState } from "../../runtime/stored-state.ts";
+import { keptRecord } from "../../store/kept-record.ts";
 import { recordAt } from "./state.ts";
+import { readerOf } from "../../kernel/kit/descriptor.ts";
 import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StateRow, StoredSession, StoreReader } from "../../store/store.ts";
@@ -18,8 +19,6 @@ interface Entry {
   readonly subject: string;
   /** Whether it can discuss a proposal: `modes/schedule/discussion.ts` reads its result. */
   readonly discusses?: true;
-  /** As in its reader, which is not loaded to look something up. */
-  readonly rows?: number;
   readonly rules: () => Promise<Mode<never>>;
   /** Separate, because the rules take too long to load for commands that only show a session. */
   readonly reading: () => Promise<ModeReader<never>>;
@@ -31,7 +30,7 @@ const MODES = {
     subject: "debater",
     discusses: true,
     rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
-    reading: async () => (await import("../../modes/debate/reader.ts")).debateReader as ModeReader<never>,
+    reading: async () => readerOf((await import("../../modes/debate/debate.ts")).debate) as ModeReader<never>,
   },
   schedule: {
     letter: "s",
@@ -64,21 +63,9 @@ export async function loadReading(name: string): Promise<ModeReader<unknown> | u
 /** The modes that can discuss a proposal. */
 export const DISCUSSIONS = [...ENTRIES].flatMap(([name, { discusses }]) => (discusses ? [name] : []));
 
-/** Whether a session's rows have another version than its mode's; false for a mode that this version does not have. */
-export function hasOtherRows(reader: StoreReader, { session_id, mode }: SessionRow): boolean {
-  const entry = ENTRIES.get(mode);
-  return entry !== undefined && !hasRowsOf(entry, reader, session_id);
-}
-
 /** Whether a session has a subject with this id; false for a mode that this version does not have. */
-export function hasSubject(reader: StoreReader, row: SessionRow, id: string): boolean {
-  const { session_id } = row;
-  // Its records tell it whatever the version of its rows, but there may be very many.
-  if (hasOtherRows(reader, row))
-    return [...recordsOf(reader, session_id, 1)].some(({ record: { effects = [] } }) =>
-      effects.some(({ ticket_id }) => ticket_id === id),
-    );
-  const subject = ENTRIES.get(row.mode)?.subject;
+export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
+  const subject = ENTRIES.get(mode)?.subject;
   return subject !== undefined && reader.value(session_id, subject, id) !== undefined;
 }
 
@@ -91,6 +78,20 @@ export function subjectsIn(stored: StoredSession): Iterable<StateRow> {
 /** The word for the subjects of a session. */
 export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
   return ENTRIES.get(mode)?.subject ?? "subject";
+}
+
+/**
+ * The state of a stored session, made from its records if its rows have an earlier version. Only then are rules loaded. Throws a `StorageError`:
+ * `newer_database` for rows of a later version, `environment` for rows of an earlier version if other rules made them.
+ */
+export async function stateOf<S>(
+  reader: StoreReader,
+  stored: StoredSession,
+  mode: ModeReader<S>,
+): Promise<StoredState<S>> {
+  if (hasRowsOf(mode, reader, stored.session.session_id)) return stateIn(stored, mode);
+  const { stateFromRecords } = await import("../../runtime/replayed-state.ts");
+  return stateFromRecords(reader, stored.session, (await loadMode(mode.name)) as Mode<S>);
 }
 
 /** All modes, to prove logs of any mode. */

@@ -1,5 +1,4 @@
-import { loadReading } from "./modes.ts";
-import { readable } from "./readable.ts";
+import { loadReading, stateOf } from "./modes.ts";
 import { depthsOf } from "../../lib/cycle.ts";
 import {
   artifactsOf,
@@ -10,7 +9,6 @@ import {
   type SessionValue,
   type Ticket,
 } from "../../modes/schedule/state.ts";
-import { stateIn } from "../../runtime/stored-state.ts";
 import { textOf } from "../../lib/json.ts";
 import { at } from "../../lib/json-pointer.ts";
 import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
@@ -21,8 +19,8 @@ import type { StoredSession, StoreReader } from "../../store/store.ts";
 import { resultsOf } from "../../ui/failure-lines.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
-// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values. They are read
-// as they are stored, since a schedule's rows have had one version only: with a second, they must come from `readable` too.
+// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values. A schedule's rows have
+// had one version only: with a second, these must come from `stateOf` too.
 
 /** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {
@@ -34,7 +32,7 @@ export async function scheduleState(reader: StoreReader, session_id: string): Pr
   const stored = await reader.load(session_id);
   const reading = await loadReading("schedule");
   if (!stored.ok || reading?.name !== stored.value.session.mode) return undefined;
-  return stateIn(await readable(reader, stored.value), reading).state as ScheduleState;
+  return (await stateOf(reader, stored.value, reading)).state as ScheduleState;
 }
 
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {

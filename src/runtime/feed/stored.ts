@@ -12,7 +12,7 @@ import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
-import { stateIn, valuesOf } from "../stored-state.ts";
+import { type StoredState, valuesOf } from "../stored-state.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
 /** Poll interval for the store and the output files, in ms. Polling an unchanged store costs one pragma. */
@@ -27,8 +27,8 @@ export interface StoredFeedParts {
   readonly first: number;
   /** Reads sessions of a mode; undefined for an unknown one, whose state is then only what new records tell. */
   readonly loadReading: (mode: string) => Promise<ModeReader<unknown> | undefined>;
-  /** A stored session in rows that the reader of its mode reads. Throws a `StorageError`. */
-  readonly readable: (stored: StoredSession) => Promise<StoredSession>;
+  /** The state of a stored session. Throws a `StorageError`. */
+  readonly stateOf: <S>(store: StoreReader, stored: StoredSession, mode: ModeReader<S>) => Promise<StoredState<S>>;
   /**
    * Whether the feed joins a running session. If so, the past is emitted as records only. Running turns are in `standing`; their further
    * output and their `turn_ended` are emitted. Otherwise everything from the first record on is emitted.
@@ -141,7 +141,7 @@ export class StoredFeed implements SessionFeed {
 
   /** Takes the state of a session that has records from its rows. */
   async #open(): Promise<void> {
-    const { store, session_id, first, readable, joins } = this.#parts;
+    const { store, session_id, first, stateOf, joins } = this.#parts;
     const stored = await store.load(session_id);
     if (!stored.ok) return;
     const { session } = stored.value;
@@ -151,7 +151,7 @@ export class StoredFeed implements SessionFeed {
     if (this.#past === 0) return;
     this.#base = session.last_sequence;
     if (mode) {
-      const engine = { mode, ...stateIn(await readable(stored.value), mode) };
+      const engine = { mode, ...(await stateOf(store, stored.value, mode)) };
       // No viewer shows the titles of a feed.
       this.#followed = new FollowedState(standingState(engine, () => ""));
     }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { loadReading, stateOf } from "../../../src/commands/lookup/modes.ts";
 import type { SessionEvent } from "../../../src/runtime/bus.ts";
 import type { SessionFeed } from "../../../src/runtime/feed/feed.ts";
 import { liveFeed } from "../../../src/runtime/feed/live.ts";
@@ -8,12 +9,11 @@ import { StoredFeed } from "../../../src/runtime/feed/stored.ts";
 import type { ScheduleState } from "../../../src/modes/schedule/state.ts";
 import type { Session } from "../../../src/runtime/session.ts";
 import { openReader } from "../../../src/store/sqlite-store.ts";
-import type { StoredSession } from "../../../src/store/store.ts";
 import { value } from "../../results.ts";
 import { criterion, crew, instructed, report, task } from "../crew.ts";
 import { newRig } from "../rig.ts";
 import { cli, REPORT, withRole, withWorker } from "../roles.ts";
-import { begin, countsIn, DONE, logOf, MODES, type Rig, say } from "../sessions.ts";
+import { begin, countsIn, DONE, logOf, type Rig, say } from "../sessions.ts";
 
 /** A feed, and what it has told so far. */
 interface Watched {
@@ -24,11 +24,6 @@ interface Watched {
 }
 
 type Source = (rig: Rig, session: Session<ScheduleState>, ended: Promise<unknown>) => Promise<Watched>;
-
-const reading = {
-  loadReading: async (mode: string) => MODES.get(mode),
-  readable: async (stored: StoredSession) => stored,
-};
 
 function watch(feed: SessionFeed, over: Promise<unknown>): Watched {
   const events: SessionEvent[] = [];
@@ -43,7 +38,15 @@ const stored: Source = async (rig, session, ended) => {
   onTestFinished(() => reader.close());
   const { session_id } = session;
   const output = join(rig.home, "logs", session_id, "output");
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1, joins: false, ...reading });
+  const feed = await StoredFeed.open({
+    store: reader,
+    session_id,
+    output,
+    first: 1,
+    joins: false,
+    loadReading,
+    stateOf,
+  });
   const watched = watch(feed, ended);
   let isOver = false;
   void ended.then(() => (isOver = true));
@@ -244,7 +247,15 @@ it("tells a viewer that comes late of what happens from then on", async () => {
   await expect.poll(() => rig.store.session(session_id)).toMatchObject({ value: { last_sequence: sequence } });
   const printed = () => readdirSync(output).map((name) => readFileSync(join(output, name), "utf8"));
   await expect.poll(printed).toEqual(["early\n"]);
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: sequence, joins: true, ...reading });
+  const feed = await StoredFeed.open({
+    store: reader,
+    session_id,
+    output,
+    first: sequence,
+    joins: true,
+    loadReading,
+    stateOf,
+  });
   const viewer = watch(feed, over);
   expect(feed.standing()).toMatchObject({ counts: { in_progress: 1 }, running: [{ role_id: "hand", subject: "a" }] });
   let isOver = false;
@@ -277,7 +288,8 @@ it("tells an ask from the store only if it is still open at the next look", asyn
       output: rig.home,
       first: 1,
       joins: true,
-      ...reading,
+      loadReading,
+      stateOf,
     });
     for (let look = 0; look < looks; look += 1) await later.look(false);
     return later.asks().map(({ ask_id }) => ask_id);
