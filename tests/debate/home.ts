@@ -52,11 +52,10 @@ export async function begin(
   roles: readonly Role[],
   input: JsonObject = {},
   config: Partial<ResolvedConfiguration> = {},
-  mode = debateMode,
 ): Promise<Session<KitState<Debate, Debater>>> {
   const given = { ...INPUT, ...input };
   return value(
-    await createSession(around, mode, {
+    await createSession(around, debateMode, {
       session_id: SESSION,
       requirement: given.topic,
       input: given,

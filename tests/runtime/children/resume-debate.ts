@@ -1,16 +1,14 @@
-// Resumes the session of the home in argv under the later version of the debate mode's rows, with agents that say nothing.
+// Resumes a debate of a home, with agents that say nothing: the home and the session are in argv.
 import { scriptedAgent } from "../../../src/agents/scripted.ts";
 import { debateMode } from "../../../src/modes/debate/mode.ts";
 import { resumeSession } from "../../../src/runtime/resume.ts";
-import type { SessionRow } from "../../../src/store/store.ts";
 import { openHome } from "../../debate/home.ts";
 import { value } from "../../results.ts";
-import { withLaterRows } from "../later-rows.ts";
 
+const [home = "", session_id = ""] = process.argv.slice(2);
 const around = openHome(
-  process.argv[2] ?? "",
+  home,
   scriptedAgent(() => Promise.withResolvers<never>().promise),
 );
-const [row] = around.store.sessions();
-const session = value(await resumeSession(around, withLaterRows(debateMode), row as SessionRow));
+const session = value(await resumeSession(around, debateMode, value(around.store.session(session_id))));
 await session.run({ waitForPeople: false });
