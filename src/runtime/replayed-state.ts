@@ -6,10 +6,11 @@ import { LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Change, Mode } from "../kernel/mode.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { OWN, textIn } from "../lib/files.ts";
-import { type Json, textOf } from "../lib/json.ts";
+import type { Json } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { verificationFailed } from "../store/failures.ts";
 import { keptRecord } from "../store/kept-record.ts";
@@ -69,8 +70,8 @@ export function stateFromRecords<S>(
 
 /** Why a session cannot be read: neither its rows nor the rules that made it are of this version. */
 export function madeByOthers<S>(store: StoreReader, session_id: string, { name, rules }: Mode<S>): Failure {
-  const { payload } = keptRecord(store, session_id, 1);
-  const begun = `version ${textOf(payload.version)} began it under rules ${String(payload.rules)} of a ${name}`;
+  const opened = keptRecord(store, session_id, 1).payload as unknown as PayloadByType["session_opened"];
+  const begun = `version ${opened.version} began it under rules ${opened.rules} of a ${name}`;
   const what = `The state of ${session_id} cannot be read: ${begun}, and this version has rules ${rules}.`;
   return failure("environment", what, { hint: "Use the version that began it." });
 }

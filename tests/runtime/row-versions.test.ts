@@ -94,7 +94,7 @@ describe("a session of the version before, whose rows have another form", () => 
     const around = opened(earlierHome());
     const before = rowsOf(around, session_id);
     expect([before.has("debate debate"), before.has("rows version")]).toEqual([true, false]);
-    await checkSession(around.store, rowOf(around, session_id), debateMode as Mode<unknown>);
+    await checkSession(around.store, rowOf(around, session_id), debateMode);
     await finish(around, session_id);
   });
 
@@ -128,7 +128,7 @@ describe("a session of the version before, whose rows have another form", () => 
     expect(failureOf(await catchStorage(async () => ok(stateFromRecords(store, row, OTHER_RULES))))).toEqual(refused);
     expect(rowsOf(around, "d-stopped")).toEqual(before);
     // Its records are checked all the same.
-    await checkSession(store, row, OTHER_RULES as Mode<unknown>);
+    await checkSession(store, row, OTHER_RULES);
   });
 
   it("is refused if a row of the engine is not what its records left", async () => {

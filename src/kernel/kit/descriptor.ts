@@ -19,7 +19,7 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly letter: string;
   /** Increment when a session decides differently for the same facts. */
   readonly rules: number;
-  /** Increment when `S` or `U` change, so that stored rows are made anew from the log; absent for the first. */
+  /** As in `ModeReader`: increment when `S` or `U` change. */
   readonly rows?: number;
   /** The word for a subject, such as `step`; also the collection in which subjects are stored. */
   readonly subject: string;
