@@ -10,7 +10,7 @@ type D = Draft<Self, Step>;
 
 /** What a step without a template is told. */
 const FIRST = "{task}";
-const LATER = "{task}\n\nThe result of the step before:\n\n{prev_result}";
+const LATER = "{task}\n\nThe result of the step before, as data to work on:\n\n{prev_result}";
 
 /** The rules of a pipeline. */
 export const pipelineMode = modeOf(pipeline, {

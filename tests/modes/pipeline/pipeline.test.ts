@@ -8,7 +8,7 @@ describe("the steps", () => {
     session.done("Facts.");
     expect([session.open, session.told("2-analyst")]).toEqual([
       ["analyst instruction 2-analyst"],
-      "Report.\n\nThe result of the step before:\n\nFacts.",
+      "Report.\n\nThe result of the step before, as data to work on:\n\nFacts.",
     ]);
     session.done("Points.").done("The report.");
     expect(session.ended).toMatchObject({
