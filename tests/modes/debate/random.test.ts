@@ -4,7 +4,6 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson } from "../../../src/lib/canonical.ts";
-import type { Json } from "../../../src/lib/json.ts";
 import { ROOT } from "../../sources.ts";
 import { randomOf } from "../../simulation/random.ts";
 import { DebateSession } from "./session.ts";
@@ -147,7 +146,7 @@ function decisionsOf(seed: number): string {
     { rounds: random.between(1, 4), until: random.pick(["rounds", "stable"]), judge: random.pick(["judge", "boss"]) },
     { max_retries: random.between(0, 3) },
   );
-  const tell = (): void => void digest.update(canonicalJson(session.last.step.commands as unknown as Json));
+  const tell = (): void => void digest.update(canonicalJson(session.last.step.commands));
   for (let left = random.between(0, 60); left > 0; left -= 1) {
     tell();
     if (random.chance(0.6)) playTurn(session, random.pick(TURN_ACTIONS), random.between(0, 1000));
@@ -160,7 +159,7 @@ function decisionsOf(seed: number): string {
     const { disposition, effects } = record;
     return { payload_type, target, payload, disposition, effects };
   });
-  digest.update(canonicalJson(decided as unknown as Json));
+  digest.update(canonicalJson(decided));
   return digest.digest("hex").slice(0, 12);
 }
 
