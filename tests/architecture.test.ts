@@ -63,8 +63,6 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/options/run-input.ts": ["schedule"],
   "commands/options/plan-file.ts": ["schedule"],
   "commands/retry.ts": ["schedule"],
-  "commands/run.ts": ["schedule"],
-  "commands/driver/begin.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],
   "ui/record-lines.ts": ["OPINION", "VERDICT", "opinion", "verdict"],
 };

@@ -9,7 +9,7 @@ import { emptyLedger } from "../../kernel/ledger.ts";
 import type { Fact, Mode } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
-import { MODES } from "../../modes/index.ts";
+import { type ModeName, MODES } from "../../modes/index.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -42,11 +42,12 @@ export interface Playbook {
 
 /** Everything about a new session except its id, checked; nothing has been created for it yet. */
 export interface RunInput {
+  readonly mode: ModeName;
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** Copied into the session's folder. */
-  readonly playbook: Playbook | undefined;
+  readonly playbook?: Playbook | undefined;
   /** The settings that nobody gave and that depend on the terminal. */
-  readonly by_terminal: readonly (typeof BY_TERMINAL)[number][];
+  readonly by_terminal?: readonly (typeof BY_TERMINAL)[number][];
 }
 
 const BY_TERMINAL = ["plan_approval", "confirm"] as const;
@@ -133,6 +134,7 @@ async function inputOf(
   const wrong = played ? ((await unplayable(plan)) ?? nothingToRun(plan, roles)) : undefined;
   if (wrong) return err(wrong);
   return ok({
+    mode: "schedule",
     session: {
       requirement,
       config,
