@@ -3,7 +3,8 @@ import { type AskedOf, typedRequirement } from "./options/requirement.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok } from "../lib/result.ts";
-import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
+import { debate as descriptor, type DebateInput } from "../modes/debate/debate.ts";
+import { readInput } from "../kernel/kit/input.ts";
 import { debateMode } from "../modes/debate/mode.ts";
 import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
@@ -43,7 +44,7 @@ export function register(command: Command): Action<DebateOptions> {
     .requiredOption("--agents <ids>", "the debaters: two or more role ids, separated by commas")
     .requiredOption("--judge <id>", "the role that concludes; not a debater")
     .option("--file <file>", "read the question from this file; - reads standard input")
-    .option("--rounds <n>", `how many rounds of answers: 1 to ${MAX_ROUNDS}`, String(DEFAULT_ROUNDS))
+    .option("--rounds <n>", "how many rounds of answers: 1 to 20", "3")
     .option("--until <end>", "rounds: all of them; stable: until no debater changes position", "rounds")
     .option("--roles <file>", "a role registry (repeatable)", collect)
     .option("--crew <name>", "a named set of roles, which --roles adds to")
@@ -113,10 +114,11 @@ async function prepare(
   const seated = seat(registry.value, debaters, judge);
   if (!seated.ok) return seated;
   const input = readInput(
+    descriptor,
     { topic: question.value, debaters, judge, rounds: numberOf(options.rounds), until: options.until },
     seated.value,
   );
-  if (!input.ok) return fails("usage", input.error.message, input.error);
+  if (!input.ok) return fails("usage", input.error.map(({ what }) => what).join("; "));
   const ready = await readyToBegin(context, options, found.value, seated.value);
   if (!ready.ok) return ready;
   const { roles, settings } = ready.value;

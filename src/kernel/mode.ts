@@ -31,6 +31,8 @@ export interface Mode<S> extends ModeReader<S> {
 /** The part of a mode that loads and shows a session, without deciding anything. */
 export interface ModeReader<S> {
   readonly name: string;
+  /** Increment when the stored values change, so that those of a session of before are made anew from its log; absent for the first. */
+  readonly rows?: number;
   readonly presentation: Presentation;
   empty(): S;
   /** The only function that writes to the state, whether a session runs, is loaded or is replayed. */
@@ -43,6 +45,8 @@ export interface ModeReader<S> {
   ids(state: S): readonly string[];
   /** A subject as every view shows it. Called for every change of one, so it must be cheap: it may depend only on the subject's value and on what never changes. */
   subject(state: S, id: string): SubjectRow | undefined;
+  /** Whether a person can retry a subject as it is; absent if the mode retries by itself. */
+  readonly retrying?: { may(state: S, id: string): boolean };
   /** What a subject has produced so far. */
   results?(state: S, id: string): Results | undefined;
 }

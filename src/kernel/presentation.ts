@@ -44,7 +44,7 @@ export interface StatusShown {
 export type Tone = "good" | "bad" | "warn" | "busy" | "quiet" | "plain";
 
 /** How a status is shown; one that the mode does not know plainly. */
-export function shownStatus(presentation: Presentation | undefined, status: string): StatusShown {
+export function shownStatus(presentation: Pick<Presentation, "statuses"> | undefined, status: string): StatusShown {
   const { statuses = {} } = presentation ?? {};
   const known = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
   return known ?? { icon: "-", tone: "plain", stage: "open" };

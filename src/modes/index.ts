@@ -1,5 +1,6 @@
+import { readerOf as readerOfKit } from "../kernel/kit/descriptor.ts";
 import type { Mode, ModeReader } from "../kernel/mode.ts";
-import { debateReader } from "./debate/reader.ts";
+import { debate } from "./debate/debate.ts";
 import { scheduleReader } from "./schedule/reader.ts";
 
 /** A mode of this version. */
@@ -15,7 +16,7 @@ interface KnownMode {
 }
 
 const KNOWN = {
-  debate: mode("d", debateReader, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
+  debate: mode("d", readerOfKit(debate), async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
   schedule: mode("s", scheduleReader, async () => (await import("./schedule/mode.ts")).scheduleMode),
 };
 

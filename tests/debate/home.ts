@@ -5,7 +5,8 @@ import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { debateMode } from "../../src/modes/debate/mode.ts";
-import type { DebateState } from "../../src/modes/debate/state.ts";
+import type { KitState } from "../../src/kernel/kit/state.ts";
+import type { Debate, Debater } from "../../src/modes/debate/debate.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
@@ -51,7 +52,7 @@ export async function begin(
   roles: readonly Role[],
   input: JsonObject = {},
   config: Partial<ResolvedConfiguration> = {},
-): Promise<Session<DebateState>> {
+): Promise<Session<KitState<Debate, Debater>>> {
   const given = { ...INPUT, ...input };
   return value(
     await createSession(around, debateMode, {
@@ -76,7 +77,7 @@ export async function begin(
 export async function resume(
   around: Surroundings,
   change: { readonly limits?: JsonObject; readonly reopen?: string } = {},
-): Promise<Session<DebateState>> {
+): Promise<Session<KitState<Debate, Debater>>> {
   return value(await resumeSession(around, debateMode, value(around.store.session(SESSION)), change));
 }
 

@@ -10,7 +10,11 @@ it("every mode of the folder is in the registry, under its own name and letter",
   const letters = Array.from(MODES.values(), ({ letter }) => letter);
   expect(new Set(letters).size).toBe(letters.length);
   const rules = await loadModes();
-  for (const [name, { reader }] of MODES) expect([reader.name, rules.get(name)]).toMatchObject([name, reader]);
+  for (const [name, { reader }] of MODES) {
+    const { subjects, presentation } = reader;
+    expect(reader.name).toBe(name);
+    expect(rules.get(name)).toMatchObject({ name, subjects, presentation });
+  }
 });
 
 it("a mode's reader has the collection of its subjects", async () => {

@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { debatePresentation } from "../../src/modes/debate/presentation.ts";
+import { readerOf } from "../../src/kernel/kit/descriptor.ts";
+import { debate } from "../../src/modes/debate/debate.ts";
 import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 import type { Standing } from "../../src/runtime/feed/standing.ts";
 import { widthOf } from "../../src/lib/text-layout.ts";
@@ -73,7 +74,7 @@ describe("the live line", () => {
   });
 
   it.each([
-    ["states something", debatePresentation],
+    ["states something", readerOf(debate).presentation],
     ["is not known", undefined],
   ])("counts each state in a mode that %s", (_, presentation) => {
     const counts = { answering: 2, answered: 1 };

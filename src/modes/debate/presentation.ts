@@ -1,9 +1,9 @@
-import type { ResultPart, Presentation } from "../../kernel/presentation.ts";
+import type { Descriptor } from "../../kernel/kit/descriptor.ts";
+import type { ResultPart } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../../lib/json.ts";
 
 /** A debate is shown as its debaters with their positions, and its verdict. */
-export const debatePresentation: Presentation = {
-  subjectName: "debater",
+export const debatePresentation: Descriptor<never, never, never>["presentation"] = {
   statementName: "position",
   statuses: {
     answering: { icon: ">", tone: "busy", stage: "begun" },

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { getSimplePaths } from "xstate/graph";
-import { debateMachine } from "../../../src/modes/debate/debate.machine.ts";
-import { debaterMachine } from "../../../src/modes/debate/debater.machine.ts";
+import { sessionMachine, subjectMachine } from "../../../src/kernel/kit/lifecycles.ts";
+import { debate } from "../../../src/modes/debate/debate.ts";
 import { arrowsOf } from "../arrows.ts";
+
+const debateMachine = sessionMachine(debate.name, debate.phases);
+const debaterMachine = subjectMachine(debate.subject, debate.states);
 
 describe("the life of a debater", () => {
   it("has these arrows and no others", () => {

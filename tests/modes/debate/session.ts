@@ -1,11 +1,10 @@
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { debateLifecycle } from "../../../src/modes/debate/debate.machine.ts";
-import { debaterLifecycle, type DebaterEvent, type DebaterStatus } from "../../../src/modes/debate/debater.machine.ts";
+import type { KitState } from "../../../src/kernel/kit/state.ts";
+import { type Debate, debate, type Debater } from "../../../src/modes/debate/debate.ts";
 import { debateMode } from "../../../src/modes/debate/mode.ts";
-import type { Debate, Debater, DebateState } from "../../../src/modes/debate/state.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../../src/protocol/payload.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
-import { holds, type ModeRules, same } from "../invariants.ts";
+import { kitRules } from "../kit-rules.ts";
 import { ModeSession } from "../kit.ts";
 
 /** Not in alphabetical order, in which rows are loaded: that order must decide nothing. */
@@ -22,34 +21,17 @@ const ROLES: readonly Role[] = [
 
 const INPUT = { topic: "Python or Go?", debaters: [...DEBATERS], judge: "judge", rounds: 2 };
 
-const DEBATE_RULES: ModeRules<DebateState> = {
-  created: ["seated", debaterLifecycle.initial],
-  next: (from, event) => debaterLifecycle.next(from as DebaterStatus, event as DebaterEvent),
-  check({ state: { debate, debaters }, ledger }) {
-    const holders = [...debaters.values(), ...(debate ? [debate.judge] : [])];
-    const turns = holders.flatMap(({ turn }) => turn?.turn_id ?? []);
-    same([...ledger.turns.keys()].sort(), turns.sort(), "the turns in the ledger");
-    const timers = [...debaters.values()].filter((one) => one.put_again).map(({ id }) => `retry:${id}`);
-    if (debate?.judge.put_again?.waits_for === "timer") timers.push("retry:");
-    const alarms = [...ledger.timers].flatMap(([id, { passive }]) => (passive ? [] : [id]));
-    same(alarms.sort(), timers.sort(), "the timers in the ledger");
-    const { closed, stopping, stopped } = ledger.figures;
-    const isClosed = debate === undefined || debateLifecycle.next(debate.phase, "finished") === undefined;
-    same(closed !== undefined, isClosed, "whether the session is closed");
-    const isOpen = turns.length + timers.length > 0;
-    holds(isOpen || closed || stopping || stopped, "nothing is open, but the debate goes on");
-  },
-};
+type DebateState = KitState<Debate, Debater>;
 
 /** A session of the debate mode: the kit, and the vocabulary of debaters. */
 export class DebateSession extends ModeSession<DebateState> {
   /** Opens a debate about `INPUT` with the given differences. */
   constructor(input: JsonObject = {}, config: Partial<ResolvedConfiguration> = {}) {
-    super(debateMode, DEBATE_RULES, { roles: ROLES, input: { ...INPUT, ...input }, config });
+    super(debateMode, kitRules(debate), { roles: ROLES, input: { ...INPUT, ...input }, config });
   }
 
   get debate(): Debate | undefined {
-    return this.state.debate;
+    return this.state.self;
   }
 
   /** The round that the debaters are asked in. */
@@ -58,7 +40,7 @@ export class DebateSession extends ModeSession<DebateState> {
   }
 
   debater(id: string): Debater {
-    const debater = this.state.debaters.get(id);
+    const debater = this.state.subjects.get(id);
     if (!debater) throw new Error(`there is no debater ${id}`);
     return debater;
   }

@@ -3,7 +3,8 @@ import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { widthOf } from "../../../src/lib/text-layout.ts";
 import { stampOf } from "../../../src/kernel/ledger.ts";
-import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
+import { readerOf } from "../../../src/kernel/kit/descriptor.ts";
+import { debate as debateDescriptor } from "../../../src/modes/debate/debate.ts";
 import type { Proof } from "../../../src/runtime/proof.ts";
 import { factsOf, ticketList } from "../../../src/ui/report/figures.ts";
 import { htmlReport } from "../../../src/ui/report/html/html-report.ts";
@@ -58,7 +59,7 @@ it("counts what is done in the words of the mode, and ends its time then", () =>
     .opinion("python")
     .fail("architect")
     .command("tell", undefined, { text: "Hurry." });
-  const debate = gathered(records, proofOf(records), debatePresentation);
+  const debate = gathered(records, proofOf(records), readerOf(debateDescriptor).presentation);
   expect(factsOf(debate)).toContainEqual(["debaters", "1 of 3 answered"]);
   const { list, subjects } = ticketList(debate);
   const time = columnsOf(list).find(({ heading }) => heading === "time");

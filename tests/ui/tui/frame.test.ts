@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isUnsafe } from "../../../src/lib/terminal-text.ts";
-import { debatePresentation } from "../../../src/modes/debate/presentation.ts";
+import { readerOf } from "../../../src/kernel/kit/descriptor.ts";
+import { debate } from "../../../src/modes/debate/debate.ts";
 import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
 import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
@@ -39,7 +40,7 @@ describe("the dashboard", () => {
 
   it("counts the debaters that have answered, and offers no retry in a debate", () => {
     const session = new DebateSession().admit("python").admit("go").opinion("go", "Yes.");
-    const scene = sceneOf(session.records, { presentation: debatePresentation });
+    const scene = sceneOf(session.records, { presentation: readerOf(debate).presentation });
     const [, progress = "", ...rest] = textOf(dashboardFrame(scene, INITIAL_VIEW, 120, 15)).split("\n");
     expect(progress).toMatch(/^ █+▓+ 1\/3 /);
     expect(rest.join("\n")).toContain("x cancel");

@@ -1,0 +1,63 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
+import type { Rights } from "../../protocol/rights.ts";
+import type { Fact, FactOf } from "../mode.ts";
+import type { Descriptor } from "./descriptor.ts";
+import type { Draft } from "./draft.ts";
+import type { Lifecycles } from "./lifecycles.ts";
+import type { Asking, NewSubject, Self, Subject, View } from "./state.ts";
+
+/**
+ * What only this mode decides; the kit decides the rest. Rules are pure, and read and write a session through a `Draft`. A rule that returns a failure
+ * refuses the message.
+ */
+export interface Rules<I, S extends Self, U extends Subject> {
+  /** The session's own values, and its subjects in order. `goOn` is called next. */
+  begin(
+    input: I,
+    fact: FactOf<"session_opened">,
+  ): { readonly self: Omit<S, keyof Self>; readonly subjects: readonly NewSubject<U>[] };
+  /** Who is asked, and with which message: a subject, or the session's own seat. */
+  seat(self: S, subject: U | undefined): Asking;
+  /** What the message says. Texts are references to records. */
+  question(session: View<S, U>, subject: U | undefined): Question;
+  /** Handles an expected answer. A failure refuses it, and the message is sent again; a `failed` code makes it a failed turn. */
+  answered(draft: Draft<S, U>, fact: Fact, subject: U | undefined): Failure | { readonly failed: string } | undefined;
+  /** Offers what is to be asked next, or finishes. Called at the opening and after each resume, so it must not ask twice. */
+  goOn(draft: Draft<S, U>): void;
+  /** The retries of a subject are spent, or its failure is not retried. */
+  spent(draft: Draft<S, U>, subject: U, code: string): void;
+  /** A person drops a subject, which holds no turn any more. */
+  drop(draft: Draft<S, U>, subject: U, reason: string): void;
+  /** How many more times a message is sent; the session's setting otherwise. */
+  retries?(self: S, subject: U | undefined): number;
+  /** Whether a subject can get another turn, so that a person's note reaches it; any that is in the session otherwise. */
+  canBeTold?(session: View<S, U>, subject: U): boolean;
+  /** The session's own seat answers `error`; a failed turn otherwise. */
+  gaveUp?(draft: Draft<S, U>, code: string): void;
+  /** A person retries a subject whose status accepts `events.retried`; it is moved by that event otherwise. */
+  retry?(draft: Draft<S, U>, subject: U): void;
+  /** Handles what answers no turn: checks and child sessions that end, the mode's timers, messages of outsiders. */
+  readonly on?: Handlers<Draft<S, U>, U>;
+  /** The `result` of the final report. */
+  result(session: View<S, U>): JsonObject;
+}
+
+export type Handlers<D, U> = {
+  readonly [K in PayloadType]?: (draft: D, fact: FactOf<K>, subject: U | undefined) => Failure | undefined;
+};
+
+/** What a message says, and what its reader needs to know. */
+export interface Question {
+  readonly payload: JsonObject;
+  readonly context?: JsonObject;
+}
+
+/** A mode, as the files of the kit pass it on. */
+export interface Kit<S extends Self, U extends Subject> {
+  readonly descriptor: Descriptor<unknown, S, U>;
+  readonly rules: Rules<unknown, S, U>;
+  readonly rights: Rights;
+  readonly lifecycles: Lifecycles;
+}

@@ -1,0 +1,108 @@
+import type { Instant } from "../../protocol/timestamp.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
+import type { Change, Outcome, Seat } from "../mode.ts";
+import type { Holder } from "./holder.ts";
+
+/** Who is asked, and the notes that a person sent. */
+interface Asked extends Holder {
+  /** The sequences of the notes. */
+  readonly notes?: readonly number[];
+}
+
+/** What every subject has. */
+export interface Subject extends Asked {
+  readonly id: string;
+  /** Its place among all. Rows may load in another order. */
+  readonly order: number;
+  readonly status: string;
+  readonly since: Instant;
+  /** Why it has its status. */
+  readonly reason?: string;
+}
+
+/** What every session has. It holds the turns of its own seat, which are about no subject. */
+export interface Self extends Asked {
+  readonly phase: string;
+  /** The phase that a stop interrupted. */
+  readonly interrupted?: string;
+  /** The sequence of the record that holds the input. */
+  readonly opened: number;
+  readonly max_retries: number;
+  readonly retry_backoff_ms: number;
+  /** Number of asks to people so far; their ids count up. */
+  readonly asked?: number;
+  /** How it was closed, until something of it is retried. */
+  readonly ended?: { readonly outcome: Outcome; readonly reason?: string };
+}
+
+/** The fields of `S` that a mode adds. */
+export type Own<S, Base> = Omit<S, keyof Base>;
+
+/** The state of a mode of the kit: the stored values, and indexes that `applyTo` derives. `self` is absent only if the opening was refused. */
+export interface KitState<S extends Self, U extends Subject> {
+  self: S | undefined;
+  readonly subjects: Map<string, U>;
+  /** Number of subjects in each status. */
+  readonly counts: Map<string, number>;
+  /** The subject that waits for something, by its `waits_for`. */
+  readonly waiting: Map<string, string>;
+}
+
+/** A subject as a mode makes it; the kit adds its status and its place. */
+export type NewSubject<U extends Subject> = Omit<U, Exclude<keyof Subject, "id">>;
+
+/** Whose turn it is, and with which message. */
+export interface Asking {
+  readonly seat: Seat;
+  readonly message: PayloadType;
+}
+
+/** What the rules of a mode read: a session, within a step or between two. */
+export interface View<S extends Self, U extends Subject> {
+  readonly self: S;
+  subject(id: string | undefined): U | undefined;
+  /** Every subject, in order. Its cost is the number of subjects. */
+  all(): U[];
+  /** Number of subjects in a status. */
+  count(status: string): number;
+}
+
+export const SELF = "self";
+
+export function emptyState<S extends Self, U extends Subject>(): KitState<S, U> {
+  return { self: undefined, subjects: new Map(), counts: new Map(), waiting: new Map() };
+}
+
+/** Stores a value and updates the indexes. The subjects are stored in `collection`. */
+export function applyTo<S extends Self, U extends Subject>(
+  collection: string,
+  state: KitState<S, U>,
+  change: Change,
+): void {
+  if ("put" in change && change.put === SELF) {
+    state.self = change.value as unknown as S;
+    return;
+  }
+  if (("put" in change ? change.put : change.drop) !== collection)
+    throw new Error(`this mode has no collection "${"put" in change ? change.put : change.drop}"`);
+  const before = state.subjects.get(change.id);
+  const now = "put" in change ? (change.value as unknown as U) : undefined;
+  if (now) state.subjects.set(change.id, now);
+  else state.subjects.delete(change.id);
+  if (before?.status !== now?.status) {
+    if (before) count(state.counts, before.status, -1);
+    if (now) count(state.counts, now.status, 1);
+  }
+  if (before?.waits_for !== undefined) state.waiting.delete(before.waits_for);
+  if (now?.waits_for !== undefined) state.waiting.set(now.waits_for, now.id);
+}
+
+function count(counts: Map<string, number>, status: string, by: number): void {
+  const left = (counts.get(status) ?? 0) + by;
+  if (left > 0) counts.set(status, left);
+  else counts.delete(status);
+}
+
+export function inOrder(a: Subject, b: Subject): number {
+  return a.order - b.order;
+}

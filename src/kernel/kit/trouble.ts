@@ -1,0 +1,65 @@
+import { howOften } from "../../lib/how-often.ts";
+import type { Json } from "../../lib/json.ts";
+import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
+import { refusalFrom } from "../../protocol/refusal.ts";
+import { backoff } from "../step.ts";
+import type { Draft } from "./draft.ts";
+import { type OpenTurn, RESUME } from "./holder.ts";
+import type { Kit } from "./rules.ts";
+import type { Self, Subject } from "./state.ts";
+
+/** Refuses an answer, and sends the same message again with the reason, which counts as a retry. */
+export function refuseAnswer<S extends Self, U extends Subject>(
+  kit: Kit<S, U>,
+  draft: Draft<S, U>,
+  id: string | undefined,
+  turn: OpenTurn,
+  why: Failure,
+): void {
+  const refused = [{ ...refusalFrom(draft.fact.payload_type, why) }];
+  draft.out.refuse(why);
+  if (turn.retries < retriesOf(kit, draft, id)) draft.offer(id, { ...turn, retries: turn.retries + 1, refused });
+  else retriesSpent(kit, draft, id, turn, why.code, refused);
+}
+
+/** Handles a failed turn: sends the same message again after a back-off, while retries are left. */
+export function setBack<S extends Self, U extends Subject>(
+  kit: Kit<S, U>,
+  draft: Draft<S, U>,
+  id: string | undefined,
+  turn: OpenTurn,
+  code: string,
+  refused: readonly Json[] = [],
+): void {
+  if (turn.retries >= retriesOf(kit, draft, id) || NOT_RETRIED.has(code))
+    return retriesSpent(kit, draft, id, turn, code, refused);
+  if (id !== undefined) draft.move(id, kit.descriptor.events.failed, code);
+  const delay_ms = backoff(draft.self.retry_backoff_ms, turn.retries);
+  draft.retryLater(id, { ...turn, retries: turn.retries + 1, refused }, delay_ms);
+}
+
+/** Without its own seat the session cannot go on: it stops, and resuming it asks again. What a spent subject means is the mode's. */
+function retriesSpent<S extends Self, U extends Subject>(
+  { descriptor, rules }: Kit<S, U>,
+  draft: Draft<S, U>,
+  id: string | undefined,
+  turn: OpenTurn,
+  code: string,
+  refused: readonly Json[],
+): void {
+  const one = draft.subject(id);
+  if (one) return rules.spent(draft, one, code);
+  draft.putAgainLater(undefined, RESUME, { ...turn, retries: 0, refused });
+  const { role_id = "" } = rules.seat(draft.self, undefined).seat;
+  const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
+  const message = `the ${descriptor.seat ?? descriptor.name} ${role_id} failed ${howOften(turn.retries + 1)}, ${tail}`;
+  draft.out.command({ do: "stop_session", reason: "manager_failed", message });
+}
+
+function retriesOf<S extends Self, U extends Subject>(
+  { rules }: Kit<S, U>,
+  draft: Draft<S, U>,
+  id: string | undefined,
+): number {
+  return rules.retries?.(draft.self, draft.subject(id)) ?? draft.self.max_retries;
+}

@@ -1,0 +1,115 @@
+import type { Descriptor } from "../../kernel/kit/descriptor.ts";
+import type { Self, Subject } from "../../kernel/kit/state.ts";
+import { from } from "../../kernel/references.ts";
+import type { RoleType } from "../../protocol/roles.ts";
+import { debatePresentation } from "./presentation.ts";
+
+/** The input of a debate. */
+export interface DebateInput {
+  readonly topic: string;
+  /** Role ids of participants, in the order in which they are shown. */
+  readonly debaters: readonly string[];
+  readonly judge: string;
+  readonly rounds: number;
+  readonly until: Until;
+}
+
+/** When the arguing ends: after all rounds, or after a round in which no position changed. */
+type Until = "rounds" | "stable";
+
+/** One side of the debate. Its id is its role id. */
+export interface Debater extends Subject {
+  /** The sequences of its opinions, one for each round from 1. */
+  readonly opinions: readonly number[];
+  /** Set if it said that its latest opinion has not changed. */
+  readonly unchanged?: boolean;
+}
+
+/** The debate's own value. The session's seat is the judge's. */
+export interface Debate extends Self {
+  readonly judge: { readonly role_id: string; readonly type: RoleType };
+  readonly rounds: number;
+  readonly until: Until;
+  readonly round: number;
+  /** Why the arguing ended: all rounds were held, no position changed, or only one debater was left. */
+  readonly argued_by?: "rounds" | "stable" | "one_left";
+  readonly verdict?: number;
+}
+
+const DEFAULT_ROUNDS = 3;
+const MAX_ROUNDS = 20;
+/** Limited so that the judge's transcript of the longest debate fits into a request. */
+const MAX_DEBATERS = 100;
+
+/** Participants give their opinions independently, revise them in rounds after reading each other's, and a judge concludes (seed 2). */
+export const debate: Descriptor<DebateInput, Debate, Debater> = {
+  name: "debate",
+  letter: "d",
+  rules: 10,
+  rows: 2,
+  subject: "debater",
+  seat: "judge",
+  messages: {
+    requirement: { to: ["participant"], answers: ["opinion"] },
+    report: { to: ["participant", "manager"], answers: ["verdict"] },
+  },
+  phases: { debating: { round_over: "debating", argued: "judging" }, judging: {} },
+  states: {
+    waiting: { asked: "answering", dropped: "dropped" },
+    answering: { opinion_given: "answered", set_back: "waiting", dropped: "dropped" },
+    answered: { asked: "answering", dropped: "dropped" },
+    dropped: {},
+  },
+  events: { created: "seated", asked: "asked", failed: "set_back", left: "dropped" },
+  input: {
+    type: "object",
+    additionalProperties: false,
+    required: ["topic", "debaters", "judge"],
+    properties: {
+      topic: { type: "string", pattern: "\\S" },
+      debaters: { type: "array", minItems: 2, maxItems: MAX_DEBATERS, items: { type: "string" } },
+      judge: { type: "string" },
+      rounds: { type: "integer", minimum: 1, maximum: MAX_ROUNDS, default: DEFAULT_ROUNDS },
+      until: { enum: ["rounds", "stable"], default: "rounds" },
+    },
+  },
+  seats: [
+    { at: "debaters.*", types: ["participant"] },
+    { at: "judge", types: ["participant", "manager"] },
+  ],
+  requirement: "topic",
+  command: {
+    summary: "agents debate a question, and a judge concludes",
+    examples: [
+      'bosun debate "Python or Go?" --roles examples/debate-roles.json --agents python,go,architect --judge judge',
+    ],
+    noun: "question",
+    say: "Say what to debate",
+    options: [
+      {
+        flags: "--agents <ids>",
+        field: "debaters",
+        kind: "list",
+        required: true,
+        description: "the debaters: two or more role ids, separated by commas",
+      },
+      { flags: "--judge <id>", field: "judge", required: true, description: "the role that concludes; not a debater" },
+      {
+        flags: "--rounds <n>",
+        field: "rounds",
+        kind: "number",
+        description: `how many rounds of answers: 1 to ${MAX_ROUNDS} (default: ${DEFAULT_ROUNDS})`,
+      },
+      {
+        flags: "--until <end>",
+        field: "until",
+        description: "rounds: all of them (the default); stable: until no debater changes position",
+      },
+    ],
+  },
+  presentation: debatePresentation,
+  shown: ({ id, opinions }) => {
+    const last = opinions.at(-1);
+    return { title: last === undefined ? id : from(last, "/position"), owner: id };
+  },
+};

@@ -1,0 +1,34 @@
+import type { Descriptor } from "../../src/kernel/kit/descriptor.ts";
+import { lifecyclesOf } from "../../src/kernel/kit/lifecycles.ts";
+import type { KitState, Self, Subject } from "../../src/kernel/kit/state.ts";
+import { holds, type ModeRules, same } from "./invariants.ts";
+
+/** The invariants of every mode of the kit: who holds what is what the ledger has, and something is always open until the session closes. */
+export function kitRules<I, S extends Self, U extends Subject>(
+  descriptor: Descriptor<I, S, U>,
+): ModeRules<KitState<S, U>> {
+  const { session, subject } = lifecyclesOf(descriptor);
+  return {
+    created: [descriptor.events.created, subject.initial],
+    next: (from, event) => subject.next(from, event),
+    check({ state: { self, subjects }, ledger }) {
+      const holders = [...subjects.values(), ...(self ? [self] : [])];
+      const turns = holders.flatMap(({ turn }) => turn?.turn_id ?? []);
+      same([...ledger.turns.keys()].sort(), turns.sort(), "the turns in the ledger");
+      const waits = holders.flatMap(({ waits_for }) =>
+        waits_for === undefined || waits_for === "resume" ? [] : [waits_for],
+      );
+      const { asks, checks, children } = ledger;
+      const timers = [...ledger.timers].flatMap(([id, { passive }]) => (passive ? [] : [id]));
+      // The engine's own questions have a turn's id, or ask for a permission.
+      const own = [...asks].flatMap(([id, { permission }]) => (permission || ledger.turns.has(id) ? [] : [id]));
+      const awaited = [...timers, ...own, ...checks.keys(), ...Array.from(children.keys(), (id) => `s${id}`)];
+      same(awaited.sort(), waits.sort(), "what the ledger has open");
+      const { closed, stopping, stopped } = ledger.figures;
+      const isClosed = self === undefined || session.next(self.phase, "finished") === undefined;
+      same(closed !== undefined, isClosed, "whether the session is closed");
+      const isOpen = turns.length + waits.length > 0;
+      holds(isOpen || closed || stopping || stopped, "nothing is open, but the session goes on");
+    },
+  };
+}
