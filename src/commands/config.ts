@@ -9,7 +9,7 @@ import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { withCrew } from "./options/crew-choice.ts";
-import { addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
+import { addPlanOptions, addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
 import {
   addRegistryOptions,
   findConfiguration,
@@ -34,6 +34,7 @@ interface Shown {
 /** `bosun config`: shows the settings of a run with these flags, and the source of each. */
 export function register(command: Command): Action<ConfigOptions> {
   addSettingOptions(command);
+  addPlanOptions(command);
   addRegistryOptions(command);
   command.option("--json", "one JSON value on stdout");
   return config;

@@ -1,13 +1,15 @@
 import { randomInt } from "node:crypto";
-import { LETTERS, letterOf, type ModeName } from "./modes.ts";
+import { letterOf, type ModeName, MODES } from "../../modes/index.ts";
 
 /** Without characters that look alike. */
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 
 const LENGTH = 6;
 
+const LETTERS = Array.from(MODES.values(), ({ letter }) => letter);
+
 /** Earlier versions generated ids of up to eight characters. */
-const GENERATED = new RegExp(`^[${LETTERS}]-[a-z0-9]{1,8}(?:\\.\\d+)*$`);
+const GENERATED = new RegExp(`^[${LETTERS.join("")}]-[a-z0-9]{1,8}(?:\\.\\d+)*$`);
 
 /** A new session id: `s-k3m9pa`, with the letter of its mode. */
 export function newSessionId(mode: ModeName): string {

@@ -24,7 +24,7 @@ interface Watched {
 
 type Source = (rig: Rig, session: Session<ScheduleState>, ended: Promise<unknown>) => Promise<Watched>;
 
-const loadReading = async (mode: string) => MODES.get(mode);
+const readerOf = (mode: string) => MODES.get(mode);
 
 function watch(feed: SessionFeed, over: Promise<unknown>): Watched {
   const events: SessionEvent[] = [];
@@ -39,7 +39,7 @@ const stored: Source = async (rig, session, ended) => {
   onTestFinished(() => reader.close());
   const { session_id } = session;
   const output = join(rig.home, "logs", session_id, "output");
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1, joins: false, loadReading });
+  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1, joins: false, readerOf });
   const watched = watch(feed, ended);
   let isOver = false;
   void ended.then(() => (isOver = true));
@@ -240,7 +240,7 @@ it("tells a viewer that comes late of what happens from then on", async () => {
   await expect.poll(() => rig.store.session(session_id)).toMatchObject({ value: { last_sequence: sequence } });
   const printed = () => readdirSync(output).map((name) => readFileSync(join(output, name), "utf8"));
   await expect.poll(printed).toEqual(["early\n"]);
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: sequence, joins: true, loadReading });
+  const feed = await StoredFeed.open({ store: reader, session_id, output, first: sequence, joins: true, readerOf });
   const viewer = watch(feed, over);
   expect(feed.standing()).toMatchObject({ counts: { in_progress: 1 }, running: [{ role_id: "hand", subject: "a" }] });
   let isOver = false;
@@ -273,7 +273,7 @@ it("tells an ask from the store only if it is still open at the next look", asyn
       output: rig.home,
       first: 1,
       joins: true,
-      loadReading,
+      readerOf,
     });
     for (let look = 0; look < looks; look += 1) await later.look(false);
     return later.asks().map(({ ask_id }) => ask_id);
