@@ -1,7 +1,11 @@
-import { readerOf as readerOfKit } from "../kernel/kit/descriptor.ts";
+import { type Descriptor, readerOf as readerOfKit } from "../kernel/kit/descriptor.ts";
 import type { Mode, ModeReader } from "../kernel/mode.ts";
 import { debate } from "./debate/debate.ts";
+import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
+
+/** The descriptor of any mode of the kit. */
+export type AnyDescriptor = Descriptor<never, never, never>;
 
 /** A mode of this version. */
 interface KnownMode {
@@ -17,6 +21,7 @@ interface KnownMode {
 
 const KNOWN = {
   debate: mode("d", readerOfKit(debate), async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
+  pipeline: mode("p", readerOfKit(pipeline), async () => (await import("./pipeline/mode.ts")).pipelineMode),
   schedule: mode("s", scheduleReader, async () => (await import("./schedule/mode.ts")).scheduleMode),
 };
 

@@ -66,6 +66,11 @@ describe("a step that fails", () => {
     expect(session.report({ status: "blocked" }).steps).toEqual(["1-writer error (needs_input)"]);
   });
 
+  it("waits for its next try, whatever becomes of the steps after it", () => {
+    const session = new PipelineSession().fail("1-researcher").command("cancel", "3-writer");
+    expect(session.open).toEqual(["retry:1-researcher in 1000 ms"]);
+  });
+
   it("is skipped if it says so, and the next works on the result before it", () => {
     const session = new PipelineSession([
       { role: "researcher" },
