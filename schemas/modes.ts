@@ -43,7 +43,7 @@ function fieldText(name: string, field: JsonObject, isRequired: boolean): string
     ...(minItems === undefined ? [] : [`${minItems as number} to ${maxItems as number} entries`]),
     ...(standard === undefined ? [] : [`default ${code(standard)}`]),
   ];
-  const what = values.length === 0 ? "" : `: ${values.join("; ")}`;
+  const what = values.length === 0 ? "" : ` (${values.join("; ")})`;
   const of = objectOf(items)["properties"] === undefined ? "" : ` {${fieldsText(objectOf(items))}}`;
   return `${code(type === "array" ? `${name}[]` : name)}${isRequired ? " (r)" : ""}${of}${what}`;
 }

@@ -12,6 +12,7 @@ import { withCrew } from "./options/crew-choice.ts";
 import { addPlanOptions, addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
 import {
   addRegistryOptions,
+  addSeatOptions,
   findConfiguration,
   loadRegistry,
   type RegistryOptions,
@@ -36,6 +37,7 @@ export function register(command: Command): Action<ConfigOptions> {
   addSettingOptions(command);
   addPlanOptions(command);
   addRegistryOptions(command);
+  addSeatOptions(command);
   command.option("--json", "one JSON value on stdout");
   return config;
 }

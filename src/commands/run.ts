@@ -2,35 +2,28 @@ import type { Command } from "commander";
 import { err } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import { beginOrResume, SESSION_OPTION } from "./driver/begin.ts";
-import { addPlanOptions, addSettingOptions } from "./options/ready.ts";
-import { addRegistryOptions } from "./options/registry.ts";
+import { addBeginOptions, beginOrResume, type BeginOptions } from "./driver/begin.ts";
+import { addPlanOptions } from "./options/ready.ts";
+import { addSeatOptions } from "./options/registry.ts";
 import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
-import { addRunOptions, conflict, type RunFlags } from "./options/run-options.ts";
+import { conflict } from "./options/run-options.ts";
 
-interface RunCommandOptions extends RunInputOptions, RunFlags {
+interface RunCommandOptions extends RunInputOptions, BeginOptions {
   readonly base?: string;
-  readonly session?: string;
 }
 
 /** `bosun run`: starts a session for a requirement. */
 export function register(command: Command): Action<RunCommandOptions> {
   command
     .argument("[requirement]", "what to do; - reads standard input")
-    .option("--file <file>", "read the requirement from this file; - reads standard input")
     .option("--plan <file>", "use your own plan, as YAML or JSON; - reads standard input")
     .option("--plan-only", "stop when there is a plan, for you to review")
-    .option("--base <ref>", "the commit that worktrees start from")
-    .option(...SESSION_OPTION);
-  addSettingOptions(command);
+    .option("--base <ref>", "the commit that worktrees start from");
+  addBeginOptions(command, "requirement");
   addPlanOptions(command);
-  addRegistryOptions(command);
-  addRunOptions(command);
-  command.showHelpAfterError(QUOTE_HINT);
+  addSeatOptions(command);
   return runSession;
 }
-
-const QUOTE_HINT = "(Quote arguments that contain spaces; `bosun help run` lists the options)";
 
 async function runSession(
   context: CommandContext,

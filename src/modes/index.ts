@@ -17,33 +17,31 @@ interface KnownMode {
   readonly rules: () => Promise<Mode<unknown>>;
   /** Whether it can discuss a proposal: `schedule/discussion.ts` reads its result. */
   readonly discusses: boolean;
+  /** Set for a mode of the kit, which has a command of its own name made from this. */
+  readonly descriptor?: AnyDescriptor;
 }
 
-const KNOWN = {
-  debate: mode("d", readerOfKit(debate), async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
-  pipeline: mode("p", readerOfKit(pipeline), async () => (await import("./pipeline/mode.ts")).pipelineMode),
-  schedule: mode("s", scheduleReader, async () => (await import("./schedule/mode.ts")).scheduleMode),
-};
+const KNOWN: readonly KnownMode[] = [
+  ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
+  ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
+  {
+    letter: "s",
+    reader: scheduleReader,
+    rules: async () => (await import("./schedule/mode.ts")).scheduleMode,
+    discusses: false,
+  },
+];
 
-function mode<S>(
-  letter: string,
-  reader: ModeReader<S>,
-  rules: () => Promise<Mode<S>>,
-  discusses?: "discusses",
-): KnownMode {
-  return { letter, reader, rules, discusses: discusses !== undefined };
+function ofKit(descriptor: AnyDescriptor, rules: KnownMode["rules"], discusses?: "discusses"): KnownMode {
+  const { letter } = descriptor;
+  return { letter, reader: readerOfKit(descriptor), rules, discusses: discusses !== undefined, descriptor };
 }
 
-/** The name of a mode of this version. */
-export type ModeName = keyof typeof KNOWN;
+/** The modes of this version, by name. */
+export const MODES: ReadonlyMap<string, KnownMode> = new Map(KNOWN.map((mode) => [mode.reader.name, mode]));
 
-/** The modes of this version. Keyed by any string, because a session may have a mode of another one. */
-export const MODES: ReadonlyMap<string, KnownMode> = new Map(Object.entries(KNOWN));
-
-/** The letter of a mode's session ids. */
-export function letterOf(name: ModeName): string {
-  return KNOWN[name].letter;
-}
+/** The descriptors of the modes of the kit. */
+export const DESCRIPTORS: readonly AnyDescriptor[] = KNOWN.flatMap(({ descriptor }) => descriptor ?? []);
 
 /** The reader for sessions of a mode; undefined if this version does not have it. */
 export function readerOf(name: string): ModeReader<unknown> | undefined {
@@ -57,6 +55,6 @@ export async function loadMode(name: string): Promise<Mode<unknown> | undefined>
 
 /** All modes, to prove logs of any mode. */
 export async function loadModes(): Promise<Map<string, Mode<unknown>>> {
-  const modes = await Promise.all([...MODES.values()].map(({ rules }) => rules()));
+  const modes = await Promise.all(KNOWN.map(({ rules }) => rules()));
   return new Map(modes.map((one) => [one.name, one]));
 }

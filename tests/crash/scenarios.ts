@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { AnyDescriptor } from "../../src/modes/index.ts";
-import { DESCRIPTORS } from "../simulation/modes.ts";
+import { type AnyDescriptor, DESCRIPTORS } from "../../src/modes/index.ts";
 
 const AGENTS = join(import.meta.dirname, "agents");
 

@@ -1,8 +1,3 @@
-import { debate } from "../../src/modes/debate/debate.ts";
-import { type AnyDescriptor, loadModes } from "../../src/modes/index.ts";
-import { pipeline } from "../../src/modes/pipeline/pipeline.ts";
+import { loadModes } from "../../src/modes/index.ts";
 
 export const MODES = await loadModes();
-
-/** The modes of the kit. */
-export const DESCRIPTORS: readonly AnyDescriptor[] = [debate, pipeline];

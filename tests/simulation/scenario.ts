@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../src/lib/json.ts";
+import { DESCRIPTORS } from "../../src/modes/index.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { discussing } from "./discussions.ts";
 import { withQuotas } from "./quotas.ts";
 import { type Random, randomOf } from "./random.ts";
 import { type KitSession, sessionOf } from "./kit-scenarios.ts";
-import { DESCRIPTORS } from "./modes.ts";
 import { crew, limitsOfRole } from "./roles.ts";
 
 /** The probability of a misfortune for each event, and how many of each kind there may be. */

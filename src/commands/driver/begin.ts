@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import type { Command } from "commander";
 import { isPlaybook } from "../../config/role-defaults.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { makeDirectory, OWN } from "../../lib/files.ts";
@@ -22,23 +23,37 @@ import { unknownMode } from "../lookup/modes.ts";
 import { playbookCopy } from "../lookup/plan.ts";
 import { sessionCalled } from "../lookup/resolve.ts";
 import { openedWith } from "../lookup/state.ts";
+import { addSettingOptions, type SettingOptions } from "../options/ready.ts";
+import { addRegistryOptions, type RegistryOptions } from "../options/registry.ts";
 import type { Playbook, RunInput } from "../options/run-input.ts";
-import { readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
+import { addRunOptions, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
 import { driveSession, type Patience } from "./drive.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
 import { warnBefore } from "./warnings.ts";
 
-/** The option of commands that begin a session, with its description. */
-export const SESSION_OPTION = [
-  "--session <id>",
-  "the session's id; an existing one continues if its inputs are the same",
-] as const;
+/** The options of every command that begins a session. */
+export interface BeginOptions extends RegistryOptions, SettingOptions, RunFlags {
+  readonly file?: string;
+  readonly session?: string;
+}
+
+/** Adds those options; `noun` is what the words of the command are. */
+export function addBeginOptions(command: Command, noun: string): void {
+  command
+    .option("--file <file>", `read the ${noun} from this file; - reads standard input`)
+    .option("--session <id>", "the session's id; an existing one continues if its inputs are the same");
+  addSettingOptions(command);
+  addRegistryOptions(command);
+  addRunOptions(command);
+  const help = `\`bosun help ${command.name()}\` lists the options`;
+  command.showHelpAfterError(`(Quote arguments that contain spaces; ${help})`);
+}
 
 /** Begins a session with the input that `read` gives, or resumes the one with the typed id if it was begun with the same input. */
 export async function beginOrResume(
   context: CommandContext,
-  options: RunFlags & { readonly session?: string },
+  options: BeginOptions,
   read: (runOptions: RunOptions) => Promise<Fallible<RunInput>>,
 ): Promise<Exit> {
   const { session: named } = options;

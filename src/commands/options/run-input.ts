@@ -9,7 +9,7 @@ import { emptyLedger } from "../../kernel/ledger.ts";
 import type { Fact, Mode } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
-import { type ModeName, MODES } from "../../modes/index.ts";
+import { MODES } from "../../modes/index.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -42,7 +42,7 @@ export interface Playbook {
 
 /** Everything about a new session except its id, checked; nothing has been created for it yet. */
 export interface RunInput {
-  readonly mode: ModeName;
+  readonly mode: string;
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** Copied into the session's folder. */
   readonly playbook?: Playbook | undefined;
