@@ -5,10 +5,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
-import { loadReading, stateOf } from "../../src/commands/lookup/modes.ts";
+import { stateOf } from "../../src/commands/lookup/modes.ts";
 import { RUNTIME_COLLECTIONS } from "../../src/kernel/ledger.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import { ok } from "../../src/lib/result.ts";
+import { readerOf } from "../../src/modes/index.ts";
 import { debateMode } from "../../src/modes/debate/mode.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { Surroundings } from "../../src/runtime/assemble.ts";
@@ -139,7 +140,7 @@ describe("a session of the version before, whose rows have another form", () => 
 
   it("is followed from what its records lead to", async () => {
     const { home, store } = opened(earlierHome());
-    const parts = { store, output: home, first: 2, joins: true, loadReading, stateOf };
+    const parts = { store, output: home, first: 2, joins: true, readerOf, stateOf };
     const feed = await StoredFeed.open({ ...parts, session_id: "d-waiting" });
     expect(feed.counts()).toEqual({ answered: 1, answering: 1, dropped: 1 });
   });

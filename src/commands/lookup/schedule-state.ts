@@ -1,4 +1,4 @@
-import { loadReading, stateOf } from "./modes.ts";
+import { stateOf } from "./modes.ts";
 import { depthsOf } from "../../lib/cycle.ts";
 import {
   artifactsOf,
@@ -12,6 +12,7 @@ import {
 import { textOf } from "../../lib/json.ts";
 import { at } from "../../lib/json-pointer.ts";
 import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
+import { scheduleReader } from "../../modes/schedule/reader.ts";
 import { canBeRetried } from "../../modes/schedule/waiting.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
@@ -30,9 +31,8 @@ export function sessionValue(reader: StoreReader, session_id: string): SessionVa
 /** The whole state; undefined for a session of another mode. */
 export async function scheduleState(reader: StoreReader, session_id: string): Promise<ScheduleState | undefined> {
   const stored = await reader.load(session_id);
-  const reading = await loadReading("schedule");
-  if (!stored.ok || reading?.name !== stored.value.session.mode) return undefined;
-  return (await stateOf(reader, stored.value, reading)).state as ScheduleState;
+  if (!stored.ok || stored.value.session.mode !== scheduleReader.name) return undefined;
+  return (await stateOf(reader, stored.value, scheduleReader)).state;
 }
 
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {

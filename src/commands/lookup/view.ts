@@ -16,7 +16,8 @@ import { failedChecks } from "../../ui/failure-lines.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
-import { loadReading, stateOf, unknownMode } from "./modes.ts";
+import { readerOf } from "../../modes/index.ts";
+import { stateOf, unknownMode } from "./modes.ts";
 import { ticketValue } from "./schedule-state.ts";
 import { recordAt, valuesOf } from "./state.ts";
 
@@ -47,7 +48,7 @@ export async function readSession(
   home: string,
   { session_id, mode: name }: SessionRow,
 ): Promise<Fallible<StoredView>> {
-  const mode = await loadReading(name);
+  const mode = readerOf(name);
   if (mode === undefined) return err(unknownMode({ session_id, mode: name }));
   return reader.snapshot(async () => {
     const stored = await reader.load(session_id);

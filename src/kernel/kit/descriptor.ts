@@ -87,20 +87,20 @@ export interface ModeCommand {
   readonly noun: string;
   readonly say: string;
   readonly options: readonly ModeOption[];
-  /** The option that makes a file with the whole input unnecessary, if the mode takes one. */
+  /** The field whose option makes a file with the whole input unnecessary, if the mode takes one. Without that option the first word is the file. */
   readonly unlessFile?: string;
   /** Makes the input from the values of the options, if they are not its fields. */
   input?(given: JsonObject): JsonObject;
+  /** More of what its help says. */
   readonly help?: string;
 }
 
-/** An option of the command; its value is a text, a number, or the parts between commas. */
+/** An option of the command; its value is a text, a number, or the parts between commas. The input's schema says whether it is required. */
 export interface ModeOption {
   readonly flags: string;
   /** The field of the input. */
   readonly field: string;
   readonly description: string;
-  readonly required?: true;
   readonly kind?: "number" | "list";
 }
 

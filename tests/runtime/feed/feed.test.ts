@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { loadReading, stateOf } from "../../../src/commands/lookup/modes.ts";
+import { stateOf } from "../../../src/commands/lookup/modes.ts";
+import { readerOf } from "../../../src/modes/index.ts";
 import type { SessionEvent } from "../../../src/runtime/bus.ts";
 import type { SessionFeed } from "../../../src/runtime/feed/feed.ts";
 import { liveFeed } from "../../../src/runtime/feed/live.ts";
@@ -38,15 +39,7 @@ const stored: Source = async (rig, session, ended) => {
   onTestFinished(() => reader.close());
   const { session_id } = session;
   const output = join(rig.home, "logs", session_id, "output");
-  const feed = await StoredFeed.open({
-    store: reader,
-    session_id,
-    output,
-    first: 1,
-    joins: false,
-    loadReading,
-    stateOf,
-  });
+  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1, joins: false, readerOf, stateOf });
   const watched = watch(feed, ended);
   let isOver = false;
   void ended.then(() => (isOver = true));
@@ -253,7 +246,7 @@ it("tells a viewer that comes late of what happens from then on", async () => {
     output,
     first: sequence,
     joins: true,
-    loadReading,
+    readerOf,
     stateOf,
   });
   const viewer = watch(feed, over);
@@ -288,7 +281,7 @@ it("tells an ask from the store only if it is still open at the next look", asyn
       output: rig.home,
       first: 1,
       joins: true,
-      loadReading,
+      readerOf,
       stateOf,
     });
     for (let look = 0; look < looks; look += 1) await later.look(false);
