@@ -104,6 +104,14 @@ export interface ModeOption {
   readonly kind?: "number" | "list";
 }
 
+/** The options that name the roles of seats. */
+export function seatingOptions({
+  seats,
+  command,
+}: Pick<Descriptor<never, never, never>, "seats" | "command">): ModeOption[] {
+  return command.options.filter(({ field }) => seats.some(({ at }) => at.split(".")[0] === field));
+}
+
 /** How a subject is shown, besides its status. */
 export interface Shown {
   readonly title: Json;
