@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { type Listing, readPlainFile, recordIn } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import { textOf } from "../../lib/json.ts";
+import { err, ok } from "../../lib/result.ts";
+import { stateIn } from "../../runtime/stored-state.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
 import { keptRecord } from "../../store/kept-record.ts";
@@ -9,6 +11,14 @@ import { recordAt } from "./state.ts";
 import { loadMode, readerOf } from "../../modes/index.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StateRow, StoredSession, StoreReader } from "../../store/store.ts";
+
+/** The state and the ledger of a stored session's engine, with the reader of its mode. Fails with `environment` for a mode that this version does not have. */
+export async function engineOf(reader: StoreReader, { session_id, mode: name }: SessionRow) {
+  const mode = readerOf(name);
+  if (mode === undefined) return err(unknownMode({ session_id, mode: name }));
+  const stored = await reader.load(session_id);
+  return stored.ok ? ok({ mode, row: stored.value.session, ...stateIn(stored.value, mode) }) : stored;
+}
 
 /** Whether a session has a subject with this id; false for a mode that this version does not have. */
 export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
@@ -25,6 +35,12 @@ export function subjectsIn(stored: StoredSession): Iterable<StateRow> {
 /** The word for the subjects of a session. */
 export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
   return readerOf(mode)?.presentation.subjectName ?? "subject";
+}
+
+/** A subject at the beginning of a sentence: `Ticket build of s-k3m9pa`. */
+export function named(row: Pick<SessionRow, "mode" | "session_id">, id: string): string {
+  const word = subjectWord(row);
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)} ${id} of ${row.session_id}`;
 }
 
 /** How to read the records of a stored session, of this version or of an earlier one. Throws a `StorageError`. */
