@@ -85,7 +85,7 @@ function onOpened<S extends Self, U extends Subject>(
   if (!input.ok) {
     const message = input.error.map(({ what }) => what).join("; ");
     const expected = input.error.flatMap((finding) => finding.expected ?? []);
-    const hint = expected.length === 0 ? undefined : `expected: ${expected.join("; ")}`;
+    const hint = expected.length > 0 ? `expected: ${expected.join("; ")}` : "SPEC.md lists the fields of the input";
     const details = { pointer: input.error[0]?.pointer };
     draft.out.refuse(failure("validation_failed", message, { hint, details }));
     return draft.out.command(UNOPENED);
