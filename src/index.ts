@@ -6,14 +6,14 @@ export type { Agent, Answer, TurnContext, TurnRequest, TurnResult } from "./kern
 export { type Descriptor, readerOf } from "./kernel/kit/descriptor.ts";
 export type { Draft } from "./kernel/kit/draft.ts";
 export { modeOf } from "./kernel/kit/mode.ts";
-export type { Question, Rules, View } from "./kernel/kit/rules.ts";
-export type { KitState, Self, Subject } from "./kernel/kit/state.ts";
+export type { Question, Rules } from "./kernel/kit/rules.ts";
+export type { KitState, Self, Subject, View } from "./kernel/kit/state.ts";
 export type { Fact, FactOf, Mode, ModeReader, Step } from "./kernel/mode.ts";
-export { from, linesOf } from "./kernel/references.ts";
+export { filled, from, linesOf } from "./kernel/references.ts";
 export type { SessionState } from "./kernel/state.ts";
 export type { Result } from "./lib/result.ts";
 export { type Verification, verifyFolder } from "./log/verify.ts";
-export { scheduleMode } from "./modes/schedule/mode.ts";
+export { loadMode, loadModes } from "./modes/index.ts";
 export { type Envelope, validateEnvelope, validatePayload } from "./protocol/envelope.ts";
 export { type Failure, failure } from "./protocol/failure.ts";
 export { CONFIGURATION_DEFAULTS, type Payload, type PayloadType } from "./protocol/payload.ts";

@@ -33,8 +33,7 @@ export function kitRules<I, S extends Self, U extends Subject>(
       const isClosed = self === undefined || session.next(self.phase, "finished") === undefined;
       same(closed !== undefined, isClosed, "whether the session is closed");
       const isOpen = turns.length + waits.length + active.length > 0;
-      // A session that was reopened needs a retry.
-      const isReopened = self?.ended !== undefined && !isClosed;
+      const isReopened = self?.ended !== undefined;
       holds(isOpen || closed || stopping || stopped || isReopened, "nothing is open, but the session goes on");
     },
   };

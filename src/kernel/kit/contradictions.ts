@@ -18,7 +18,6 @@ export function contradictionsIn<I, S extends Self, U extends Subject>(
     ...inArrows("phase", descriptor.phases),
     ...inArrows("status", descriptor.states),
     ...inEvents(descriptor),
-    ...inReopening(descriptor),
     ...inPresentation(descriptor),
     ...inInput(descriptor),
   ];
@@ -91,13 +90,6 @@ function inEvents({ events, states }: Any): string[] {
   return Object.entries(raised).flatMap(([role, event]) =>
     when(!known.has(event), `no status accepts "${event}", its event for "${role}"`),
   );
-}
-
-function inReopening({ reopened, phases, events: { retried } }: Any): string[] {
-  return [
-    ...when(reopened !== undefined && !Object.hasOwn(phases, reopened), `it reopens in no phase: "${reopened}"`),
-    ...when((reopened === undefined) !== (retried === undefined), "it has only one of reopened and events.retried"),
-  ];
 }
 
 function inPresentation({ states, presentation: { statuses } }: Any): string[] {

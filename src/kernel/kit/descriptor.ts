@@ -20,7 +20,7 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly letter: string;
   /** Increment when a session decides differently for the same facts. */
   readonly rules: number;
-  /** Increment when `S` or `U` change, so that stored rows are made anew from the log; absent for the first. */
+  /** As in `ModeReader`: increment when `S` or `U` change. */
   readonly rows?: number;
   /** The word for a subject, such as `step`; also the collection in which subjects are stored. */
   readonly subject: string;
@@ -34,8 +34,6 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly lines?: Lines;
   /** The working phases, the first one first. Stopping, waiting, resuming and closing are added. */
   readonly phases: Arrows;
-  /** The phase in which a closed session goes on when a subject of it is retried. */
-  readonly reopened?: string;
   /** The statuses of a subject, the first one first. */
   readonly states: Arrows;
   readonly events: Events;
@@ -69,7 +67,7 @@ interface Events {
   readonly failed: string;
   /** It is dropped, or the session closes before it is over. A subject whose status does not accept this is no longer in the session. */
   readonly left: string;
-  /** A person retries it. */
+  /** A person retries it. Without this event, a closed session cannot be reopened. */
   readonly retried?: string;
 }
 
@@ -92,21 +90,29 @@ export interface ModeCommand {
   readonly noun: string;
   readonly say: string;
   readonly options: readonly ModeOption[];
-  /** The option that makes a file with the whole input unnecessary, if the mode takes one. */
+  /** The field whose option makes a file with the whole input unnecessary, if the mode takes one. Without that option the first word is the file. */
   readonly unlessFile?: string;
   /** Makes the input from the values of the options, if they are not its fields. */
   input?(given: JsonObject): JsonObject;
+  /** More of what its help says. */
   readonly help?: string;
 }
 
-/** An option of the command; its value is a text, a number, or the parts between commas. */
+/** An option of the command; its value is a text, a number, or the parts between commas. The input's schema says whether it is required. */
 export interface ModeOption {
   readonly flags: string;
   /** The field of the input. */
   readonly field: string;
   readonly description: string;
-  readonly required?: true;
   readonly kind?: "number" | "list";
+}
+
+/** The options that name the roles of seats. */
+export function seatingOptions({
+  seats,
+  command,
+}: Pick<Descriptor<never, never, never>, "seats" | "command">): ModeOption[] {
+  return command.options.filter(({ field }) => seats.some(({ at }) => at.split(".")[0] === field));
 }
 
 /** How a subject is shown, besides its status. */
@@ -135,9 +141,20 @@ export function readerOf<I, S extends Self, U extends Subject>(
     ids: ({ subjects }) => [...subjects.values()].toSorted(inOrder).map(({ id }) => id),
     subject: (state, id) => rowOf(descriptor, state, id),
     results: (state, id) => resultsOf(descriptor, state, id),
-    ...(events.retried === undefined
-      ? {}
-      : { retrying: { may: ({ subjects }, id) => accepts(states, subjects.get(id)?.status, events.retried) } }),
+    hears: ({ subjects }, id) => Object.keys(states[subjects.get(id)?.status ?? ""] ?? {}).length > 0,
+    ...(events.retried === undefined ? {} : { retrying: retryingOf(descriptor) }),
+  };
+}
+
+function retryingOf({
+  subject,
+  states,
+  events,
+}: Pick<Descriptor<never, never, never>, "subject" | "states" | "events">) {
+  const fitting = Object.keys(states).filter((status) => accepts(states, status, events.retried));
+  return {
+    which: `a ${subject} that is ${fitting.join(" or ")}`,
+    may: ({ subjects }: KitState<Self, Subject>, id: string) => fitting.includes(subjects.get(id)?.status ?? ""),
   };
 }
 

@@ -1,27 +1,47 @@
-import { defined } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import type { Question } from "../../protocol/payload.ts";
 import type { CriterionReference, Fact, OpenSession, Outcome, Step } from "../mode.ts";
 import { shownStatus } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
-import { accepts } from "./descriptor.ts";
+import { accepts, type Descriptor } from "./descriptor.ts";
 import { endWaiting, MODE_TIMER, retryTimer, type Tries, waitingForSession } from "./holder.ts";
+import type { Lifecycles } from "./lifecycles.ts";
 import { askFor, type QuestionSet } from "./questions.ts";
-import type { Kit, NewSubject, View } from "./rules.ts";
-import { inOrder, isHolding, type KitState, SELF, type Self, type Subject } from "./state.ts";
+import {
+  type Asking,
+  inOrder,
+  isHolding,
+  type KitState,
+  type NewSubject,
+  SELF,
+  type Self,
+  type Subject,
+  type View,
+} from "./state.ts";
 import { accepted, put, StepWriter, Values } from "./step-writer.ts";
 import { SAID, type Said, saidIn } from "./views.ts";
+
+/** What of a mode a draft needs. */
+interface Drafted<S extends Self, U extends Subject> {
+  readonly descriptor: Descriptor<unknown, S, U>;
+  readonly lifecycles: Lifecycles;
+  readonly rules: {
+    seat(self: S, subject: U | undefined): Asking;
+    result(session: View<S, U>): JsonObject;
+  };
+}
 
 /** A step of a mode of the kit, while it is written. Reads see earlier writes. A method takes no id for the session's own seat. */
 export class Draft<S extends Self, U extends Subject> implements View<S, U> {
   readonly out: StepWriter;
-  readonly #kit: Kit<S, U>;
+  readonly #kit: Drafted<S, U>;
   readonly #before: KitState<S, U>;
   readonly #subjects: Values<U>;
   #self: S | undefined;
   #said: Said | undefined;
 
-  constructor(kit: Kit<S, U>, before: KitState<S, U>, fact: Fact) {
+  constructor(kit: Drafted<S, U>, before: KitState<S, U>, fact: Fact) {
     this.#kit = kit;
     this.#before = before;
     this.#self = before.self;

@@ -105,9 +105,10 @@ function onOpened<S extends Self, U extends Subject>(
   const input = readInput(descriptor, given, roles);
   if (!input.ok) {
     const message = input.error.map(({ what }) => what).join("; ");
-    const hint = input.error.map(({ expected }) => expected ?? "another value").join("; ");
+    const expected = input.error.flatMap((finding) => finding.expected ?? []);
+    const hint = expected.length > 0 ? `expected: ${expected.join("; ")}` : "SPEC.md lists the fields of the input";
     const details = { pointer: input.error[0]?.pointer };
-    draft.out.refuse(failure("validation_failed", message, { hint: `expected: ${hint}`, details }));
+    draft.out.refuse(failure("validation_failed", message, { hint, details }));
     return draft.out.command(UNOPENED);
   }
   const { self, subjects } = rules.begin(input.value, fact);
@@ -120,8 +121,8 @@ function onOpened<S extends Self, U extends Subject>(
 
 /** A closed session goes on only if something of it can be retried. Otherwise the ledger has opened it again, so it is closed as before. */
 function onReopened<S extends Self, U extends Subject>({ descriptor }: Kit<S, U>, draft: Draft<S, U>): void {
-  const { name, reopened } = descriptor;
-  if (draft.isOpen && reopened !== undefined) return draft.go("reopened");
+  const { name, events } = descriptor;
+  if (draft.isOpen && events.retried !== undefined) return draft.go("reopened");
   draft.out.forbid(`a ${name} that has ended cannot go on`, `begin another: bosun ${name}`);
   if (!draft.isOpen) draft.out.command(UNOPENED);
   else if (draft.self.phase === "closed") draft.close();

@@ -3,8 +3,8 @@ import { expectedAnswers } from "../../protocol/rights.ts";
 import type { TurnDraft, TurnStamp } from "../mode.ts";
 import { from } from "../references.ts";
 import { clarificationsIn } from "./questions.ts";
-import type { Kit, View } from "./rules.ts";
-import { inOrder, type KitState, type Self, type Subject } from "./state.ts";
+import type { Kit } from "./rules.ts";
+import { inOrder, type KitState, type Self, type Subject, type View } from "./state.ts";
 import { viewed } from "./views.ts";
 
 /** The request of an offered or open turn, with the context that an agent without memory needs. */

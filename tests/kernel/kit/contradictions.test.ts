@@ -37,9 +37,6 @@ const CONTRADICTIONS: readonly (readonly [change: object, what: string])[] = [
   ],
   [{ states: { ...states, alone: { asked: "asked" } } }, 'no event leads to the status "alone"'],
   [{ events: { ...events, failed: "stumbled" } }, 'no status accepts "stumbled", its event for "failed"'],
-  [{ reopened: "nowhere" }, 'it reopens in no phase: "nowhere"'],
-  [{ reopened: "talking" }, "it has only one of reopened and events.retried"],
-  [{ events: { ...events, retried: "asked" } }, "it has only one of reopened and events.retried"],
   [{ states: { ...states, gone: { back: "late" }, late: {} } }, 'the status "late" has no presentation'],
   [
     { presentation: { ...presentation, statuses: { ...presentation.statuses, late: {} } } },

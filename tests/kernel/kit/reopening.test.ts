@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { panel, PanelSession } from "./panel.ts";
 
 const REOPENED = {
-  reopened: "talking",
   states: { ...panel.states, gone: { back: "silent" } },
   events: { ...panel.events, retried: "back" },
 } as const;
@@ -34,7 +33,7 @@ describe("a closed session", () => {
     session.ends();
   });
 
-  it("stays closed in a mode that has no phase for it", () => {
+  it("stays closed in a mode that retries by itself", () => {
     const session = new PanelSession()
       .opinion("ann")
       .opinion("bob")
