@@ -1,11 +1,11 @@
-import { defined, objectOf } from "../../lib/json.ts";
+import { defined } from "../../lib/json.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
 import type { TurnDraft, TurnStamp } from "../mode.ts";
 import { from } from "../references.ts";
 import { clarificationsIn } from "./questions.ts";
 import type { Kit } from "./rules.ts";
 import { inOrder, type KitState, type Self, type Subject, type View } from "./state.ts";
-import { viewed } from "./views.ts";
+import { transcriptOf } from "./views.ts";
 
 /** The request of an offered or open turn, with the context that an agent without memory needs. */
 export function request<S extends Self, U extends Subject>(
@@ -22,7 +22,8 @@ export function request<S extends Self, U extends Subject>(
   const notes = [...(self.notes ?? []), ...(one?.notes ?? [])].toSorted((a, b) => a - b);
   const questions = [...(self.questions ?? []), ...(one?.questions ?? [])];
   const { type, role_id } = rules.seat(self, one).seat;
-  const { transcript, summary } = viewed([...said.values()], descriptor.lines, { view, reader: role_id, ...turn });
+  const transcript =
+    view && transcriptOf([...said.values()], descriptor.lines ?? {}, { view, reader: role_id, ...turn });
   return {
     expects: expectedAnswers(rights, type, turn.message),
     message: { payload_type: turn.message, payload },
@@ -30,7 +31,6 @@ export function request<S extends Self, U extends Subject>(
       requirement: from(self.opened, `/input/${descriptor.requirement}`),
       ...context,
       ...defined({ transcript }),
-      ...(summary === undefined ? {} : { metadata: { ...objectOf(context?.metadata), summary } }),
       ...(questions.length > 0 ? { clarifications: questions.flatMap(clarificationsIn) } : {}),
       ...(notes.length > 0 ? { notes: notes.map((sequence) => from(sequence, "/text")) } : {}),
       ...(turn.refused ? { refused: turn.refused } : {}),

@@ -14,7 +14,6 @@ function twice(view: ViewName, lines: object = LINES): PanelSession {
       member: Parameters<typeof panelRules.question>[1],
     ) => ({
       ...panelRules.question(session, member),
-      context: { metadata: { of: "the panel" } },
       view,
     }),
     answered: (...[draft, fact, member]: Parameters<typeof panelRules.answered>) =>
@@ -44,7 +43,6 @@ describe("what was said before", () => {
   it("is shown as a whole, in order", () => {
     const session = twice("full").opinion("bob").opinion("ann");
     expect(shown(session, "ann")).toEqual(["bob: bob says so", "ann: ann says so"]);
-    expect(session.context("ann")["metadata"]).toEqual({ of: "the panel" });
     session.ends();
   });
 
@@ -63,20 +61,20 @@ describe("what was said before", () => {
     session.ends();
   });
 
-  it("is shown as a line of each", () => {
+  it("is shown as a text of each", () => {
     const session = twice("summary").opinion("bob").opinion("ann");
-    expect(session.context("ann")).toMatchObject({
-      metadata: { of: "the panel", summary: "bob:\nbob says so\nann:\nann says so" },
-    });
-    expect(session.context("ann")).not.toHaveProperty("transcript");
+    expect(session.context("ann")["transcript"]).toMatchObject([
+      { source: "bob", payload: { text: "bob says so" } },
+      { source: "ann", payload: { text: "ann says so" } },
+    ]);
     session.ends();
   });
 
-  it("has no line of a type without a text", () => {
+  it("has no text of a type that names none", () => {
     const session = twice("summary", { lines: { opinion: {} } })
       .opinion("bob")
       .opinion("ann");
-    expect(session.context("ann")).toMatchObject({ metadata: { summary: "" } });
+    expect(session.context("ann")["transcript"]).toEqual([]);
   });
 
   it("leaves out what was refused", () => {
