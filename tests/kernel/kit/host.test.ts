@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -39,6 +49,17 @@ it("a program of its own runs a mode of its own, dies, resumes and proves what w
   expect(JSON.parse(readFileSync(join(log, report), "utf8"))).toMatchObject({
     payload: { mode: "poll", result: { votes: ["ann says yes", "bob says yes"] } },
   });
+});
+
+it("a mode that contradicts itself fails in the host that makes it, and says what is wrong", () => {
+  const folder = hostFolder();
+  const source = readFileSync(join(folder, MODE), "utf8");
+  writeFileSync(join(folder, MODE), source.replace('answered: "voted"', 'answered: "agreed"'));
+  const { status, stderr } = spawnSync(process.execPath, [MODE], { cwd: folder, encoding: "utf8" });
+  expect(status).toBe(1);
+  expect(stderr).toContain('the mode "poll" contradicts itself:');
+  expect(stderr).toContain('- "answered" leads from the status "asked" to "agreed", which is none');
+  expect(stderr).toContain('- no event leads to the status "voted"');
 });
 
 it("the example of a mode has at most 60 lines", () => {

@@ -105,7 +105,7 @@ export function note(draft: D, text: string): void {
   draft.patch({ noted: [...draft.self.noted, text] });
 }
 
-const ROLES: readonly Role[] = [
+export const ROLES: readonly Role[] = [
   ...["ann", "bob", "cid"].map((role_id) => ({ role_id, type: "participant" as const, backend: "scripted" as const })),
   { role_id: "chair", type: "manager", backend: "scripted" },
 ];
