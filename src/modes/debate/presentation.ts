@@ -12,6 +12,7 @@ export const debatePresentation: Descriptor<never, never, never>["presentation"]
     dropped: { icon: "x", tone: "bad", stage: "failed" },
   },
   retries: false,
+  lines: { opinion: ["summary", "position"], verdict: ["summary", "conclusion"] },
   closingReasons: { no_debaters_left: "No debater was left." },
   parts,
 };
