@@ -80,8 +80,8 @@ async function valuesAt(
   const option = descriptor.command.options.find(({ flags }) => flags === place.flags);
   if (option === undefined) return VALUES[place.name()]?.(context, typed, place);
   const field = fieldOf(descriptor.input, option.field);
-  if (!seatingOptions(descriptor).includes(option)) return words(listOf(field.enum).map(textOf));
-  const before = field.type === "array" ? prefix.slice(0, prefix.lastIndexOf(",") + 1) : "";
+  if (!seatingOptions(descriptor).includes(option)) return words(listOf(field?.enum).map(textOf));
+  const before = field?.type === "array" ? prefix.slice(0, prefix.lastIndexOf(",") + 1) : "";
   return (await crewOf(context, command.opts())).map(({ role_id, type }) => ({ value: before + role_id, about: type }));
 }
 

@@ -78,6 +78,10 @@ async function givenInput(
   if (more !== undefined) return fails("usage", `There is a word too many: ${JSON.stringify(more)}.`, { hint });
   if (takesFile && file === undefined)
     return fails("usage", `Neither ${flagOf(spared)} nor a file is given.`, { hint });
+  const apart = command.options.find(
+    (one) => values[one.field] !== undefined && fieldOf(descriptor.input, one.field) === undefined,
+  );
+  if (takesFile && apart) return fails("usage", `${flagOf(apart)} goes with ${flagOf(spared)}.`, { hint });
   const document = file === undefined ? undefined : loadDocument(file);
   if (document?.ok === false) {
     const why = `Without ${spared && flagOf(spared)}, the first word names a file with the whole input.`;
@@ -105,13 +109,15 @@ function failureOf(
   const others = findings
     .filter((finding) => document === undefined || !isWritten(finding))
     .map((finding) => {
-      const field = nameOf(finding);
-      const option = command.options.find((one) => one.field === field);
+      const fields = finding.pointer.split("/").toReversed();
+      const option = fields.flatMap((field) => command.options.find((one) => one.field === field) ?? [])[0];
       // The option's name says which field it is.
-      const what = finding.what.replace(`${JSON.stringify(field)} `, "");
-      return { ...finding, what, file: option === undefined ? field : flagOf(option) };
+      const what = finding.what.replace(`${JSON.stringify(option?.field)} `, "");
+      return { ...finding, what, file: option === undefined ? nameOf(finding) : flagOf(option) };
     });
-  const all = problemsFailure([...inFile, ...others]);
+  // An option may be the value of many fields.
+  const typedOnce = new Map(others.map((problem) => [`${problem.file} ${problem.what}`, problem]));
+  const all = problemsFailure([...inFile, ...typedOnce.values()]);
   return inFile.length > 0
     ? all
     : failure("usage", all.message, { hint: helpFor(name), ...defined({ details: all.details }) });
@@ -127,7 +133,7 @@ function valuesOf({ command, input }: AnyDescriptor, given: Readonly<Record<stri
   for (const { flags, field } of command.options) {
     const text = given[new Option(flags).attributeName()];
     if (typeof text !== "string") continue;
-    const { type } = fieldOf(input, field);
+    const type = fieldOf(input, field)?.type;
     if (type === "array") values[field] = text.split(",").flatMap((part) => part.trim() || []);
     else values[field] = type !== "string" && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
   }

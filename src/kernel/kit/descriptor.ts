@@ -103,9 +103,10 @@ export interface ModeOption {
   readonly description: string;
 }
 
-/** The schema of a field of an input; empty if the input has no such field. */
-export function fieldOf(input: JsonObject, field: string): JsonObject {
-  return objectOf(objectOf(input["properties"])[field]);
+/** The schema of a field of an input; undefined if it has no such field. */
+export function fieldOf(input: JsonObject, field: string): JsonObject | undefined {
+  const schema = objectOf(input["properties"])[field];
+  return schema === undefined ? undefined : objectOf(schema);
 }
 
 /** The options that name the roles of seats. */
