@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { readModeInput } from "../../../src/commands/options/mode-input.ts";
-import type { RunInputOptions } from "../../../src/commands/options/run-input.ts";
 import { listOf } from "../../../src/lib/json.ts";
 import type { AnyDescriptor } from "../../../src/modes/index.ts";
 import { debate } from "../../../src/modes/debate/debate.ts";
@@ -57,7 +56,7 @@ beforeEach(() => {
 function read(words: readonly string[], options: object = {}) {
   const { workspace: directory, environment } = here;
   const context = { terminal: paperTerminal(), directory, environment, home: undefined, leave: () => {} };
-  return readModeInput(context, STEPWISE, words, { roles, ...options } as RunInputOptions);
+  return readModeInput(context, STEPWISE, words, { roles, ...options });
 }
 
 function step(role: string, on_error: string) {
