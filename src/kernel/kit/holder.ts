@@ -10,6 +10,8 @@ export interface Tries {
   readonly refused?: readonly Json[];
   /** Number of rounds of questions that this message has led to. */
   readonly rounds?: number;
+  /** Set in modes whose prompts show records: the last one when the message was first sent. Those who are asked at once answer independently. */
+  readonly as_of?: number;
 }
 
 /** A turn that is offered or open. `M` are the messages of the mode. */
@@ -58,6 +60,9 @@ export function waitingForSession(child: string): string {
 export function sessionWaitedFor(waits_for: string | undefined): string | undefined {
   return waits_for?.startsWith("s") ? waits_for.slice(1) : undefined;
 }
+
+/** The prefix of the timers of the mode's own. */
+export const MODE_TIMER = "timer:";
 
 /** Whether `waits_for` names checks. */
 export function waitsForChecks(waits_for: string | undefined): boolean {
