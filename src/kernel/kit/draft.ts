@@ -4,13 +4,13 @@ import { shownStatus } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
 import { accepts } from "./descriptor.ts";
-import { endWaiting, type Holder, retryTimer, type Tries } from "./holder.ts";
+import { type Holder, type Holders, keptFor, offerTurn, type Tries, withdraw } from "./holder.ts";
 import type { Kit, NewSubject, View } from "./rules.ts";
 import { inOrder, type KitState, SELF, type Self, type Subject } from "./state.ts";
 import { accepted, put, StepWriter, Values } from "./step-writer.ts";
 
 /** A step of a mode of the kit, while it is written. Reads see earlier writes. A method takes no id for the session's own seat. */
-export class Draft<S extends Self, U extends Subject> implements View<S, U> {
+export class Draft<S extends Self, U extends Subject> implements View<S, U>, Holders {
   readonly out: StepWriter;
   readonly #kit: Kit<S, U>;
   readonly #before: KitState<S, U>;
@@ -110,41 +110,22 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
 
   /** Offers a turn. */
   offer(id?: string, tries: Tries = { retries: 0 }): void {
-    const turn_id = this.out.nextTurn();
     const { events } = this.#kit.descriptor;
     const one = this.subject(id);
     if (one && this.accepts(one, events.asked)) this.move(one.id, events.asked);
     const { seat, message } = this.#kit.rules.seat(this.self, this.subject(id));
-    const turn = { turn_id, message, ...counts(tries) };
-    this.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
-    const about = defined({ subject: id });
-    this.out.command({ do: "offer_turn", turn_id, seat, ...about, priority: 1, attempt: tries.retries + 1 });
-  }
-
-  /** Keeps the message until `waits_for` comes. */
-  putAgainLater(id: string | undefined, waits_for: string, tries: Tries): void {
-    const { message } = this.#kit.rules.seat(this.self, this.subject(id));
-    this.patchHolder(id, { turn: undefined, waits_for, put_again: { message, ...counts(tries) } });
+    offerTurn(this, id, { ...tries, message }, { seat, priority: 1, attempt: tries.retries + 1 });
   }
 
   /** Sends the message that was kept for `waits_for`, if there is one. */
   putAgain(id: string | undefined, waits_for: string): void {
-    const holder = this.holder(id);
-    if (holder?.put_again && holder.waits_for === waits_for) this.offer(id, holder.put_again);
-  }
-
-  /** Sends the message again after a back-off. */
-  retryLater(id: string | undefined, tries: Tries, delay_ms: number): void {
-    this.putAgainLater(id, retryTimer(id), tries);
-    this.out.setTimer(retryTimer(id), delay_ms);
+    const kept = keptFor(this.holder(id), waits_for);
+    if (kept) this.offer(id, kept);
   }
 
   /** Withdraws the turn, or ends what is waited for. */
   withdraw(id: string | undefined, reason: string): void {
-    const { turn, waits_for } = this.holder(id) ?? {};
-    if (turn) this.out.command({ do: "withdraw_turn", turn_id: turn.turn_id, reason });
-    for (const command of waits_for === undefined ? [] : endWaiting(waits_for, reason)) this.out.command(command);
-    if (turn ?? waits_for) this.patchHolder(id, { turn: undefined, waits_for: undefined, put_again: undefined });
+    withdraw(this, id, reason);
   }
 
   /** Closes the session: withdraws what is open, drops the subjects that are not over, and reports how it ended. */
@@ -181,8 +162,3 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
 }
 
 const CLOSING = "the session is closing";
-
-/** The counts alone, without those that say nothing. */
-function counts({ retries, refused = [], rounds }: Tries): Tries {
-  return { retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds }) };
-}

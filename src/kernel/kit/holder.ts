@@ -1,6 +1,8 @@
-import type { Json } from "../../lib/json.ts";
+import { defined, type Json } from "../../lib/json.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
-import type { Command } from "../mode.ts";
+import type { Command, Fact, OfferTurn } from "../mode.ts";
+import type { Patch } from "../step.ts";
+import type { StepWriter } from "./step-writer.ts";
 
 /** How often a message was sent before, and why its last answer was refused. */
 export interface Tries {
@@ -32,6 +34,73 @@ export interface Holder<M extends PayloadType = PayloadType> {
   /** What it waits for: `RESUME`, or the id of a retry timer, an ask, checks or a child session. */
   readonly waits_for?: string;
   readonly put_again?: PutAgain<M>;
+  /** The sequences of the notes that a person sent. */
+  readonly notes?: readonly number[];
+}
+
+/** A step, as far as it writes to holders. The session itself has no id. */
+export interface Holders<M extends PayloadType = PayloadType> {
+  readonly out: StepWriter;
+  holder(id: string | undefined): Holder<M> | undefined;
+  patchHolder(id: string | undefined, patch: Patch<Holder<M>>): void;
+}
+
+const NOTHING_HELD = { turn: undefined, waits_for: undefined, put_again: undefined };
+
+/** Offers a turn with a message. */
+export function offerTurn(
+  holders: Holders,
+  id: string | undefined,
+  message: PutAgain,
+  offered: Omit<OfferTurn, "do" | "turn_id" | "subject">,
+): void {
+  const turn_id = holders.out.nextTurn();
+  const { rounds, ...counts } = counted(message);
+  holders.patchHolder(id, { ...NOTHING_HELD, turn: { turn_id, ...counts, ...(rounds ? { rounds } : {}) } });
+  holders.out.command({ do: "offer_turn", turn_id, ...offered, ...defined({ subject: id }) });
+}
+
+/** Removes the turn that a fact ends from its holder. Returns undefined if the fact ends none. */
+export function endedTurn<M extends PayloadType>(
+  holders: Holders<M>,
+  { subject, turn }: Fact,
+): OpenTurn<M> | undefined {
+  const open = holders.holder(subject)?.turn;
+  if (!open || open.turn_id !== turn?.turn_id) return undefined;
+  holders.patchHolder(subject, { turn: undefined });
+  return open;
+}
+
+/** Keeps a message until `waits_for` comes. */
+export function putAgainLater(holders: Holders, id: string | undefined, waits_for: string, message: PutAgain): void {
+  holders.patchHolder(id, { turn: undefined, waits_for, put_again: counted(message) });
+}
+
+/** Keeps a message until a back-off has passed. */
+export function retryLater(holders: Holders, id: string | undefined, message: PutAgain, delay_ms: number): void {
+  putAgainLater(holders, id, retryTimer(id), message);
+  holders.out.setTimer(retryTimer(id), delay_ms);
+}
+
+/** The message that a holder keeps for `waits_for`, if there is one. */
+export function keptFor<M extends PayloadType>(
+  kept: Holder<M> | undefined,
+  waits_for: string,
+): PutAgain<M> | undefined {
+  return kept?.waits_for === waits_for ? kept.put_again : undefined;
+}
+
+/** Withdraws the turn, or ends what is waited for. */
+export function withdraw(holders: Holders, id: string | undefined, reason: string): void {
+  const { turn, waits_for } = holders.holder(id) ?? {};
+  if (turn) holders.out.command({ do: "withdraw_turn", turn_id: turn.turn_id, reason });
+  for (const command of waits_for === undefined ? [] : endWaiting(waits_for, reason)) holders.out.command(command);
+  if (turn ?? waits_for) holders.patchHolder(id, NOTHING_HELD);
+}
+
+/** A message with its counts alone, without those that say nothing. */
+function counted({ message, retries, refused = [], rounds }: PutAgain): PutAgain {
+  return { message, retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds }) };
 }
 
 /** `waits_for` of a message that is sent again when the session is resumed. */
@@ -65,7 +134,7 @@ export function waitsForChecks(waits_for: string | undefined): boolean {
 }
 
 /** The commands that end what is waited for: a timer, checks, a child session, or else an ask. */
-export function endWaiting(waits_for: string, reason: string): Command[] {
+function endWaiting(waits_for: string, reason: string): Command[] {
   if (waits_for === RESUME) return [];
   if (waits_for.startsWith(RETRY)) return [{ do: "clear_timer", timer_id: waits_for }];
   if (waitsForChecks(waits_for)) return [{ do: "drop_checks", check_id: waits_for }];

@@ -53,7 +53,7 @@ interface Seated {
 }
 
 /** The role ids at the place of a seat. */
-export function idsAt(input: Json, { at }: Pick<SeatField, "at">): Seated[] {
+function idsAt(input: Json, { at }: Pick<SeatField, "at">): Seated[] {
   let found: (readonly [pointer: string, value: Json | undefined])[] = [["", input]];
   for (const key of at.split("."))
     found = found.flatMap(([pointer, value]) =>

@@ -4,8 +4,10 @@ import { type Lifecycle, lifecycle } from "../machine.ts";
 /** Where each event leads from a state. A state without arrows is final. */
 export type Arrows = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+const LEFT = ["waiting", "stopped"];
+
 /** The states in which a session does not work, and `paused`, which the engine adds. A mode has no phase of these names. */
-export const RESTING = ["waiting", "stopped", "closed", "paused"];
+export const RESTING = [...LEFT, "closed", "paused"];
 
 /** From each phase: a limit, a signal or a failed seat stops the session, it waits for a person, or it ends. */
 const LEAVING = { stopped: "stopped", left_waiting: "waiting", finished: "closed" } as const;
@@ -20,6 +22,23 @@ export function sessionMachine(id: string, phases: Arrows, reopened?: string) {
   const left = { on: { ...resuming, ...LEAVING } };
   const closed = reopened === undefined ? { type: "final" } : { on: { reopened } };
   return machine(id, phases, { ...Object.fromEntries(working), waiting: left, stopped: left, closed });
+}
+
+/** A session's phase, and the one that a stop interrupted. */
+interface Stoppable<P extends string> {
+  readonly phase: P;
+  readonly interrupted?: P;
+}
+
+/** The event of a stop, and the phase in which the session resumes. */
+export function stopped<P extends string>({ phase, interrupted }: Stoppable<P>, reason: string) {
+  const event = reason === "waiting" ? "left_waiting" : "stopped";
+  return { event, interrupted: LEFT.includes(phase) ? interrupted : phase } as const;
+}
+
+/** The event that resumes a session; undefined if it is not stopped. */
+export function resumed<P extends string>({ phase, interrupted }: Stoppable<P>): `resumed_${P}` | undefined {
+  return LEFT.includes(phase) && interrupted !== undefined ? `resumed_${interrupted}` : undefined;
 }
 
 /** The machine of a subject, in its first state. */

@@ -1,7 +1,8 @@
 import type { FactOf } from "../mode.ts";
 import type { Patch } from "../step.ts";
 import type { Draft } from "./draft.ts";
-import { RESUME } from "./holder.ts";
+import { type Holders, RESUME } from "./holder.ts";
+import { resumed, stopped } from "./lifecycles.ts";
 import type { Kit } from "./rules.ts";
 import type { Self, Subject } from "./state.ts";
 
@@ -25,13 +26,12 @@ export function onCommand<S extends Self, U extends Subject>(
   }
   switch (command) {
     case "tell":
-      if (!text) return draft.out.forbid("nothing was told", "bosun tell <session> TEXT");
-      if (one && rules.canBeTold?.(draft, one) === false)
+      if (text && one && rules.canBeTold?.(draft, one) === false)
         return draft.out.forbid(
           `"${one.id}" is asked nothing any more`,
           `tell the whole ${name}: bosun tell <session> TEXT`,
         );
-      return draft.patchHolder(id, { notes: [...((one ?? draft.self).notes ?? []), sequence] });
+      return tell(draft, id, text, sequence);
     case "cancel":
       if (!one) return draft.finish("cancelled", "cancelled");
       draft.withdraw(one.id, "cancelled");
@@ -43,6 +43,12 @@ export function onCommand<S extends Self, U extends Subject>(
     case "stop":
       return;
   }
+}
+
+/** Keeps a person's note for the turns of a holder. */
+export function tell(holders: Holders, id: string | undefined, text: string | undefined, sequence: number): void {
+  if (!text) return holders.out.forbid("nothing was told", "bosun tell <session> TEXT");
+  holders.patchHolder(id, { notes: [...(holders.holder(id)?.notes ?? []), sequence] });
 }
 
 function retry<S extends Self, U extends Subject>(
@@ -70,22 +76,22 @@ function retry<S extends Self, U extends Subject>(
 
 /** The runtime has stopped the session without closing it. */
 export function onStopped<S extends Self, U extends Subject>(
-  { descriptor }: Kit<S, U>,
   draft: Draft<S, U>,
   { payload: { reason } }: FactOf<"session_stopped">,
 ): void {
-  const { phase, ended } = draft.self;
+  const { ended } = draft.self;
   // A session that was reopened without effect is closed as before.
   if (reason === "no_progress") return draft.finish(ended?.outcome ?? "failed", ended ? ended.reason : "no_progress");
-  if (Object.hasOwn(descriptor.phases, phase)) draft.patch({ interrupted: phase } as Patch<Self> as Patch<S>);
-  draft.go(reason === "waiting" ? "left_waiting" : "stopped");
+  const { event, interrupted } = stopped(draft.self, reason);
+  draft.patch({ interrupted } as Patch<Self> as Patch<S>);
+  draft.go(event);
 }
 
 /** Resumes the session in the phase that it left. Its own seat is asked again if its retries were spent. */
 export function onRecovered<S extends Self, U extends Subject>({ rules }: Kit<S, U>, draft: Draft<S, U>): void {
-  const { interrupted } = draft.self;
-  if (interrupted !== undefined) {
-    draft.go(`resumed_${interrupted}`);
+  const event = resumed(draft.self);
+  if (event !== undefined) {
+    draft.go(event);
     draft.patch({ interrupted: undefined } as Patch<Self> as Patch<S>);
   }
   draft.putAgain(undefined, RESUME);

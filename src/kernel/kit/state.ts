@@ -2,14 +2,8 @@ import type { Instant } from "../../protocol/timestamp.ts";
 import type { Change, Outcome } from "../mode.ts";
 import type { Holder } from "./holder.ts";
 
-/** Who is asked, and the notes that a person sent. */
-interface Asked extends Holder {
-  /** The sequences of the notes. */
-  readonly notes?: readonly number[];
-}
-
 /** What every subject has. */
-export interface Subject extends Asked {
+export interface Subject extends Holder {
   readonly id: string;
   /** Its place among all. Rows may load in another order. */
   readonly order: number;
@@ -20,7 +14,7 @@ export interface Subject extends Asked {
 }
 
 /** What every session has. It holds the turns of its own seat, which are about no subject. */
-export interface Self extends Asked {
+export interface Self extends Holder {
   readonly phase: string;
   /** The phase that a stop interrupted. */
   readonly interrupted?: string;

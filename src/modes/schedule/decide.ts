@@ -58,7 +58,7 @@ function onAnswer(draft: Draft, fact: Fact): void {
   const id = fact.subject;
   const turn = draft.holder(id)?.turn;
   if (!turn || turn.turn_id !== fact.turn?.turn_id)
-    return draft.forbid(`no turn is open for this "${fact.payload_type}"`, "see SPEC.md");
+    return draft.out.forbid(`no turn is open for this "${fact.payload_type}"`, "see SPEC.md");
   draft.answered = turn;
   draft.patchHolder(id, { turn: undefined });
   if (id !== undefined) draft.remember(id);
@@ -120,10 +120,11 @@ function refuseUnexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
 
 function onUserPlan(draft: Draft, fact: FactOf<"plan">): void {
   const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
-  if (wrong) draft.refuse(wrong);
+  if (wrong) draft.out.refuse(wrong);
 }
 
 function onArtifact(draft: Draft, fact: FactOf<"artifact_ref">): void {
   const ticket = draft.ticket(fact.subject);
-  if (ticket) draft.patchTicket(ticket.id, { artifacts: { ...ticket.artifacts, [fact.payload.label]: fact.sequence } });
+  if (ticket)
+    draft.tickets.patch(ticket.id, { artifacts: { ...ticket.artifacts, [fact.payload.label]: fact.sequence } });
 }

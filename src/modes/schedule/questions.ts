@@ -1,10 +1,11 @@
+import { putAgainLater } from "../../kernel/kit/holder.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { defined } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import type { Draft } from "./draft.ts";
 import { isAboutLongWait } from "./messages.ts";
-import { offer, putAgain, putAgainLater } from "./offering.ts";
+import { offer, putAgain } from "./offering.ts";
 import type { OpenTurn, Place, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
 
@@ -14,7 +15,8 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
   const rounds = (turn.rounds ?? 0) + 1;
   const isAboutRequirement = id === undefined && !isAboutLongWait(id, turn);
   if (isAboutRequirement && hasNoQuestions(draft, fact, turn)) {
-    offer(draft, undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
+    const rounds = draft.session.settings.max_clarification_rounds;
+    offer(draft, undefined, "clarification_response", { retries: 0, rounds });
     return;
   }
   if (fact.payload.questions.length === 0) {
@@ -50,7 +52,7 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
     ...defined({ subject: id }),
   };
   draft.patchSession({ asked: draft.session.asked + 1 });
-  draft.putQuestions(set);
+  draft.questions.put(set.id, set);
   if (isAboutRequirement) draft.moveSession("questions_asked");
   putAgainLater(draft, id, set.id, {
     message: isAboutRequirement ? "clarification_response" : turn.message,
@@ -62,7 +64,7 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
 
 /** Asks a person the questions of a set that are open. */
 function ask(draft: Draft, { id: ask_id, record, subject }: QuestionSet, open: readonly string[]): void {
-  draft.command({ do: "ask", ask_id, kind: "questions", record, open, ...defined({ subject }) });
+  draft.out.command({ do: "ask", ask_id, kind: "questions", record, open, ...defined({ subject }) });
 }
 
 /** Whether the manager says that it has no questions about the requirement. It can say so once; then it is asked for the plan. */
@@ -88,7 +90,7 @@ export function onClarificationResponse(draft: Draft, fact: FactOf<"clarificatio
       const message = `"${answer.question_id}" ${another ? "is asked more than once" : "is not an open question"}`;
       const hint = waiting ? `open questions: ${waiting}` : "no question is open";
       const details = { pointer: `/answers/${index}/question_id` };
-      return draft.refuse(failure("validation_failed", message, { hint, details }));
+      return draft.out.refuse(failure("validation_failed", message, { hint, details }));
     }
     const answers = given.get(match.set) ?? [...match.set.answers];
     answers[match.at] = [fact.sequence, `/answers/${index}/text`];
@@ -101,12 +103,12 @@ export function onClarificationResponse(draft: Draft, fact: FactOf<"clarificatio
 
 function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
   const closed = complete || !set.answers.includes(null);
-  draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
+  draft.questions.put(set.id, { ...set, ...(closed ? { closed } : {}) });
   if (!closed) {
     const open = set.questions.filter((_, index) => set.answers[index] === null);
     return ask(draft, set, open);
   }
-  draft.command({ do: "clear_ask", ask_id: set.id });
+  draft.out.command({ do: "clear_ask", ask_id: set.id });
   const holder = draft.holder(set.subject);
   if (!holder) return;
   const clarifications = [...(holder.clarifications ?? []), set.id];
