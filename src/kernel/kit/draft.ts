@@ -82,7 +82,7 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
   /** Applies an event to a subject's machine. */
   move(id: string, event: string, reason?: string): void {
     const { descriptor, lifecycles } = this.#kit;
-    const subject = this.#subjects.patch(id, {});
+    const subject = this.#subjects.needed(id);
     const status = this.out.moved(lifecycles.subject, `the ${descriptor.subject}`, subject, event, reason);
     this.#subjects.patch(id, { status, since: this.fact.received_at, reason } as Patch<Subject> as Patch<U>);
   }
@@ -114,7 +114,8 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
     const one = this.subject(id);
     if (one && this.accepts(one, events.asked)) this.move(one.id, events.asked);
     const { seat, message } = this.#kit.rules.seat(this.self, this.subject(id));
-    offerTurn(this, id, { ...tries, message }, { seat, priority: 1, attempt: tries.retries + 1 });
+    const about = defined({ subject: id });
+    offerTurn(this, id, { ...tries, message }, { seat, ...about, priority: 1, attempt: tries.retries + 1 });
   }
 
   /** Sends the message that was kept for `waits_for`, if there is one. */

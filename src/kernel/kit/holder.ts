@@ -1,4 +1,4 @@
-import { defined, type Json } from "../../lib/json.ts";
+import type { Json } from "../../lib/json.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Command, Fact, OfferTurn } from "../mode.ts";
 import type { Patch } from "../step.ts";
@@ -11,7 +11,7 @@ export interface Tries {
   /** Why the previous answer was refused; sent as `context.refused`. */
   readonly refused?: readonly Json[];
   /** Number of rounds of questions that this message has led to. */
-  readonly rounds?: number;
+  readonly rounds?: number | undefined;
 }
 
 /** A turn that is offered or open. `M` are the messages of the mode. */
@@ -52,12 +52,12 @@ export function offerTurn(
   holders: Holders,
   id: string | undefined,
   message: PutAgain,
-  offered: Omit<OfferTurn, "do" | "turn_id" | "subject">,
+  offered: Omit<OfferTurn, "do" | "turn_id">,
 ): void {
   const turn_id = holders.out.nextTurn();
-  const { rounds, ...counts } = counted(message);
-  holders.patchHolder(id, { ...NOTHING_HELD, turn: { turn_id, ...counts, ...(rounds ? { rounds } : {}) } });
-  holders.out.command({ do: "offer_turn", turn_id, ...offered, ...defined({ subject: id }) });
+  const turn = { turn_id, ...counted(message) };
+  holders.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
+  holders.out.command({ do: "offer_turn", turn_id, ...offered });
 }
 
 /** Removes the turn that a fact ends from its holder. Returns undefined if the fact ends none. */
@@ -100,7 +100,7 @@ export function withdraw(holders: Holders, id: string | undefined, reason: strin
 
 /** A message with its counts alone, without those that say nothing. */
 function counted({ message, retries, refused = [], rounds }: PutAgain): PutAgain {
-  return { message, retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds }) };
+  return { message, retries, ...(refused.length > 0 ? { refused } : {}), ...(rounds === undefined ? {} : { rounds }) };
 }
 
 /** `waits_for` of a message that is sent again when the session is resumed. */

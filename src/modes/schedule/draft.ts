@@ -76,7 +76,7 @@ export class Draft implements Holders<MessageType> {
 
   /** Applies an event to a ticket's state machine. */
   move(id: string, event: TicketEvent, reason?: string): Ticket {
-    const ticket = this.tickets.patch(id, {});
+    const ticket = this.tickets.needed(id);
     const status = this.out.moved(ticketLifecycle, "ticket", ticket, event, reason);
     if (status === "done" || status === "error") {
       this.closed.set(id, status);

@@ -25,10 +25,10 @@ export function offer(draft: Draft, id: string | undefined, message: MessageType
   offerTurn(
     draft,
     id,
-    { ...tries, message },
+    { ...tries, message, rounds: tries.rounds || undefined },
     {
       seat: seatFor(draft, spender, message, tries),
-      ...defined({ reserve: message === "ticket" ? seat : undefined }),
+      ...defined({ reserve: message === "ticket" ? seat : undefined, subject: id }),
       priority: PRIORITY[message],
       attempt: message === "instruction" ? attempt + 1 : Math.max(1, attempt),
     },
