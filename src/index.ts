@@ -7,7 +7,7 @@ export type { Fact, Mode, Step } from "./kernel/mode.ts";
 export type { SessionState } from "./kernel/state.ts";
 export type { Result } from "./lib/result.ts";
 export { type Verification, verifyFolder } from "./log/verify.ts";
-export { scheduleMode } from "./modes/schedule/mode.ts";
+export { loadMode, loadModes } from "./modes/index.ts";
 export { type Envelope, validateEnvelope, validatePayload } from "./protocol/envelope.ts";
 export type { Failure } from "./protocol/failure.ts";
 export { CONFIGURATION_DEFAULTS, type Payload, type PayloadType } from "./protocol/payload.ts";

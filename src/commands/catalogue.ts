@@ -1,3 +1,4 @@
+import { type AnyDescriptor, DESCRIPTORS } from "../modes/index.ts";
 import type { Register } from "./context/command.ts";
 
 /** A command. Its module is loaded only when the command is typed. */
@@ -135,14 +136,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     },
   },
   "Talk:": {
-    debate: {
-      summary: "agents debate a question, and a judge concludes",
-      hidden: true,
-      examples: [
-        'bosun debate "Python or Go?" --roles examples/debate-roles.json --agents python,go,architect --judge judge',
-      ],
-      load: () => import("./debate.ts"),
-    },
+    ...Object.fromEntries(DESCRIPTORS.map((descriptor) => [descriptor.name, entryOf(descriptor)])),
   },
   "Crew:": {
     demo: {
@@ -204,6 +198,13 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     },
   },
 };
+
+/** The command of a mode of the kit. */
+function entryOf(descriptor: AnyDescriptor): Entry {
+  const { summary, examples } = descriptor.command;
+  const load = async () => ({ register: (await import("./driver/mode-command.ts")).commandOf(descriptor) });
+  return { summary, examples, hidden: true, load };
+}
 
 /** A command as listed by help. */
 export interface CommandEntry extends Entry {

@@ -9,9 +9,10 @@ import { tableLines } from "../ui/table.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { withCrew } from "./options/crew-choice.ts";
-import { addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
+import { addPlanOptions, addSettingOptions, settingFlags, type SettingOptions } from "./options/ready.ts";
 import {
   addRegistryOptions,
+  addSeatOptions,
   findConfiguration,
   loadRegistry,
   type RegistryOptions,
@@ -34,7 +35,9 @@ interface Shown {
 /** `bosun config`: shows the settings of a run with these flags, and the source of each. */
 export function register(command: Command): Action<ConfigOptions> {
   addSettingOptions(command);
+  addPlanOptions(command);
   addRegistryOptions(command);
+  addSeatOptions(command);
   command.option("--json", "one JSON value on stdout");
   return config;
 }

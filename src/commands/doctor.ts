@@ -17,6 +17,7 @@ import { confirmHere, type Declined } from "./interaction/confirm.ts";
 import { namesNobody, nobodyInstalled, withCrew } from "./options/crew-choice.ts";
 import {
   addRegistryOptions,
+  addSeatOptions,
   type Found,
   findConfiguration,
   loadRegistry,
@@ -33,6 +34,7 @@ interface DoctorOptions extends RegistryOptions {
 /** `bosun doctor`: checks whether everything that a run with these flags needs is available. */
 export function register(command: Command): Action<DoctorOptions> {
   addRegistryOptions(command);
+  addSeatOptions(command);
   command
     .option("--try", "also give each role one turn that asks for no change, for about ten thousand tokens each")
     .option("-y, --yes", "with --try: do not ask before")

@@ -2,7 +2,8 @@ import { type Presentation, shownStatus } from "../kernel/presentation.ts";
 import { applyToState, emptyState, newSubject, type SessionState } from "../kernel/state.ts";
 import { tellingOf } from "../protocol/telling.ts";
 import type { Retell } from "../runtime/retelling.ts";
-import { loadReading, retellingOf } from "./lookup/modes.ts";
+import { readerOf } from "../modes/index.ts";
+import { retellingOf } from "./lookup/modes.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { listOf, objectOf } from "../lib/json.ts";
@@ -61,7 +62,7 @@ async function log(context: CommandContext, words: readonly string[], { follow =
       target,
       output: paths.output,
       formatter: new RecordFormatter(),
-      presentation: (await loadReading(row.mode))?.presentation,
+      presentation: readerOf(row.mode)?.presentation,
       retell: await retellingOf(store, session_id),
       state: emptyState(),
       turns: new Map(),

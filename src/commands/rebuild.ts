@@ -9,7 +9,7 @@ import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
-import { loadModes } from "./lookup/modes.ts";
+import { loadModes } from "../modes/index.ts";
 import { logFolders } from "./lookup/unknown-logs.ts";
 
 /** `bosun rebuild`: makes the database anew from the log folders. */

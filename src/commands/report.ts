@@ -30,7 +30,8 @@ import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
-import { loadReading, retellingOfFolder } from "./lookup/modes.ts";
+import { readerOf } from "../modes/index.ts";
+import { retellingOfFolder } from "./lookup/modes.ts";
 import { proofObject, proofOf } from "./presenters/verify.ts";
 
 interface ReportOptions extends PagerOption {
@@ -182,7 +183,7 @@ async function gather(source: LogSource): Promise<Fallible<SessionReport>> {
     const record = recordIn(bytes);
     gatherer.add(sequence, record && retell(sequence, record));
   }
-  return ok(gatherer.finish((await loadReading(gatherer.mode))?.presentation, proof.value));
+  return ok(gatherer.finish(readerOf(gatherer.mode)?.presentation, proof.value));
 }
 
 function show(

@@ -14,6 +14,7 @@ import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import {
   addRegistryOptions,
+  addSeatOptions,
   findConfiguration,
   type Found,
   loadRegistry,
@@ -31,6 +32,7 @@ interface RolesOptions extends RegistryOptions {
 /** `bosun roles`: shows the roles of a run with these flags. */
 export function register(command: Command): Action<RolesOptions> {
   addRegistryOptions(command);
+  addSeatOptions(command);
   command
     .option("--prompts [name]", "the prompt templates and where they come from, or the text of one")
     .option("--json", "one JSON value on stdout");

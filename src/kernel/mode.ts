@@ -31,7 +31,11 @@ export interface Mode<S> extends ModeReader<S> {
 /** The part of a mode that loads and shows a session, without deciding anything. */
 export interface ModeReader<S> {
   readonly name: string;
-  /** Increment when the stored values change, so that those of a session of before are made anew from its log; absent for the first. */
+  /**
+   * The version of its stored rows, 1 if absent. Increment it when `decide` writes the same state as other changes, and keep `rules`: rows of an
+   * earlier version are not read but made from the records again, which needs the same rules, and the next resume replaces them. The collection and
+   * the `status` of subjects keep their names.
+   */
   readonly rows?: number;
   readonly presentation: Presentation;
   empty(): S;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { loadModes } from "../../src/commands/lookup/modes.ts";
+import { loadModes } from "../../src/modes/index.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../src/lib/json.ts";
 import { eventLines } from "../../src/log/events.ts";

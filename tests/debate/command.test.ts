@@ -36,6 +36,17 @@ const QUESTION = "Python or Go for microservices?";
 const SEATS = ["--roles", ROLES, "--agents", "python,go,architect", "--judge", "judge"];
 const CONCLUSION = "Go on the request path, Python for data work, one pipeline for both.";
 
+/** A file with this text. */
+function written(text: string): string {
+  const file = join(scratchDirectory(), "input.yaml");
+  writeFileSync(file, text);
+  return file;
+}
+
+function firstRecord(session_id: string) {
+  return JSON.parse(readFileSync(join(home, "logs", session_id, "000001-session_opened.json"), "utf8"));
+}
+
 /** The program's own verification of a session. */
 async function proof(session_id: string): Promise<unknown> {
   return JSON.parse((await bosun("replay", session_id, "--verify", "--json")).stdout);
@@ -109,6 +120,35 @@ describe("bosun debate", () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("d-example")]);
   });
 
+  it("takes its whole input from a file, and what is typed in place of it", async () => {
+    const file = written("topic: Which?\ndebaters: [python, go]\njudge: judge\nrounds: 4\n");
+    const ended = await bosun("debate", file, QUESTION, "--roles", ROLES, "--rounds", "1", "--session", "d-file");
+    expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
+    const { input } = firstRecord("d-file").payload;
+    const [debaters, judge] = [["python", "go"], "judge"];
+    expect(input).toEqual({ topic: QUESTION, debaters, judge, rounds: 1, until: "rounds" });
+  });
+
+  it("is refused for everything that is wrong with a file, and with what is typed, with its places", async () => {
+    const file = written("topic: Which?\ndebaters: [python, goo]\njudg: judge\nrounds: 0\n");
+    const refused = await bosun("debate", file, "--roles", ROLES, "--until", "stabel");
+    expect(refused).toMatchObject({ code: 3, stdout: "" });
+    expect(refused.stderr).toContain(`${file}:2:20: "debaters" names "goo"`);
+    expect(refused.stderr).toContain("  2 | debaters: [python, goo]\n    |                    ^\n");
+    expect(refused.stderr).toContain(`${file}:3:1: "judg" is not a known key; did you mean "judge"?`);
+    expect(refused.stderr).toContain(`${file}:4:9: "rounds" must be at least 1, not 0`);
+    expect(refused.stderr).toContain('--until: must be "rounds" or "stable", not "stabel"; did you mean "stable"?');
+    expect(existsSync(home)).toBe(false);
+  });
+
+  it("goes on with the same session for the same input, and names what differs of another", async () => {
+    const same = [...SEATS, "--rounds", "1", "--session", "d-same"];
+    await debate(...same);
+    expect(await debate(...same)).toMatchObject({ code: 0, stdout: expect.stringContaining("d-same is done") });
+    const other = await debate(...same, "--until", "stable");
+    expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining("other inputs: until") });
+  });
+
   it("exits with 1 and the reason if no debater is left", async () => {
     const folder = scratchDirectory();
     const [roles, config] = [join(folder, "roles.json"), join(folder, "config.json")];
@@ -135,7 +175,7 @@ describe("bosun debate", () => {
     const seats = ["--roles", roles, "--agents", "python, go", "--judge", "judge"];
     const ended = await debate(...seats, "--rounds", "1", "--session", "d-seats");
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
-    const opened = JSON.parse(readFileSync(join(home, "logs", "d-seats", "000001-session_opened.json"), "utf8"));
+    const opened = firstRecord("d-seats");
     expect(opened.payload.roles.map(({ role_id, type }: { role_id: string; type: string }) => [role_id, type])).toEqual(
       [
         ["python", "participant"],
@@ -147,9 +187,16 @@ describe("bosun debate", () => {
   });
 
   it.each([
-    ["an unknown debater", ["--agents", "python,pyton", "--judge", "judge"], 'no role "pyton". Did you mean python?'],
-    ["a debater as its judge", ["--agents", "python,go", "--judge", "go"], 'lets "go" judge itself'],
-    ["rounds in words", ["--agents", "python,go", "--judge", "judge", "--rounds", "two"], 'cannot have "two" rounds'],
+    ["an unknown debater", ["--agents", "python,pyton", "--judge", "judge"], 'did you mean "python"?'],
+    ["a debater as its judge", ["--agents", "python,go", "--judge", "go"], "--judge"],
+    [
+      "rounds in words",
+      ["--agents", "python,go", "--judge", "judge", "--rounds", "two"],
+      "--rounds: must be an integer",
+    ],
+    ["seats that are missing", ["--agents", "python"], "--judge: is missing\n--agents: must have at least 2"],
+    ["a question too many", ["--agents", "python,go", "--judge", "judge", "more"], "Too many"],
+    ["a question and no debaters", ["--judge", "judge"], "Without --agents"],
     ["no such workspace", ["--agents", "python,go", "--judge", "judge", "--cwd", "/no/such/place"], "/no/such/place"],
     ["an id that is no folder's name", ["--agents", "python,go", "--judge", "judge", "--session", "../up"], "../up"],
   ])("refuses %s before it creates anything", async (_, words, message) => {

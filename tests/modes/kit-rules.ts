@@ -28,7 +28,8 @@ export function kitRules<I, S extends Self, U extends Subject>(
       const isClosed = self === undefined || session.next(self.phase, "finished") === undefined;
       same(closed !== undefined, isClosed, "whether the session is closed");
       const isOpen = turns.length + waits.length > 0;
-      holds(isOpen || closed || stopping || stopped, "nothing is open, but the session goes on");
+      const isReopened = self?.ended !== undefined;
+      holds(isOpen || closed || stopping || stopped || isReopened, "nothing is open, but the session goes on");
     },
   };
 }

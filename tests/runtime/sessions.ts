@@ -4,7 +4,7 @@ import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { debateMode } from "../../src/modes/debate/mode.ts";
+import { loadModes } from "../../src/modes/index.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { ScheduleState } from "../../src/modes/schedule/state.ts";
 import type { Fallible } from "../../src/protocol/failure.ts";
@@ -27,10 +27,7 @@ import { recordsIn } from "../log-files.ts";
 import { value } from "../results.ts";
 import { cli, CREW } from "./roles.ts";
 
-const modes = new Map([
-  ["schedule", scheduleMode as Mode<unknown>],
-  ["debate", debateMode as Mode<unknown>],
-]);
+const modes = await loadModes();
 
 /** The product's modes, and those that tests add. */
 export const MODES: ReadonlyMap<string, Mode<unknown>> = modes;

@@ -1,8 +1,3 @@
-import type { Mode } from "../../src/kernel/mode.ts";
-import { debateMode } from "../../src/modes/debate/mode.ts";
-import { scheduleMode } from "../../src/modes/schedule/mode.ts";
+import { loadModes } from "../../src/modes/index.ts";
 
-export const MODES: ReadonlyMap<string, Mode<unknown>> = new Map([
-  ["schedule", scheduleMode as Mode<unknown>],
-  ["debate", debateMode as Mode<unknown>],
-]);
+export const MODES = await loadModes();

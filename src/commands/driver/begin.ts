@@ -1,30 +1,79 @@
 import { writeFileSync } from "node:fs";
+import type { Command } from "commander";
 import { isPlaybook } from "../../config/role-defaults.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { makeDirectory, OWN } from "../../lib/files.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
-import { scheduleMode } from "../../modes/schedule/mode.ts";
+import { loadMode } from "../../modes/index.ts";
 import { fails, type Fallible } from "../../protocol/failure.ts";
 import { onlyForPeople } from "../../protocol/inside-turn.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { createSession } from "../../runtime/create.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
+import { checkSessionId } from "../../store/sessions.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
-import type { OpenHome } from "../context/home.ts";
+import { openHome, type OpenHome, withHome } from "../context/home.ts";
 import { actorHere } from "../context/program.ts";
+import { newSessionId } from "../lookup/id.ts";
+import { unknownMode } from "../lookup/modes.ts";
 import { playbookCopy } from "../lookup/plan.ts";
+import { sessionCalled } from "../lookup/resolve.ts";
 import { openedWith } from "../lookup/state.ts";
+import { addSettingOptions, type SettingOptions } from "../options/ready.ts";
+import { addRegistryOptions, type RegistryOptions } from "../options/registry.ts";
 import type { Playbook, RunInput } from "../options/run-input.ts";
-import type { RunOptions } from "../options/run-options.ts";
+import { addRunOptions, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
 import { driveSession, type Patience } from "./drive.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
+import { warnBefore } from "./warnings.ts";
 
-/** Begins a schedule session and runs it, here or in a process of its own. */
+/** The options of every command that begins a session. */
+export interface BeginOptions extends RegistryOptions, SettingOptions, RunFlags {
+  readonly file?: string;
+  readonly session?: string;
+}
+
+/** Adds those options; `noun` is what the words of the command are. */
+export function addBeginOptions(command: Command, noun: string): void {
+  command
+    .option("--file <file>", `read the ${noun} from this file; - reads standard input`)
+    .option("--session <id>", "the session's id; an existing one continues if its inputs are the same");
+  addSettingOptions(command);
+  addRegistryOptions(command);
+  addRunOptions(command);
+  const help = `\`bosun help ${command.name()}\` lists the options`;
+  command.showHelpAfterError(`(Quote arguments that contain spaces; ${help})`);
+}
+
+/** Begins a session with the input that `read` gives, or resumes the one with the typed id if it was begun with the same input. */
+export async function beginOrResume(
+  context: CommandContext,
+  options: BeginOptions,
+  read: (runOptions: RunOptions) => Promise<Fallible<RunInput>>,
+): Promise<Exit> {
+  const { session: named } = options;
+  const valid = named === undefined ? ok(undefined) : checkSessionId(named);
+  if (!valid.ok) return valid;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
+  const input = await read(runOptions.value);
+  if (!input.ok) return input;
+  return withHome(openHome(context), async (home) => {
+    const existing = sessionCalled(home.store, named);
+    if (!existing.ok) return existing;
+    if (existing.value) return resumeSame(context, home, existing.value, input.value, runOptions.value);
+    const declined = await warnBefore(context, home.store, input.value.session, runOptions.value);
+    if (declined !== undefined) return ok(declined);
+    return begin(context, home, named ?? newSessionId(input.value.mode), input.value, runOptions.value);
+  });
+}
+
+/** Begins a session and runs it, here or in a process of its own. */
 export async function begin(
   context: CommandContext,
   home: OpenHome<Store>,
@@ -37,9 +86,11 @@ export async function begin(
     const { handOver } = await import("./hand-over.ts");
     return handOver(context, home, { do: "begin", session_id, input, runOptions });
   }
+  const mode = await loadMode(input.mode);
+  if (mode === undefined) return err(unknownMode({ session_id, mode: input.mode }));
   const runtime = runtimeEnvironment(home, context);
   const { folder } = sessionPaths(home.home, session_id);
-  const opened = await createSession(runtime, scheduleMode, {
+  const opened = await createSession(runtime, mode, {
     ...input.session,
     roles: withPlaybook(input.session.roles, folder, input.playbook),
     session_id,
@@ -52,47 +103,53 @@ export async function begin(
 }
 
 /** Resumes an existing session if it was begun with the same inputs; else `usage`, naming what differs. */
-export async function resumeSame(
+async function resumeSame(
   context: CommandContext,
   home: OpenHome<Store>,
   row: SessionRow,
   input: RunInput,
   runOptions: RunOptions,
 ): Promise<Exit> {
-  const refused = onlyForPeople(`run --session ${row.session_id}`, context.environment);
+  const refused = onlyForPeople(`… --session ${row.session_id}`, context.environment);
   if (refused) return err(refused);
   const opened = openedWith(home.store, row.session_id);
   const { folder } = sessionPaths(home.home, row.session_id);
   const different = opened === undefined ? [] : differences(opened, input, folder);
   if (different.length === 0) return takeUp(context, home, row, runOptions, {});
-  return fails("usage", `The session ${row.session_id} exists already, with another ${different.join(", another ")}.`, {
+  return fails("usage", `The session ${row.session_id} exists already, with other inputs: ${different.join(", ")}.`, {
     hint: `To continue it as it is: bosun resume ${row.session_id}. For these inputs use another --session ID.`,
   });
 }
 
 function differences(opened: PayloadByType["session_opened"], input: RunInput, folder: string): string[] {
-  const { session } = input;
+  const { session, by_terminal = [] } = input;
+  if (opened.mode !== input.mode) return ["mode"];
   const roles = withPlaybook(session.roles, folder, input.playbook);
+  const [was = {}, is = {}] = [opened.input, session.input];
+  // The field that repeats the requirement is compared with it.
+  const isRequirement = (field: string) => was[field] === opened.requirement && is[field] === session.requirement;
+  const fields = Object.keys({ ...was, ...is }).filter((field) => !isRequirement(field));
   const pairs: [what: string, was: unknown, is: unknown][] = [
     ["requirement", opened.requirement, session.requirement],
-    ["plan", planOf(opened.input), planOf(session.input)],
+    ...fields.map((field): [string, unknown, unknown] => [wordOf(field), was[field], is[field]]),
     ["workspace", opened.workspace, session.workspace],
     ["crew", opened.roles.map(withoutEnvironment), roles.map(withoutEnvironment)],
-    ["configuration", without(opened.config, input.by_terminal), without(session.config, input.by_terminal)],
+    ["configuration", without(opened.config, by_terminal), without(session.config, by_terminal)],
   ];
-  return pairs
-    .filter(([, was, is]) => canonicalJson((was ?? null) as Json) !== canonicalJson((is ?? null) as Json))
-    .map(([what]) => what);
+  const different = pairs.filter(
+    ([, before, now]) => canonicalJson((before ?? null) as Json) !== canonicalJson((now ?? null) as Json),
+  );
+  return [...new Set(different.map(([what]) => what))];
 }
 
-function planOf(input: unknown): Json {
-  const { plan_digest = null, plan_given = false } = (input ?? {}) as JsonObject;
-  return { plan_digest, plan_given };
+/** A field of the input in words. A plan is recorded as its digest, and as whether it was given in place of a manager's. */
+function wordOf(field: string): string {
+  return field.replace(/_(?:digest|given)$/, "").replaceAll("_", " ");
 }
 
 /** Leaves out settings that depend on the terminal: a session begun at a terminal may continue without one, and vice versa. */
-function without(config: ResolvedConfiguration, keys: RunInput["by_terminal"]): JsonObject {
-  return Object.fromEntries(Object.entries(config).filter(([key]) => !(keys as readonly string[]).includes(key)));
+function without(config: ResolvedConfiguration, keys: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => !keys.includes(key)));
 }
 
 /** Keeps only the names of a role's variables, because secret values are not recorded. */

@@ -35,7 +35,8 @@ import {
   waitingChildren,
 } from "../presenters/ending.ts";
 import { StoredFeed } from "../../runtime/feed/stored.ts";
-import { loadReading, retellingOf } from "../lookup/modes.ts";
+import { readerOf } from "../../modes/index.ts";
+import { retellingOf, stateOf } from "../lookup/modes.ts";
 import { vanished } from "./scheduler-process.ts";
 
 /** How often to poll whether a child session waits for a person, in ms. */
@@ -211,7 +212,7 @@ export async function openViewer(parts: ViewerParts) {
   const over = new AbortController();
   const control = inboxControl(inbox, session_id, left, over.signal);
   const { output } = sessionPaths(home, session_id);
-  const feed = await StoredFeed.open({ store, session_id, output, first, joins, loadReading });
+  const feed = await StoredFeed.open({ store, session_id, output, first, joins, readerOf, stateOf });
   const retell = await retellingOf(store, session_id);
   const driver = new Driver({ ...parts, feed, retell, control, ask: inbox !== undefined, attended: () => true });
   const close = () => {
@@ -227,9 +228,6 @@ export async function openViewer(parts: ViewerParts) {
      * scheduler left without recording an end.
      */
     async follow(isOver: () => boolean, enough: AbortSignal): Promise<Fallible<SessionEnd> | undefined> {
-      // Load it now: hours later, another version may be installed in its place.
-      const row = store.session(session_id);
-      if (row.ok) await loadReading(row.value.mode);
       const end = await Promise.race([feed.follow(isOver, AbortSignal.any([over.signal, enough])), control.trouble]);
       if (!enough.aborted || isOver()) return end ? ok(end) : err(vanished(home, session_id));
       await driver.interaction.end();

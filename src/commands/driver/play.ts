@@ -15,7 +15,8 @@ import { tellNext } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
 import { type LogSource, typedName } from "../lookup/log-source.ts";
-import { loadReading, retellingOfFolder } from "../lookup/modes.ts";
+import { readerOf } from "../../modes/index.ts";
+import { retellingOfFolder } from "../lookup/modes.ts";
 import { ownArguments } from "./scheduler-process.ts";
 
 /** Plays a log at this terminal until the person leaves. */
@@ -39,7 +40,7 @@ export async function playLog(
   );
   const name = source.row?.session_id ?? basename(source.folder);
   const { mode } = recording.read(0).record?.payload ?? {};
-  recording.presentation = (await loadReading(textOf(mode)))?.presentation;
+  recording.presentation = readerOf(textOf(mode))?.presentation;
   const prove = () => proveApart(context, source, left.signal);
   const screen = new PlayerScreen({ terminal, recording, name, begin, prove });
   try {

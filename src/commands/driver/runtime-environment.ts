@@ -5,6 +5,7 @@ import { watchedLauncher } from "../../agents/launcher.ts";
 import { findUserConfiguration } from "../../config/found.ts";
 import { stateFolder } from "../../config/home.ts";
 import { gitDirectories } from "../../lib/git-directories.ts";
+import { loadMode } from "../../modes/index.ts";
 import { childSessions } from "../../runtime/children/child-sessions.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { collectEarly } from "../../runtime/memory.ts";
@@ -16,7 +17,6 @@ import { invocationName } from "../context/invocation.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { programVersion } from "../context/program.ts";
-import { loadMode } from "../lookup/modes.ts";
 import { cliAgentOf } from "../examination/cli-agent.ts";
 import { notificationFor } from "../presenters/notification.ts";
 

@@ -9,7 +9,8 @@ import { beside, readRunOptions, type RunFlags, type RunOptions } from "../optio
 import { lostWorkspace } from "../examination/workspace.ts";
 import { missingSandbox } from "../examination/sandbox.ts";
 import { GO_ON, type PersonMessage, type Put, putMessage, tellPut } from "../interaction/put.ts";
-import { loadMode, unknownMode } from "../lookup/modes.ts";
+import { loadMode } from "../../modes/index.ts";
+import { unknownMode } from "../lookup/modes.ts";
 import { killGraceOf, openedWith } from "../lookup/state.ts";
 import { driveSession, type Patience } from "./drive.ts";
 import type { TakeUp } from "./scheduler-process.ts";

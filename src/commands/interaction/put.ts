@@ -12,7 +12,7 @@ import { recordLines } from "../../ui/record-lines.ts";
 import { localize, tellNext, wordsOf } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
-import { loadMode } from "../lookup/modes.ts";
+import { loadMode } from "../../modes/index.ts";
 import { whyClosed } from "../lookup/resolve.ts";
 import { recordAt } from "../lookup/state.ts";
 import type { JsonObject } from "../../lib/json.ts";

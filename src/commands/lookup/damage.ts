@@ -1,4 +1,5 @@
 import { err } from "../../lib/result.ts";
+import { loadMode } from "../../modes/index.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
 import { databasePath } from "../../store/database.ts";
@@ -6,7 +7,6 @@ import { foreignRows } from "../../store/storage-failure.ts";
 import type { CommandContext } from "../context/command.ts";
 import { homeOf } from "../context/home.ts";
 import { lookInto } from "./homes.ts";
-import { loadMode } from "./modes.ts";
 
 /** Why a command broke, if what it read in the database is not what was written. Any other error is a bug, and is thrown again. */
 export async function damageBehind(context: CommandContext, error: unknown): Promise<Fallible<never>> {

@@ -1,17 +1,20 @@
 import { randomInt } from "node:crypto";
-import { LETTERS, letterOf, type ModeName } from "./modes.ts";
+import { MODES } from "../../modes/index.ts";
 
 /** Without characters that look alike. */
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 
 const LENGTH = 6;
 
+const LETTERS = Array.from(MODES.values(), ({ letter }) => letter);
+
 /** Earlier versions generated ids of up to eight characters. */
-const GENERATED = new RegExp(`^[${LETTERS}]-[a-z0-9]{1,8}(?:\\.\\d+)*$`);
+const GENERATED = new RegExp(`^[${LETTERS.join("")}]-[a-z0-9]{1,8}(?:\\.\\d+)*$`);
 
 /** A new session id: `s-k3m9pa`, with the letter of its mode. */
-export function newSessionId(mode: ModeName): string {
-  return `${letterOf(mode)}-${Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("")}`;
+export function newSessionId(mode: string): string {
+  const letter = MODES.get(mode)?.letter ?? mode.charAt(0);
+  return `${letter}-${Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("")}`;
 }
 
 /** Whether a word looks like a generated id, a prefix of one, or the id of a child session. */

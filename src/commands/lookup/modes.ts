@@ -4,85 +4,43 @@ import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import { textOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
+import { hasRowsOf, stateIn, type StoredState } from "../../runtime/stored-state.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import { recordAt } from "./state.ts";
-import { readerOf } from "../../kernel/kit/descriptor.ts";
+import { loadMode, readerOf } from "../../modes/index.ts";
 import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StateRow, StoredSession, StoreReader } from "../../store/store.ts";
 
-interface Entry {
-  /** The first letter of generated session ids. */
-  readonly letter: string;
-  /** What `[ticket]` names in its sessions: the word that people see, and the name of the collection. */
-  readonly subject: string;
-  /** Whether it can discuss a proposal: `modes/schedule/discussion.ts` reads its result. */
-  readonly discusses?: true;
-  readonly rules: () => Promise<Mode<never>>;
-  /** Separate, because the rules take too long to load for commands that only show a session. */
-  readonly reading: () => Promise<ModeReader<never>>;
-}
-
-const MODES = {
-  debate: {
-    letter: "d",
-    subject: "debater",
-    discusses: true,
-    rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
-    reading: async () => readerOf((await import("../../modes/debate/debate.ts")).debate) as ModeReader<never>,
-  },
-  schedule: {
-    letter: "s",
-    subject: "ticket",
-    rules: async () => (await import("../../modes/schedule/mode.ts")).scheduleMode as Mode<never>,
-    reading: async () => (await import("../../modes/schedule/reader.ts")).scheduleReader as ModeReader<never>,
-  },
-} satisfies Readonly<Record<string, Entry>>;
-
-/** The modes of this version. */
-export type ModeName = keyof typeof MODES;
-
-/** Keyed by any string, because a session may have a mode of another version. */
-const ENTRIES = new Map<string, Entry>(Object.entries(MODES));
-
-/** The letters of generated session ids, of one mode and of all. */
-export const letterOf = (mode: ModeName): string => MODES[mode].letter;
-export const LETTERS = [...ENTRIES.values()].map(({ letter }) => letter).join("");
-
-/** The rules of a mode; undefined if this version does not have it. */
-export async function loadMode(name: string): Promise<Mode<unknown> | undefined> {
-  return ENTRIES.get(name)?.rules();
-}
-
-/** The reader for sessions of a mode; undefined if this version does not have it. */
-export async function loadReading(name: string): Promise<ModeReader<unknown> | undefined> {
-  return ENTRIES.get(name)?.reading();
-}
-
-/** The modes that can discuss a proposal. */
-export const DISCUSSIONS = [...ENTRIES].flatMap(([name, { discusses }]) => (discusses ? [name] : []));
-
 /** Whether a session has a subject with this id; false for a mode that this version does not have. */
 export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
-  const subject = ENTRIES.get(mode)?.subject;
-  return subject !== undefined && reader.value(session_id, subject, id) !== undefined;
+  const subjects = readerOf(mode)?.subjects;
+  return subjects !== undefined && reader.value(session_id, subjects, id) !== undefined;
 }
 
 /** The subjects of a stored session; none for a mode that this version does not have. */
 export function subjectsIn(stored: StoredSession): Iterable<StateRow> {
-  const subject = ENTRIES.get(stored.session.mode)?.subject;
-  return subject === undefined ? [] : stored.rows(subject);
+  const subjects = readerOf(stored.session.mode)?.subjects;
+  return subjects === undefined ? [] : stored.rows(subjects);
 }
 
 /** The word for the subjects of a session. */
 export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
-  return ENTRIES.get(mode)?.subject ?? "subject";
+  return readerOf(mode)?.presentation.subjectName ?? "subject";
 }
 
-/** All modes, to prove logs of any mode. */
-export async function loadModes(): Promise<ReadonlyMap<string, Mode<unknown>>> {
-  const modes = await Promise.all([...ENTRIES.values()].map(({ rules }) => rules()));
-  return new Map(modes.map((mode) => [mode.name, mode as unknown as Mode<unknown>]));
+/**
+ * The state of a stored session, made from its records if its rows have an earlier version. Only then are rules loaded. Throws a `StorageError`:
+ * `newer_database` for rows of a later version, `environment` for rows of an earlier version if other rules made them.
+ */
+export async function stateOf<S>(
+  reader: StoreReader,
+  stored: StoredSession,
+  mode: ModeReader<S>,
+): Promise<StoredState<S>> {
+  if (hasRowsOf(mode, reader, stored.session.session_id)) return stateIn(stored, mode);
+  const { stateFromRecords } = await import("../../runtime/replayed-state.ts");
+  return stateFromRecords(reader, stored.session, (await loadMode(mode.name)) as Mode<S>);
 }
 
 /** How to read the records of a stored session, of this version or of an earlier one. Throws a `StorageError`. */

@@ -1,4 +1,4 @@
-import { loadReading } from "./modes.ts";
+import { stateOf } from "./modes.ts";
 import { depthsOf } from "../../lib/cycle.ts";
 import {
   artifactsOf,
@@ -9,10 +9,10 @@ import {
   type SessionValue,
   type Ticket,
 } from "../../modes/schedule/state.ts";
-import { stateIn } from "../../runtime/stored-state.ts";
 import { textOf } from "../../lib/json.ts";
 import { at } from "../../lib/json-pointer.ts";
 import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
+import { scheduleReader } from "../../modes/schedule/reader.ts";
 import { canBeRetried } from "../../modes/schedule/waiting.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
@@ -20,7 +20,8 @@ import type { StoredSession, StoreReader } from "../../store/store.ts";
 import { resultsOf } from "../../ui/failure-lines.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
-// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values.
+// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values. A schedule's rows have
+// had one version only: with a second, these must come from `stateOf` too.
 
 /** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {
@@ -30,9 +31,8 @@ export function sessionValue(reader: StoreReader, session_id: string): SessionVa
 /** The whole state; undefined for a session of another mode. */
 export async function scheduleState(reader: StoreReader, session_id: string): Promise<ScheduleState | undefined> {
   const stored = await reader.load(session_id);
-  const reading = await loadReading("schedule");
-  if (!stored.ok || reading?.name !== stored.value.session.mode) return undefined;
-  return stateIn(stored.value, reading).state as ScheduleState;
+  if (!stored.ok || stored.value.session.mode !== scheduleReader.name) return undefined;
+  return (await stateOf(reader, stored.value, scheduleReader)).state;
 }
 
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {

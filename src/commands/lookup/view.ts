@@ -9,7 +9,6 @@ import { err, ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
-import { stateIn } from "../../runtime/stored-state.ts";
 import { keptRecord, measuredRecord } from "../../store/kept-record.ts";
 import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -17,7 +16,8 @@ import { failedChecks } from "../../ui/failure-lines.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
-import { loadReading, unknownMode } from "./modes.ts";
+import { readerOf } from "../../modes/index.ts";
+import { stateOf, unknownMode } from "./modes.ts";
 import { ticketValue } from "./schedule-state.ts";
 import { recordAt, valuesOf } from "./state.ts";
 
@@ -42,19 +42,19 @@ export interface StoredView extends SessionView {
 /** The state of a session's engine, with the rules or the reader of its mode. */
 type ReadEngine = Pick<Engine<unknown>, "state" | "ledger"> & { readonly mode: ModeReader<unknown> };
 
-/** Reads a session; `environment` for a mode that this version does not have. */
+/** Reads a session; `environment` for a mode that this version does not have. Throws like `stateOf`. */
 export async function readSession(
   reader: StoreReader,
   home: string,
   { session_id, mode: name }: SessionRow,
 ): Promise<Fallible<StoredView>> {
-  const mode = await loadReading(name);
+  const mode = readerOf(name);
   if (mode === undefined) return err(unknownMode({ session_id, mode: name }));
   return reader.snapshot(async () => {
     const stored = await reader.load(session_id);
     if (!stored.ok) return stored;
     const { session } = stored.value;
-    const engine = { mode, ...stateIn(stored.value, mode) };
+    const engine = { mode, ...(await stateOf(reader, stored.value, mode)) };
     const records = new SessionRecords(
       (sequence) => measuredRecord(reader, session_id, sequence),
       sessionPaths(home, session_id).folder,

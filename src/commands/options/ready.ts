@@ -24,19 +24,24 @@ export interface SettingOptions extends LimitOptions {
   readonly isolation?: string;
 }
 
-/** Adds the options for settings, without those that only `run` has. */
+/** Adds the options for the settings of a session of any mode. */
 export function addSettingOptions(command: Command): void {
   command
     .option("--cwd <directory>", "the workspace (default: the current directory)")
-    .option("--ask-plan", "ask you to approve the plan (the default at a terminal, except for the embedded crew)")
-    .option("--confirm", "ask you to accept the result before the session closes (likewise)")
-    .option("--no-confirm", "do not ask for that")
-    .option("--max-workers <n>", "how many workers may run at once")
+    .option("--max-workers <n>", "how many agents may run at once, managers apart")
     .option("--isolation <how>", "only none: agents work in the workspace itself")
     .option("--budget-turns <n>", "stop after this many turns")
     .option("--budget-tokens <n>", "stop after this many tokens, input and output together")
     .option("--budget-usd <n>", "stop after this much money")
     .option("--deadline <duration>", `stop after this time, without the machine's sleep: ${DURATION_FORM}`);
+}
+
+/** Adds the options for what a person approves of a schedule, without those that only `run` has. */
+export function addPlanOptions(command: Command): void {
+  command
+    .option("--ask-plan", "ask you to approve the plan (the default at a terminal, except for the embedded crew)")
+    .option("--confirm", "ask you to accept the result before the session closes (likewise)")
+    .option("--no-confirm", "do not ask for that");
 }
 
 /** The roles and settings of a session that can begin here. */

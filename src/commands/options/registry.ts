@@ -29,6 +29,7 @@ export interface RegistryOptions {
   readonly promptsFrom?: string;
 }
 
+/** Adds the options for the roles and settings of a session of any mode. */
 export function addRegistryOptions(command: Command): void {
   command
     .option(
@@ -36,14 +37,19 @@ export function addRegistryOptions(command: Command): void {
       "a named set of roles: codex-claude, claude, codex, opencode, gemini, embedded, or one of yours",
     )
     .option("--roles <file>", "a role registry that adds to the crew (repeatable)", collect)
+    .option("--config <file>", "scheduler settings, as YAML or JSON")
+    .option("--prompts-from <directory>", "prompt templates that replace built-in ones");
+}
+
+/** Adds the options that fill the seats of a schedule. */
+export function addSeatOptions(command: Command): void {
+  command
     .option(
       "--manager <cmd>",
       "the manager: codex, claude, opencode or gemini, with :MODEL if you like; a command of yours; or a role id",
     )
     .option("--worker <cmd>", "the worker: likewise")
-    .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect)
-    .option("--config <file>", "scheduler settings, as YAML or JSON")
-    .option("--prompts-from <directory>", "prompt templates that replace built-in ones");
+    .option("--pass-env <name>", "a variable that --manager and --worker see (repeatable)", collect);
 }
 
 /** Configuration that was found rather than named, and may be used. */

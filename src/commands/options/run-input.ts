@@ -9,13 +9,13 @@ import { emptyLedger } from "../../kernel/ledger.ts";
 import type { Fact, Mode } from "../../kernel/mode.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
+import { MODES } from "../../modes/index.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { DISCUSSIONS, loadMode } from "../lookup/modes.ts";
 import { crewHere, crewLine, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
@@ -42,11 +42,12 @@ export interface Playbook {
 
 /** Everything about a new session except its id, checked; nothing has been created for it yet. */
 export interface RunInput {
+  readonly mode: string;
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** Copied into the session's folder. */
-  readonly playbook: Playbook | undefined;
+  readonly playbook?: Playbook | undefined;
   /** The settings that nobody gave and that depend on the terminal. */
-  readonly by_terminal: readonly (typeof BY_TERMINAL)[number][];
+  readonly by_terminal?: readonly (typeof BY_TERMINAL)[number][];
 }
 
 const BY_TERMINAL = ["plan_approval", "confirm"] as const;
@@ -133,6 +134,7 @@ async function inputOf(
   const wrong = played ? ((await unplayable(plan)) ?? nothingToRun(plan, roles)) : undefined;
   if (wrong) return err(wrong);
   return ok({
+    mode: "schedule",
     session: {
       requirement,
       config,
@@ -199,12 +201,13 @@ async function discussionProblem(
   const { mode, input = {} } = discussion;
   const refused = (why: string, hint: string | undefined) =>
     failure("configuration", `${origins.get("discussion.mode")?.where}: ${why}`, { hint });
-  const rules = DISCUSSIONS.includes(mode) ? await loadMode(mode) : undefined;
-  if (rules === undefined) {
-    const hint = `Use ${DISCUSSIONS.map((one) => `"${one}"`).join(" or ")}.`;
+  const known = MODES.get(mode);
+  if (known?.discusses !== true) {
+    const fitting = [...MODES].flatMap(([name, { discusses }]) => (discusses ? [`"${name}"`] : []));
+    const hint = `Use ${fitting.join(" or ")}.`;
     return refused(`The mode "${mode}" cannot discuss a proposal.`, hint);
   }
   const opened = { mode, config, roles, input: { ...input, topic: "a proposal" } } as unknown as JsonObject;
-  const why = rehearse(rules, opened, []);
+  const why = rehearse(await known.rules(), opened, []);
   return why && refused(why.message, why.hint && `In discussion.input: ${why.hint}`);
 }

@@ -25,7 +25,7 @@ import type { Output } from "../../ui/terminal.ts";
 import { counted, localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { type LogSource, NO_RECORDS, typedName } from "../lookup/log-source.ts";
-import { loadModes } from "../lookup/modes.ts";
+import { loadModes } from "../../modes/index.ts";
 
 const REPORT_FILES = ["final_report.json", "final_report.md"];
 

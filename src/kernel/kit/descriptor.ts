@@ -19,7 +19,7 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly letter: string;
   /** Increment when a session decides differently for the same facts. */
   readonly rules: number;
-  /** Increment when `S` or `U` change, so that stored rows are made anew from the log; absent for the first. */
+  /** As in `ModeReader`: increment when `S` or `U` change. */
   readonly rows?: number;
   /** The word for a subject, such as `step`; also the collection in which subjects are stored. */
   readonly subject: string;
@@ -87,20 +87,20 @@ export interface ModeCommand {
   readonly noun: string;
   readonly say: string;
   readonly options: readonly ModeOption[];
-  /** The option that makes a file with the whole input unnecessary, if the mode takes one. */
+  /** The field whose option makes a file with the whole input unnecessary, if the mode takes one. Without that option the first word is the file. */
   readonly unlessFile?: string;
   /** Makes the input from the values of the options, if they are not its fields. */
   input?(given: JsonObject): JsonObject;
+  /** More of what its help says. */
   readonly help?: string;
 }
 
-/** An option of the command; its value is a text, a number, or the parts between commas. */
+/** An option of the command; its value is a text, a number, or the parts between commas. The input's schema says whether it is required. */
 export interface ModeOption {
   readonly flags: string;
   /** The field of the input. */
   readonly field: string;
   readonly description: string;
-  readonly required?: true;
   readonly kind?: "number" | "list";
 }
 

@@ -1,23 +1,42 @@
-import { defined } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import type { Fact, Outcome, Step } from "../mode.ts";
 import { shownStatus } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
-import { accepts } from "./descriptor.ts";
+import { accepts, type Descriptor } from "./descriptor.ts";
 import { type Holder, type Holders, keptFor, offerTurn, type Tries, withdraw } from "./holder.ts";
-import type { Kit, NewSubject, View } from "./rules.ts";
-import { inOrder, type KitState, SELF, type Self, type Subject } from "./state.ts";
+import type { Lifecycles } from "./lifecycles.ts";
+import {
+  type Asking,
+  inOrder,
+  type KitState,
+  type NewSubject,
+  SELF,
+  type Self,
+  type Subject,
+  type View,
+} from "./state.ts";
 import { accepted, put, StepWriter, Values } from "./step-writer.ts";
+
+/** What of a mode a draft needs. */
+interface Drafted<S extends Self, U extends Subject> {
+  readonly descriptor: Descriptor<unknown, S, U>;
+  readonly lifecycles: Lifecycles;
+  readonly rules: {
+    seat(self: S, subject: U | undefined): Asking;
+    result(session: View<S, U>): JsonObject;
+  };
+}
 
 /** A step of a mode of the kit, while it is written. Reads see earlier writes. A method takes no id for the session's own seat. */
 export class Draft<S extends Self, U extends Subject> implements View<S, U>, Holders {
   readonly out: StepWriter;
-  readonly #kit: Kit<S, U>;
+  readonly #kit: Drafted<S, U>;
   readonly #before: KitState<S, U>;
   readonly #subjects: Values<U>;
   #self: S | undefined;
 
-  constructor(kit: Kit<S, U>, before: KitState<S, U>, fact: Fact) {
+  constructor(kit: Drafted<S, U>, before: KitState<S, U>, fact: Fact) {
     this.#kit = kit;
     this.#before = before;
     this.#self = before.self;

@@ -18,9 +18,9 @@ export function readInput<I>(
 ): Result<I, readonly Finding[]> {
   const input = structuredClone(given ?? {}) as Json;
   const validate = validatorOf(form.input);
-  if (!validate(input)) return err(fileFindings(validate.errors ?? []));
+  const broken = validate(input) ? [] : fileFindings(validate.errors ?? []);
   const seats = form.seats.flatMap((seat) => idsAt(input, seat).map((found) => ({ ...found, seat })));
-  const wrong = seats.flatMap((one, index) => unseated(one, seats.slice(0, index), roles));
+  const wrong = [...broken, ...seats.flatMap((one, index) => unseated(one, seats.slice(0, index), roles))];
   const findings = wrong.length > 0 ? wrong : (form.check?.(input as I, roles) ?? []);
   return findings.length > 0 ? err(findings) : ok(input as I);
 }
@@ -53,7 +53,7 @@ interface Seated {
 }
 
 /** The role ids at the place of a seat. */
-function idsAt(input: Json, { at }: Pick<SeatField, "at">): Seated[] {
+export function idsAt(input: Json, { at }: Pick<SeatField, "at">): Seated[] {
   let found: (readonly [pointer: string, value: Json | undefined])[] = [["", input]];
   for (const key of at.split("."))
     found = found.flatMap(([pointer, value]) =>
@@ -70,7 +70,7 @@ function unseated(
   before: readonly (Seated & { readonly seat: SeatField })[],
   roles: readonly KnownRole[],
 ): Finding[] {
-  const fitting = roles.filter(({ type }) => seat.types.includes(type)).map((role) => role.role_id);
+  const fitting = [...new Set(roles.flatMap(({ role_id, type }) => (seat.types.includes(type) ? [role_id] : [])))];
   const names = `${JSON.stringify(seat.at.split(".")[0])} names ${JSON.stringify(role_id)}`;
   if (before.some((other) => other.role_id === role_id && !(seat.shared && other.seat.shared)))
     return [{ pointer, what: `${names}, which has a seat already`, expected: "a role of its own for each seat" }];

@@ -61,7 +61,8 @@ export interface Lifecycles {
   readonly subject: Lifecycle<string, string>;
 }
 
-export function lifecyclesOf({ name, subject, phases, states, reopened }: Machines): Lifecycles {
+export function lifecyclesOf({ name, subject, phases, states, events }: Machines): Lifecycles {
+  const reopened = events.retried === undefined ? undefined : Object.keys(phases)[0];
   return {
     session: lifecycle(sessionMachine(name, phases, reopened)),
     subject: lifecycle(subjectMachine(subject, states)),
@@ -73,5 +74,5 @@ interface Machines {
   readonly subject: string;
   readonly phases: Arrows;
   readonly states: Arrows;
-  readonly reopened?: string;
+  readonly events: { readonly retried?: string };
 }

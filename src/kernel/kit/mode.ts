@@ -11,8 +11,8 @@ import { endedTurn, retriedBy } from "./holder.ts";
 import { readInput } from "./input.ts";
 import { lifecyclesOf } from "./lifecycles.ts";
 import { onCommand, onRecovered, onStopped } from "./people.ts";
-import type { Handlers, Kit, Rules, View } from "./rules.ts";
-import { inOrder, type KitState, type Self, type Subject } from "./state.ts";
+import type { Handlers, Kit, Rules } from "./rules.ts";
+import { inOrder, type KitState, type Self, type Subject, type View } from "./state.ts";
 import { refuseAnswer, setBack } from "./trouble.ts";
 
 /** Makes a mode from its descriptor and its rules. Throws if the descriptor contradicts itself, and says everything that does. */

@@ -2,11 +2,11 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Rights } from "../../protocol/rights.ts";
-import type { Fact, FactOf, Seat } from "../mode.ts";
+import type { Fact, FactOf } from "../mode.ts";
 import type { Descriptor } from "./descriptor.ts";
 import type { Draft } from "./draft.ts";
 import type { Lifecycles } from "./lifecycles.ts";
-import type { Self, Subject } from "./state.ts";
+import type { Asking, NewSubject, Self, Subject, View } from "./state.ts";
 
 /**
  * What only this mode decides; the kit decides the rest. Rules are pure, and read and write a session through a `Draft`. A rule that returns a failure
@@ -48,29 +48,10 @@ export type Handlers<D, U> = {
   readonly [K in PayloadType]?: (draft: D, fact: FactOf<K>, subject: U | undefined) => Failure | undefined;
 };
 
-/** A subject as a mode makes it; the kit adds its status and its place. */
-export type NewSubject<U extends Subject> = Omit<U, Exclude<keyof Subject, "id">>;
-
-/** Whose turn it is, and with which message. */
-export interface Asking {
-  readonly seat: Seat;
-  readonly message: PayloadType;
-}
-
 /** What a message says, and what its reader needs to know. */
 export interface Question {
   readonly payload: JsonObject;
   readonly context?: JsonObject;
-}
-
-/** What the rules of a mode read: a session, within a step or between two. */
-export interface View<S extends Self, U extends Subject> {
-  readonly self: S;
-  subject(id: string | undefined): U | undefined;
-  /** Every subject, in order. Its cost is the number of subjects. */
-  all(): U[];
-  /** Number of subjects in a status. */
-  count(status: string): number;
 }
 
 /** A mode, as the files of the kit pass it on. */

@@ -1,5 +1,6 @@
 import type { Instant } from "../../protocol/timestamp.ts";
-import type { Change, Outcome } from "../mode.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
+import type { Change, Outcome, Seat } from "../mode.ts";
 import type { Holder } from "./holder.ts";
 
 /** What every subject has. */
@@ -41,6 +42,25 @@ export interface KitState<S extends Self, U extends Subject> {
   readonly waiting: Map<string, string>;
 }
 
+/** A subject as a mode makes it; the kit adds its status and its place. */
+export type NewSubject<U extends Subject> = Omit<U, Exclude<keyof Subject, "id">>;
+
+/** Whose turn it is, and with which message. */
+export interface Asking {
+  readonly seat: Seat;
+  readonly message: PayloadType;
+}
+
+/** What the rules of a mode read: a session, within a step or between two. */
+export interface View<S extends Self, U extends Subject> {
+  readonly self: S;
+  subject(id: string | undefined): U | undefined;
+  /** Every subject, in order. Its cost is the number of subjects. */
+  all(): U[];
+  /** Number of subjects in a status. */
+  count(status: string): number;
+}
+
 export const SELF = "self";
 
 export function emptyState<S extends Self, U extends Subject>(): KitState<S, U> {
@@ -58,7 +78,7 @@ export function applyTo<S extends Self, U extends Subject>(
     return;
   }
   if (("put" in change ? change.put : change.drop) !== collection)
-    throw new Error(`this mode has no such value: ${JSON.stringify(change)}`);
+    throw new Error(`this mode has no collection "${"put" in change ? change.put : change.drop}"`);
   const before = state.subjects.get(change.id);
   const now = "put" in change ? (change.value as unknown as U) : undefined;
   if (now) state.subjects.set(change.id, now);

@@ -85,15 +85,15 @@ export const debate: Descriptor<DebateInput, Debate, Debater> = {
     ],
     noun: "question",
     say: "Say what to debate",
+    unlessFile: "debaters",
     options: [
       {
         flags: "--agents <ids>",
         field: "debaters",
         kind: "list",
-        required: true,
         description: "the debaters: two or more role ids, separated by commas",
       },
-      { flags: "--judge <id>", field: "judge", required: true, description: "the role that concludes; not a debater" },
+      { flags: "--judge <id>", field: "judge", description: "the role that concludes; not a debater" },
       {
         flags: "--rounds <n>",
         field: "rounds",

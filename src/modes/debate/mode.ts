@@ -1,6 +1,7 @@
 import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
-import type { Question, View } from "../../kernel/kit/rules.ts";
+import type { Question } from "../../kernel/kit/rules.ts";
+import type { View } from "../../kernel/kit/state.ts";
 import { from } from "../../kernel/references.ts";
 import { defined, type Json } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";

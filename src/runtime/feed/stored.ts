@@ -12,7 +12,7 @@ import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
-import { stateIn, valuesOf } from "../stored-state.ts";
+import { type StoredState, valuesOf } from "../stored-state.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
 /** Poll interval for the store and the output files, in ms. Polling an unchanged store costs one pragma. */
@@ -26,7 +26,13 @@ export interface StoredFeedParts {
   /** The sequence of the first record to emit. */
   readonly first: number;
   /** Reads sessions of a mode; undefined for an unknown one, whose state is then only what new records tell. */
-  readonly loadReading: (mode: string) => Promise<ModeReader<unknown> | undefined>;
+  readonly readerOf: (mode: string) => ModeReader<unknown> | undefined;
+  /** The state of a stored session. Throws a `StorageError`. */
+  readonly stateOf: (
+    store: StoreReader,
+    stored: StoredSession,
+    mode: ModeReader<unknown>,
+  ) => Promise<StoredState<unknown>>;
   /**
    * Whether the feed joins a running session. If so, the past is emitted as records only. Running turns are in `standing`; their further
    * output and their `turn_ended` are emitted. Otherwise everything from the first record on is emitted.
@@ -129,7 +135,7 @@ export class StoredFeed implements SessionFeed {
       const { store, session_id } = this.#parts;
       const stored = await store.load(session_id);
       this.#look = stored.ok ? lookAt(stored.value) : undefined;
-      if (stored.ok) await this.#learn(stored.value.session);
+      if (stored.ok) this.#learn(stored.value.session);
       if (this.#look) this.#turns.begin(this.#look.processes);
       for (const record of this.#records()) this.#tell(record);
       if (this.#look) this.#compare(this.#look);
@@ -139,25 +145,28 @@ export class StoredFeed implements SessionFeed {
 
   /** Takes the state of a session that has records from its rows. */
   async #open(): Promise<void> {
-    const { store, session_id, first, joins } = this.#parts;
+    const { store, session_id, first, stateOf, joins } = this.#parts;
     const stored = await store.load(session_id);
     if (!stored.ok) return;
     const { session } = stored.value;
-    const mode = await this.#learn(session);
+    const mode = this.#learn(session);
     this.#past = joins ? session.last_sequence : first - 1;
     if (first > 1) this.#since = keptRecord(store, session_id, first - 1).record.received_at;
     if (this.#past === 0) return;
     this.#base = session.last_sequence;
-    // No viewer shows the titles of a feed.
-    if (mode) this.#followed = new FollowedState(standingState({ mode, ...stateIn(stored.value, mode) }, () => ""));
+    if (mode) {
+      const engine = { mode, ...(await stateOf(store, stored.value, mode)) };
+      // No viewer shows the titles of a feed.
+      this.#followed = new FollowedState(standingState(engine, () => ""));
+    }
     if (!joins) return;
     for (const record of latestOf(store, session, NOTED)) this.#followed.note(record);
     this.#look = lookAt(stored.value);
     this.#turns.join(this.#followed.running, this.#look.processes);
   }
 
-  async #learn({ mode }: SessionRow): Promise<ModeReader<unknown> | undefined> {
-    return (this.#mode ??= await this.#parts.loadReading(mode));
+  #learn({ mode }: SessionRow): ModeReader<unknown> | undefined {
+    return (this.#mode ??= this.#parts.readerOf(mode));
   }
 
   *#records(): Generator<LogRecord> {

@@ -1,0 +1,30 @@
+import type { ModeCommand, SeatField } from "../../kernel/kit/descriptor.ts";
+import type { AnyDescriptor } from "../../modes/index.ts";
+import type { Register } from "../context/command.ts";
+import { flagOf, readModeInput } from "../options/mode-input.ts";
+import { addBeginOptions, beginOrResume, type BeginOptions } from "./begin.ts";
+
+/** Makes the command of a mode of the kit from its descriptor: it begins a session, or resumes the one with the typed id. */
+export function commandOf(descriptor: AnyDescriptor): Register {
+  const { seats, command: about } = descriptor;
+  const { noun, say, options, unlessFile } = about;
+  const spared = options.find(({ field }) => field === unlessFile);
+  return (command) => {
+    if (spared !== undefined)
+      command
+        .usage(`[options] ${spared.flags} [${noun}] | [options] <file> [${noun}]`)
+        .argument("[file]", `the whole input, as YAML or JSON, if there is no ${spared.flags}`);
+    command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
+    for (const { flags, description } of options) command.option(flags, description);
+    addBeginOptions(command, noun);
+    command.addHelpText("after", helpOf(about, seats));
+    return (context, words, given: BeginOptions) =>
+      beginOrResume(context, given, () => readModeInput(context, descriptor, words, given));
+  };
+}
+
+function helpOf({ options, help }: ModeCommand, seats: readonly SeatField[]): string {
+  const seating = options.filter(({ field }) => seats.some(({ at }) => at.split(".")[0] === field));
+  const sentence = `The role type in your registry is ignored; ${seating.map(flagOf).join(" and ")} assign${seating.length === 1 ? "s" : ""} the seats.`;
+  return `\n${[sentence, help].filter((part) => part !== undefined).join("\n")}`;
+}
