@@ -4,7 +4,7 @@ import { shownStatus } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
 import { accepts, type Descriptor } from "./descriptor.ts";
-import { type Holder, type Holders, keptFor, offerTurn, type Tries, withdraw } from "./holder.ts";
+import { type Holder, type Holders, offerTurn, type Tries, withdraw } from "./holder.ts";
 import type { Lifecycles } from "./lifecycles.ts";
 import {
   type Asking,
@@ -139,24 +139,19 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
 
   /** Sends the message that was kept for `waits_for`, if there is one. */
   putAgain(id: string | undefined, waits_for: string): void {
-    const kept = keptFor(this.holder(id), waits_for);
-    if (kept) this.offer(id, kept);
-  }
-
-  /** Withdraws the turn, or ends what is waited for. */
-  withdraw(id: string | undefined, reason: string): void {
-    withdraw(this, id, reason);
+    const holder = this.holder(id);
+    if (holder?.put_again && holder.waits_for === waits_for) this.offer(id, holder.put_again);
   }
 
   /** Closes the session: withdraws what is open, drops the subjects that are not over, and reports how it ended. */
   finish(outcome: Outcome, reason?: string): void {
     const { presentation, events } = this.#kit.descriptor;
     for (const { id, status } of this.all()) {
-      this.withdraw(id, CLOSING);
+      withdraw(this, id, CLOSING);
       const isDone = shownStatus(presentation, status).stage === "done";
       if (!isDone && this.accepts({ status }, events.left)) this.move(id, events.left, reason);
     }
-    this.withdraw(undefined, CLOSING);
+    withdraw(this, undefined, CLOSING);
     this.go("finished");
     this.patch({ ended: { outcome, ...defined({ reason }) } } as Patch<Self> as Patch<S>);
     this.close();

@@ -14,15 +14,14 @@ export interface Tries {
   readonly rounds?: number | undefined;
 }
 
-/** A turn that is offered or open. `M` are the messages of the mode. */
-export interface OpenTurn<M extends PayloadType = PayloadType> extends Tries {
-  readonly turn_id: string;
+/** A message that will be sent again, with the counts of its next turn. `M` are the messages of the mode. */
+export interface PutAgain<M extends PayloadType = PayloadType> extends Tries {
   readonly message: M;
 }
 
-/** A message that will be sent again, with the counts of its next turn. */
-export interface PutAgain<M extends PayloadType = PayloadType> extends Tries {
-  readonly message: M;
+/** A turn that is offered or open. */
+export interface OpenTurn<M extends PayloadType = PayloadType> extends PutAgain<M> {
+  readonly turn_id: string;
 }
 
 /**
@@ -45,8 +44,6 @@ export interface Holders<M extends PayloadType = PayloadType> {
   patchHolder(id: string | undefined, patch: Patch<Holder<M>>): void;
 }
 
-const NOTHING_HELD = { turn: undefined, waits_for: undefined, put_again: undefined };
-
 /** Offers a turn with a message. */
 export function offerTurn(
   holders: Holders,
@@ -61,14 +58,11 @@ export function offerTurn(
 }
 
 /** Removes the turn that a fact ends from its holder. Returns undefined if the fact ends none. */
-export function endedTurn<M extends PayloadType>(
-  holders: Holders<M>,
-  { subject, turn }: Fact,
-): OpenTurn<M> | undefined {
-  const open = holders.holder(subject)?.turn;
-  if (!open || open.turn_id !== turn?.turn_id) return undefined;
-  holders.patchHolder(subject, { turn: undefined });
-  return open;
+export function endedTurn<M extends PayloadType>(holders: Holders<M>, fact: Fact): OpenTurn<M> | undefined {
+  const turn = holders.holder(fact.subject)?.turn;
+  if (!turn || turn.turn_id !== fact.turn?.turn_id) return undefined;
+  holders.patchHolder(fact.subject, { turn: undefined });
+  return turn;
 }
 
 /** Keeps a message until `waits_for` comes. */
@@ -82,20 +76,12 @@ export function retryLater(holders: Holders, id: string | undefined, message: Pu
   holders.out.setTimer(retryTimer(id), delay_ms);
 }
 
-/** The message that a holder keeps for `waits_for`, if there is one. */
-export function keptFor<M extends PayloadType>(
-  kept: Holder<M> | undefined,
-  waits_for: string,
-): PutAgain<M> | undefined {
-  return kept?.waits_for === waits_for ? kept.put_again : undefined;
-}
-
 /** Withdraws the turn, or ends what is waited for. */
 export function withdraw(holders: Holders, id: string | undefined, reason: string): void {
   const { turn, waits_for } = holders.holder(id) ?? {};
   if (turn) holders.out.command({ do: "withdraw_turn", turn_id: turn.turn_id, reason });
   for (const command of waits_for === undefined ? [] : endWaiting(waits_for, reason)) holders.out.command(command);
-  if (turn ?? waits_for) holders.patchHolder(id, NOTHING_HELD);
+  if (turn ?? waits_for) holders.patchHolder(id, { turn: undefined, waits_for: undefined, put_again: undefined });
 }
 
 /** A message with its counts alone, without those that say nothing. */

@@ -24,21 +24,9 @@ export function sessionMachine(id: string, phases: Arrows, reopened?: string) {
   return machine(id, phases, { ...Object.fromEntries(working), waiting: left, stopped: left, closed });
 }
 
-/** A session's phase, and the one that a stop interrupted. */
-interface Stoppable<P extends string> {
-  readonly phase: P;
-  readonly interrupted?: P;
-}
-
-/** The event of a stop, and the phase in which the session resumes. */
-export function stopped<P extends string>({ phase, interrupted }: Stoppable<P>, reason: string) {
-  const event = reason === "waiting" ? "left_waiting" : "stopped";
-  return { event, interrupted: LEFT.includes(phase) ? interrupted : phase } as const;
-}
-
-/** The event that resumes a session; undefined if it is not stopped. */
-export function resumed<P extends string>({ phase, interrupted }: Stoppable<P>): `resumed_${P}` | undefined {
-  return LEFT.includes(phase) && interrupted !== undefined ? `resumed_${interrupted}` : undefined;
+/** Whether a session has stopped, so that it resumes in the phase that was interrupted. */
+export function isStopped(phase: string): boolean {
+  return LEFT.includes(phase);
 }
 
 /** The machine of a subject, in its first state. */

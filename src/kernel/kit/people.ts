@@ -1,8 +1,8 @@
 import type { FactOf } from "../mode.ts";
 import type { Patch } from "../step.ts";
 import type { Draft } from "./draft.ts";
-import { type Holders, RESUME } from "./holder.ts";
-import { resumed, stopped } from "./lifecycles.ts";
+import { type Holders, RESUME, withdraw } from "./holder.ts";
+import { isStopped } from "./lifecycles.ts";
 import type { Kit } from "./rules.ts";
 import type { Self, Subject } from "./state.ts";
 
@@ -34,7 +34,7 @@ export function onCommand<S extends Self, U extends Subject>(
       return tell(draft, id, text, sequence);
     case "cancel":
       if (!one) return draft.finish("cancelled", "cancelled");
-      draft.withdraw(one.id, "cancelled");
+      withdraw(draft, one.id, "cancelled");
       return rules.drop(draft, one, "cancelled");
     case "pause":
     case "resume":
@@ -79,19 +79,18 @@ export function onStopped<S extends Self, U extends Subject>(
   draft: Draft<S, U>,
   { payload: { reason } }: FactOf<"session_stopped">,
 ): void {
-  const { ended } = draft.self;
+  const { ended, phase } = draft.self;
   // A session that was reopened without effect is closed as before.
   if (reason === "no_progress") return draft.finish(ended?.outcome ?? "failed", ended ? ended.reason : "no_progress");
-  const { event, interrupted } = stopped(draft.self, reason);
-  draft.patch({ interrupted } as Patch<Self> as Patch<S>);
-  draft.go(event);
+  if (!isStopped(phase)) draft.patch({ interrupted: phase } as Patch<Self> as Patch<S>);
+  draft.go(reason === "waiting" ? "left_waiting" : "stopped");
 }
 
 /** Resumes the session in the phase that it left. Its own seat is asked again if its retries were spent. */
 export function onRecovered<S extends Self, U extends Subject>({ rules }: Kit<S, U>, draft: Draft<S, U>): void {
-  const event = resumed(draft.self);
-  if (event !== undefined) {
-    draft.go(event);
+  const { phase, interrupted = "" } = draft.self;
+  if (isStopped(phase)) {
+    draft.go(`resumed_${interrupted}`);
     draft.patch({ interrupted: undefined } as Patch<Self> as Patch<S>);
   }
   draft.putAgain(undefined, RESUME);

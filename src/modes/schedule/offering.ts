@@ -1,4 +1,4 @@
-import { keptFor, offerTurn, sessionWaitedFor, type Tries, withdraw as withdrawHeld } from "../../kernel/kit/holder.ts";
+import { offerTurn, sessionWaitedFor, type Tries, withdraw as withdrawHeld } from "../../kernel/kit/holder.ts";
 import type { Seat } from "../../kernel/mode.ts";
 import { defined } from "../../lib/json.ts";
 import { attemptsLeft } from "./attempts.ts";
@@ -80,8 +80,8 @@ function spend(draft: Draft, { id, allowance }: Ticket): void {
 
 /** Sends the message that was kept for `waits_for`, if there is one. */
 export function putAgain(draft: Draft, id: string | undefined, waits_for: string): void {
-  const kept = keptFor(draft.holder(id), waits_for);
-  if (kept) offer(draft, id, kept.message, kept);
+  const holder = draft.holder(id);
+  if (holder?.put_again && holder.waits_for === waits_for) offer(draft, id, holder.put_again.message, holder.put_again);
 }
 
 /** Withdraws what a ticket or the session holds: its turn, or what it waits for. */

@@ -1,5 +1,5 @@
 import { RESUME, retryTimer, waitsForChecks } from "../../kernel/kit/holder.ts";
-import { resumed, stopped } from "../../kernel/kit/lifecycles.ts";
+import { isStopped } from "../../kernel/kit/lifecycles.ts";
 import { tell } from "../../kernel/kit/people.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { withFreshAttempts } from "./attempts.ts";
@@ -185,16 +185,16 @@ export function onSessionStopped(draft: Draft, { payload: { reason } }: FactOf<"
     if (!finishIfAllOver(draft)) finish(draft, "failed", "no_progress");
     return;
   }
-  const { event, interrupted } = stopped(draft.session, reason);
-  draft.patchSession({ interrupted });
-  draft.moveSession(event);
+  const { phase } = draft.session;
+  if (!isStopped(phase)) draft.patchSession({ interrupted: phase });
+  draft.moveSession(reason === "waiting" ? "left_waiting" : "stopped");
 }
 
 /** Resumes the session in the phase that it left, and sends the messages that waited for this. */
 export function onSessionRecovered(draft: Draft): void {
-  const event = resumed(draft.session);
-  if (event !== undefined) {
-    draft.moveSession(event as SessionEvent);
+  const { phase, interrupted = "running" } = draft.session;
+  if (isStopped(phase)) {
+    draft.moveSession(`resumed_${interrupted}` as SessionEvent);
     draft.patchSession({ interrupted: undefined });
   }
   putAgain(draft, undefined, RESUME);

@@ -1,4 +1,4 @@
-import { keptFor, retriedBy, retryLater, sessionWaitedFor } from "../../kernel/kit/holder.ts";
+import { retriedBy, retryLater, sessionWaitedFor } from "../../kernel/kit/holder.ts";
 import { stopFor } from "../../kernel/kit/trouble.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { backoff } from "../../kernel/step.ts";
@@ -194,7 +194,7 @@ export function onTimerFired(draft: Draft, { payload: { timer_id } }: FactOf<"ti
 /** Sends the message that waits for `waits_for`. A blocked ticket moves back to work first. */
 export function retry(draft: Draft, id: string | undefined, waits_for: string): void {
   const ticket = draft.ticket(id);
-  if (ticket?.status === "blocked" && keptFor(ticket, waits_for)?.message === "instruction")
-    draft.move(ticket.id, "retry");
+  const isAgain = ticket?.waits_for === waits_for && ticket.put_again?.message === "instruction";
+  if (isAgain && ticket.status === "blocked") draft.move(ticket.id, "retry");
   putAgain(draft, id, waits_for);
 }
