@@ -49,5 +49,5 @@ function fieldText(name: string, field: JsonObject, isRequired: boolean): string
 }
 
 function code(value: Json): string {
-  return `\`${String(value)}\``;
+  return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
 }

@@ -64,7 +64,6 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
 const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/options/run-input.ts": ["schedule"],
   "commands/options/plan-file.ts": ["schedule"],
-  "commands/retry.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],
   "ui/record-lines.ts": ["OPINION", "VERDICT", "opinion", "verdict"],
 };

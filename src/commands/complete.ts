@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { clipped, safeLine } from "../ui/display.ts";
 import { CATALOGUE } from "./catalogue.ts";
-import { type Candidates, candidatesAt, readTyped, type Typed } from "./completion/candidates.ts";
+import { type Candidates, candidatesAt } from "./completion/candidates.ts";
+import { readTyped, type Typed } from "./completion/typed.ts";
 import type { CommandContext } from "./context/command.ts";
 
 /** Completion directives for the shell. The last line holds their sum. */

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { err, ok } from "../lib/result.ts";
-import { canBeRetried, errorBefore } from "../modes/schedule/waiting.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Store } from "../store/store.ts";
 import { clipped } from "../ui/display.ts";
@@ -9,7 +8,7 @@ import { addRunOptions, beside, onlyOnResume, readRunOptions, type RunFlags } fr
 import { commandMessage, ownerOf } from "./interaction/put.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION, takeUp } from "./driver/take-up.ts";
 import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
-import { retriableTickets, scheduleState } from "./lookup/schedule-state.ts";
+import { engineOf, named, subjectWord } from "./lookup/modes.ts";
 import { RETRY } from "./lookup/resolve.ts";
 
 interface RetryOptions extends AfterwardsOptions, RunFlags {
@@ -37,14 +36,14 @@ async function retry(context: CommandContext, words: readonly string[], options:
   const typed = options.all === true ? words[0] : { words, command: "retry" };
   return withSession(openHomeOf, context, typed, RETRY, async (found) => {
     const { store, row } = found;
-    const retriable = options.all === true ? await allRetriable(found) : await retriableTicket(found);
-    if (!retriable.ok) return retriable;
-    const tickets = retriable.value;
-    const messages = tickets.map((ticket_id) => commandMessage({ command: "retry", ticket_id }));
-    const [only = "", another] = tickets;
-    const what = another === undefined ? only : `${tickets.length} tickets`;
+    const again = options.all === true ? await allRetriable(found) : await retriable(found);
+    if (!again.ok) return again;
+    const ids = again.value;
+    const messages = ids.map((ticket_id) => commandMessage({ command: "retry", ticket_id }));
+    const [only = "", another] = ids;
+    const what = another === undefined ? only : `${ids.length} ${subjectWord(row)}s`;
     if (options.all === true)
-      beside(context, runOptions.value).terminal.out.line(`Retrying ${clipped(tickets.join(", "), TICKETS_WIDTH)}.`);
+      beside(context, runOptions.value).terminal.out.line(`Retrying ${clipped(ids.join(", "), LIST_WIDTH)}.`);
     if (row.state !== "closed") {
       const isResumed = options.resume === true && ownerOf(store, row) === undefined;
       const refused = isResumed ? undefined : onlyOnResume(store, row, options);
@@ -55,42 +54,54 @@ async function retry(context: CommandContext, words: readonly string[], options:
   });
 }
 
-/** Maximum width of the list of retried tickets, in columns. */
-const TICKETS_WIDTH = 400;
+/** Maximum width of the list of what is retried, in columns. */
+const LIST_WIDTH = 400;
 
-async function allRetriable({ store, session_id }: Found<Store>): Promise<Fallible<string[]>> {
-  const state = await scheduleState(store, session_id);
-  const tickets = state === undefined ? [] : retriableTickets(state);
-  if (tickets.length > 0) return ok(tickets);
-  return fails("usage", `${session_id} has no ticket that can be tried again.`, {
-    hint: `See bosun status ${session_id}.`,
+/** Everything that can be tried again. */
+async function allRetriable({ store, row }: Found<Store>): Promise<Fallible<readonly string[]>> {
+  const engine = await engineOf(store, row);
+  if (!engine.ok) return engine;
+  const { mode, state } = engine.value;
+  const { retrying } = mode;
+  const all = retrying?.all?.(state) ?? mode.ids(state).filter((id) => retrying?.may(state, id));
+  if (all.length > 0) return ok(all);
+  return fails("usage", `${row.session_id} has no ${subjectWord(row)} that can be tried again.`, {
+    hint: statusOf(row),
   });
 }
 
-/** The named ticket, if it can be tried again. */
-async function retriableTicket({ store, row, session_id, ticket_id }: Found<Store>): Promise<Fallible<string[]>> {
-  const hint = `See bosun status ${session_id}.`;
-  const state = await scheduleState(store, session_id);
-  if (state === undefined) return fails("usage", `${session_id} is a ${row.mode}, which has no tickets.`, { hint });
-  if (ticket_id === undefined) {
-    return fails("usage", "The ticket is missing.", {
-      hint: `Name one: bosun retry ${session_id} TICKET; or all: bosun retry --all ${session_id}. bosun status ${session_id} lists them.`,
+/** The named ticket, or its mode's equivalent, if it can be tried again. */
+async function retriable({
+  store,
+  row,
+  session_id,
+  ticket_id: id,
+}: Found<Store>): Promise<Fallible<readonly string[]>> {
+  const engine = await engineOf(store, row);
+  if (!engine.ok) return engine;
+  const { mode, state } = engine.value;
+  const noun = subjectWord(row);
+  const hint = statusOf(row);
+  if (mode.retrying === undefined)
+    return fails("usage", `${session_id} is a ${row.mode}, which retries by itself.`, { hint });
+  if (id === undefined) {
+    return fails("usage", `The ${noun} is missing.`, {
+      hint: `Name one: bosun retry ${session_id} ${noun.toUpperCase()}; or all: bosun retry --all ${session_id}. bosun status ${session_id} lists them.`,
     });
   }
-  const ticket = state.tickets.get(ticket_id);
-  const possible = ticket !== undefined && canBeRetried(ticket);
-  // In an open session an earlier message may still unblock the other ticket: its owner decides.
-  if (possible && row.state !== "closed") return ok([ticket_id]);
-  const lost = ticket && errorBefore((id) => state.tickets.get(id), state, ticket);
-  if (lost !== undefined) {
-    return fails("usage", `Ticket ${ticket_id} of ${session_id} depends on ${lost}, which is in error.`, {
-      hint: `Retry that one: bosun retry ${session_id} ${lost}.`,
+  const isPossible = mode.retrying.may(state, id);
+  // In an open session an earlier message may still unblock the other one: its owner decides.
+  const before = isPossible && row.state !== "closed" ? undefined : mode.retrying.before?.(state, id);
+  if (before !== undefined) {
+    return fails("usage", `${named(row, id)} depends on ${before}, which is in error.`, {
+      hint: `Retry that one: bosun retry ${session_id} ${before}.`,
     });
   }
-  if (possible) return ok([ticket_id]);
-  return fails(
-    "usage",
-    `Ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}. Only a ticket in error, waiting for a retry, out of budget, or blocked with delivered work can be retried.`,
-    { hint },
-  );
+  if (isPossible) return ok([id]);
+  const { status } = mode.subject(state, id) ?? { status: "unknown" };
+  return fails("usage", `${named(row, id)} is ${status}. Only ${mode.retrying.which} can be retried.`, { hint });
+}
+
+function statusOf({ session_id }: Found<Store>["row"]): string {
+  return `See bosun status ${session_id}.`;
 }

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
-import { fails } from "../protocol/failure.ts";
-import type { StoreReader } from "../store/store.ts";
+import { err } from "../lib/result.ts";
+import { fails, type Failure, failure } from "../protocol/failure.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { commandMessage, putToOwner } from "./interaction/put.ts";
 import { openHomeOf } from "./lookup/homes.ts";
-import { ticketValue } from "./lookup/schedule-state.ts";
+import { engineOf, named } from "./lookup/modes.ts";
 import { BY_SESSION, CHANGE_OPEN, resolveTarget, SHOW_OPEN } from "./lookup/resolve.ts";
 
 interface TellOptions {
@@ -40,15 +41,22 @@ async function tell(context: CommandContext, words: readonly string[], { session
     const target = resolveTarget(store, { words: words.slice(0, -1), session, command: "tell" }, CHANGE_OPEN);
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
-    if (ticket_id !== undefined && ticketValue(store, row.session_id, ticket_id)?.status === "done") {
-      return fails("usage", `Ticket ${ticket_id} of ${row.session_id} is done: no agent would read the note.`, {
-        hint: `To tell all agents: bosun tell ${row.session_id} "…".`,
-      });
-    }
+    const unheard = ticket_id === undefined ? undefined : await whyUnheard(store, row, ticket_id);
+    if (unheard) return err(unheard);
     const message = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
     const who = ticket_id === undefined ? "All agents" : `Agents working on ${ticket_id}`;
     return putToOwner(context, store, row, message, `${who} read it from their next turn on.`);
   });
+}
+
+/** Why no agent would read a note about a subject. */
+async function whyUnheard(store: StoreReader, row: SessionRow, id: string): Promise<Failure | undefined> {
+  const engine = await engineOf(store, row);
+  if (!engine.ok) return engine.error;
+  const { mode, state } = engine.value;
+  if (mode.hears?.(state, id) !== false) return undefined;
+  const what = `${named(row, id)} is ${mode.subject(state, id)?.status}: no agent would read the note.`;
+  return failure("usage", what, { hint: `To tell all agents: bosun tell ${row.session_id} "…".` });
 }
 
 /** Whether the last word, which should be the text, names a session or a ticket. */

@@ -49,10 +49,23 @@ export interface ModeReader<S> {
   ids(state: S): readonly string[];
   /** A subject as every view shows it. Called for every change of one, so it must be cheap: it may depend only on the subject's value and on what never changes. */
   subject(state: S, id: string): SubjectRow | undefined;
-  /** Whether a person can retry a subject as it is; absent if the mode retries by itself. */
-  readonly retrying?: { may(state: S, id: string): boolean };
+  /** What a person can retry; absent if the mode retries by itself. */
+  readonly retrying?: Retrying<S>;
+  /** Whether an agent can still read a note about a subject; absent if one always can. */
+  hears?(state: S, id: string): boolean;
   /** What a subject has produced so far. */
   results?(state: S, id: string): Results | undefined;
+}
+
+interface Retrying<S> {
+  /** Which subjects a person can retry, as the end of "Only …". */
+  readonly which: string;
+  /** Whether a person can retry a subject as it is. */
+  may(state: S, id: string): boolean;
+  /** Everything that can be retried at once, each after what it depends on; all that may be, if absent. */
+  all?(state: S): readonly string[];
+  /** The subject that must be retried in place of this one, which depends on it. */
+  before?(state: S, id: string): string | undefined;
 }
 
 /** A field that an answer may omit if its `reference` field names an artifact that contains it. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { AGENT_CREWS } from "../../src/config/crews.ts";
 import { typed } from "./in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
+import { ASKING, type Rig, rig, ROOT, tinyPlan } from "./rig.ts";
 import { openTerminal } from "./terminal.ts";
 
 /** Returns what may follow these words; the last one is being typed. */
@@ -54,6 +54,16 @@ describe("bosun complete", () => {
     expect(await completed(here, ["run", "--", "--un"])).toEqual([]);
   });
 
+  it("completes what a mode's command takes: the roles of its seats, and the values of its fields", async () => {
+    const here = rig();
+    const debate = ["debate", "--roles", join(ROOT, "examples", "debate-roles.json")];
+    expect(await completed(here, [...debate, "--judge", "j"])).toEqual(["judge"]);
+    expect(await completed(here, [...debate, "--agents", "python,g"])).toEqual(["python,go"]);
+    expect(await completed(here, [...debate, "--until", ""])).toEqual(["rounds", "stable"]);
+    expect(await completed(here, [...debate, "--unanswered", "d"])).toEqual(["default"]);
+    expect(await completed(here, [...debate, "--agents", "python,go", ""])).toEqual([]);
+  });
+
   it("completes the crews of the project, too", async () => {
     const here = rig();
     here.write("workspace/.bosun/crews/mine.yaml", "roles: []\n");
@@ -64,6 +74,7 @@ describe("bosun complete", () => {
   test.each([
     [["run", "--plan", ""], 0],
     [["run", "--cwd", ""], 16],
+    [["debate", ""], 0],
     [["demo", ""], 16],
     [["run", ""], 4],
   ])("tells the shell which files %j may name", async (words, files) => {

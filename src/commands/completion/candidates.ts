@@ -5,9 +5,13 @@ import { listCrews } from "../../config/crews.ts";
 import { findProjectConfiguration, findUserConfiguration } from "../../config/found.ts";
 import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
 import type { CommandContext } from "../context/command.ts";
+import type { Typed } from "./typed.ts";
 import { CHANGED_SESSION, isBegun, OPEN_SESSION, resolveSession, SHOW } from "../lookup/resolve.ts";
 import { POLICIES, REPORTERS } from "../options/run-options.ts";
-import { objectOf } from "../../lib/json.ts";
+import { seatingOptions } from "../../kernel/kit/descriptor.ts";
+import { defined, listOf, objectOf, textOf } from "../../lib/json.ts";
+import { MODES } from "../../modes/index.ts";
+import { findConfiguration, loadRegistry } from "../options/registry.ts";
 import { openUntouched } from "../../store/sqlite-store.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -59,8 +63,34 @@ export async function candidatesAt(context: CommandContext, program: Command, ty
   if (place === undefined || place === "option") return { found: optionNames(command, program), files: "none" };
   if (place === "command") return { found: commandsOf(program, typed), files: "none" };
   const kind = "flags" in place ? /[<[]([^.\]>]+)/.exec(place.flags)?.[1] : place.name();
-  const found = place.argChoices ? words(place.argChoices) : await VALUES[place.name()]?.(context, typed, place);
+  const found = place.argChoices ? words(place.argChoices) : await valuesAt(context, typed, place);
   return { found: found ?? [], files: FILES[kind ?? ""] ?? "none" };
+}
+
+/** The words of a mode's command are no ids of sessions or parts. An option that names the roles of its seats takes all of the crew. */
+async function valuesAt(
+  context: CommandContext,
+  typed: Typed,
+  place: Option | Argument,
+): Promise<readonly Candidate[] | undefined> {
+  const { command, prefix } = typed;
+  const descriptor = MODES.get(command.name())?.descriptor;
+  if (descriptor === undefined) return VALUES[place.name()]?.(context, typed, place);
+  if (!("flags" in place)) return [];
+  const option = descriptor.command.options.find(({ flags }) => flags === place.flags);
+  if (option === undefined) return VALUES[place.name()]?.(context, typed, place);
+  const field = objectOf(objectOf(descriptor.input.properties)[option.field]);
+  if (!seatingOptions(descriptor).includes(option)) return words(listOf(field.enum).map(textOf));
+  const before = option.kind === "list" ? prefix.slice(0, prefix.lastIndexOf(",") + 1) : "";
+  return (await crewOf(context, command.opts())).map(({ role_id, type }) => ({ value: before + role_id, about: type }));
+}
+
+/** The roles of the crew and the registry that are typed. A list of registries is read as its last one. */
+async function crewOf(context: CommandContext, { crew, roles, cwd }: Readonly<Record<string, string>>) {
+  const options = defined({ crew, roles: roles === undefined ? undefined : [roles] });
+  const found = findConfiguration(context, options, cwd ?? context.directory);
+  const registry = found.ok ? await loadRegistry(options, found.value) : found;
+  return registry.ok ? registry.value : [];
 }
 
 function words(values: readonly string[]): Candidate[] {
@@ -100,51 +130,6 @@ function crews({ environment, directory }: CommandContext): Candidate[] {
   const [user, project] = [findUserConfiguration(environment), findProjectConfiguration(directory)];
   const found = listCrews([user, project].flatMap((one) => (one.ok && one.value ? [one.value.crews] : [])));
   return found.ok ? words(found.value.map(({ name }) => name)) : [];
-}
-
-/** A command line that is still being typed. */
-export interface Typed {
-  /** The command, or the program itself until one is typed. */
-  readonly command: Command;
-  /** The arguments before the cursor. */
-  readonly operands: readonly string[];
-  /** What the word at the cursor is: a name, or the value of an option or argument; undefined where nothing can follow. */
-  readonly place: "command" | "option" | Option | Argument | undefined;
-  /** The typed part of the word, without `--option=`. */
-  readonly prefix: string;
-}
-
-/** Stands for the word at the cursor, because no word contains NUL. */
-const CURSOR = "\u0000";
-
-/** Parses the words up to the cursor. The last one is being typed and may be empty. Unknown options count as flags without a value. */
-export function readTyped(program: Command, words: readonly string[]): Typed {
-  const last = words.at(-1) ?? "";
-  const [, flag = "", prefix = last] = /^(--[^=]+=)(.*)$/s.exec(last) ?? [];
-  const cursor = flag === "" && last.startsWith("-") ? `-${CURSOR}` : CURSOR;
-  const outer = program.parseOptions([...words.slice(0, -1), flag + cursor]);
-  const inner = program.commands.find((command) => command.name() === outer.operands[0]);
-  // A value is only read: a check would refuse the cursor, and a list would hide it.
-  for (const option of inner?.options ?? []) delete option.parseArg;
-  const { operands, unknown } = inner?.parseOptions(outer.unknown) ?? { operands: [], unknown: outer.unknown };
-  const given = [...outer.operands, ...operands, ...unknown.filter((word) => !word.startsWith("-"))];
-  const before = given.filter((word) => word !== cursor);
-  const valued = [inner, program].flatMap(
-    (command) => command?.options.filter((option) => command.getOptionValue(option.attributeName()) === cursor) ?? [],
-  );
-  const typed = { command: inner ?? program, operands: inner ? before.slice(1) : before, prefix };
-  if (valued[0] !== undefined) return { ...typed, place: valued[0] };
-  if (given.length > before.length) return { ...typed, place: inner ? argumentAt(typed) : commandAt(typed) };
-  return { ...typed, place: cursor === CURSOR ? undefined : "option" };
-}
-
-function commandAt({ operands: [first, ...more] }: Omit<Typed, "place">): Typed["place"] {
-  return first === undefined || (first === "help" && more.length === 0) ? "command" : undefined;
-}
-
-function argumentAt({ command, operands }: Omit<Typed, "place">): Typed["place"] {
-  const last = command.registeredArguments.at(-1);
-  return command.registeredArguments[operands.length] ?? (last?.variadic === true ? last : undefined);
 }
 
 /** A completion of the typed word, and its description. */

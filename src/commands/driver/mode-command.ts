@@ -1,4 +1,4 @@
-import type { ModeCommand, SeatField } from "../../kernel/kit/descriptor.ts";
+import { seatingOptions } from "../../kernel/kit/descriptor.ts";
 import type { AnyDescriptor } from "../../modes/index.ts";
 import type { Register } from "../context/command.ts";
 import { flagOf, readModeInput } from "../options/mode-input.ts";
@@ -6,8 +6,7 @@ import { addBeginOptions, beginOrResume, type BeginOptions } from "./begin.ts";
 
 /** Makes the command of a mode of the kit from its descriptor: it begins a session, or resumes the one with the typed id. */
 export function commandOf(descriptor: AnyDescriptor): Register {
-  const { seats, command: about } = descriptor;
-  const { noun, say, options, unlessFile } = about;
+  const { noun, say, options, unlessFile, help = "" } = descriptor.command;
   const spared = options.find(({ field }) => field === unlessFile);
   return (command) => {
     if (spared !== undefined)
@@ -17,14 +16,12 @@ export function commandOf(descriptor: AnyDescriptor): Register {
     command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
     for (const { flags, description } of options) command.option(flags, description);
     addBeginOptions(command, noun);
-    command.addHelpText("after", helpOf(about, seats));
+    command.addHelpText("after", `\n${seatsAre(seatingOptions(descriptor).map(flagOf))}${help}`);
     return (context, words, given: BeginOptions) =>
       beginOrResume(context, given, () => readModeInput(context, descriptor, words, given));
   };
 }
 
-function helpOf({ options, help }: ModeCommand, seats: readonly SeatField[]): string {
-  const seating = options.filter(({ field }) => seats.some(({ at }) => at.split(".")[0] === field));
-  const sentence = `The role type in your registry is ignored; ${seating.map(flagOf).join(" and ")} assign${seating.length === 1 ? "s" : ""} the seats.`;
-  return `\n${[sentence, help].filter((part) => part !== undefined).join("\n")}`;
+function seatsAre(flags: readonly string[]): string {
+  return `The role type in your registry is ignored; ${flags.join(" and ")} assign${flags.length === 1 ? "s" : ""} the seats.`;
 }

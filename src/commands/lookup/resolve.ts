@@ -5,6 +5,7 @@ import { fails, type Failure, failure, type Fallible, isOfStorage } from "../../
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
+import { readerOf } from "../../modes/index.ts";
 import { hasSubject, subjectWord } from "./modes.ts";
 import { recordsOf } from "../../store/kept-record.ts";
 import { ticketsIn } from "./state.ts";
@@ -212,21 +213,24 @@ export function isBegun({ last_sequence }: SessionRow): boolean {
 /** Why a closed session, or a ticket of it, takes no message; undefined if it is not closed. */
 export function whyClosed(
   reader: StoreReader,
-  { session_id, state, outcome, last_sequence }: SessionRow,
+  { session_id, mode, state, outcome, last_sequence }: SessionRow,
   ticket_id?: string,
 ): Failure | undefined {
   if (state !== "closed") return undefined;
   const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
-  const failed = ticketsInError(finalReport(reader, session_id, last_sequence));
+  const report = finalReport(reader, session_id, last_sequence) ?? {};
+  const worth = readerOf(mode)?.presentation.worthRetrying?.(report) ?? [];
+  const failed = [...ticketsInError(report), ...worth];
+  const noun = subjectWord({ mode });
   return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {
     hint:
       failed.length > 0
-        ? `A ticket in error can be tried again: bosun retry ${session_id} ${failed.find((id) => id === ticket_id) ?? "TICKET"}.`
+        ? `A failed ${noun} can be tried again: bosun retry ${session_id} ${failed.find((id) => id === ticket_id) ?? noun.toUpperCase()}.`
         : `It cannot be opened again. To see its result: bosun resume ${session_id}.`,
   });
 }
 
-function ticketsInError(report: JsonObject = {}): string[] {
+function ticketsInError(report: JsonObject): string[] {
   const tickets = listOf(report.tickets).map(objectOf);
   return tickets.filter(({ status }) => status === "error").map(({ ticket_id }) => wordsOf(ticket_id));
 }

@@ -1,19 +1,14 @@
-import { stateOf } from "./modes.ts";
-import { depthsOf } from "../../lib/cycle.ts";
 import {
   artifactsOf,
   isAddition,
   type Place,
   type QuestionSet,
-  type ScheduleState,
   type SessionValue,
   type Ticket,
 } from "../../modes/schedule/state.ts";
 import { textOf } from "../../lib/json.ts";
 import { at } from "../../lib/json-pointer.ts";
 import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
-import { scheduleReader } from "../../modes/schedule/reader.ts";
-import { canBeRetried } from "../../modes/schedule/waiting.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
@@ -26,13 +21,6 @@ import type { RevisedTasks } from "../../ui/plan.ts";
 /** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {
   return reader.value(session_id, "session", "session") as unknown as SessionValue | undefined;
-}
-
-/** The whole state; undefined for a session of another mode. */
-export async function scheduleState(reader: StoreReader, session_id: string): Promise<ScheduleState | undefined> {
-  const stored = await reader.load(session_id);
-  if (!stored.ok || stored.value.session.mode !== scheduleReader.name) return undefined;
-  return (await stateOf(reader, stored.value, scheduleReader)).state;
 }
 
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {
@@ -67,14 +55,6 @@ export function newCommands(reader: StoreReader, session_id: string, tasks: read
     return unseen(session, ticketValue(reader, session_id, task.task_id), commandsOf(task));
   });
   return [...new Set(commandLines(added))];
-}
-
-/** The tickets that a person may retry all at once, each after its dependencies; without those that a revised plan left out. */
-export function retriableTickets({ tickets }: ScheduleState): string[] {
-  return [...depthsOf([...tickets.values()]).keys()].filter((id) => {
-    const ticket = tickets.get(id);
-    return ticket !== undefined && ticket.unplanned !== true && canBeRetried(ticket);
-  });
 }
 
 /** All question sets, answered or not. */

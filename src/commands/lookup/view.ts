@@ -5,7 +5,7 @@ import type { Presentation } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
 import { reasonReader, type SessionState, standingState } from "../../kernel/state.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { err, ok } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
@@ -16,8 +16,7 @@ import { failedChecks } from "../../ui/failure-lines.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
-import { readerOf } from "../../modes/index.ts";
-import { stateOf, unknownMode } from "./modes.ts";
+import { engineOf } from "./modes.ts";
 import { ticketValue } from "./schedule-state.ts";
 import { recordAt, valuesOf } from "./state.ts";
 
@@ -42,28 +41,22 @@ export interface StoredView extends SessionView {
 /** The state of a session's engine, with the rules or the reader of its mode. */
 type ReadEngine = Pick<Engine<unknown>, "state" | "ledger"> & { readonly mode: ModeReader<unknown> };
 
-/** Reads a session; `environment` for a mode that this version does not have. Throws like `stateOf`. */
-export async function readSession(
-  reader: StoreReader,
-  home: string,
-  { session_id, mode: name }: SessionRow,
-): Promise<Fallible<StoredView>> {
-  const mode = readerOf(name);
-  if (mode === undefined) return err(unknownMode({ session_id, mode: name }));
+/** Reads a session; `environment` for a mode that this version does not have. */
+export async function readSession(reader: StoreReader, home: string, found: SessionRow): Promise<Fallible<StoredView>> {
   return reader.snapshot(async () => {
-    const stored = await reader.load(session_id);
-    if (!stored.ok) return stored;
-    const { session } = stored.value;
-    const engine = { mode, ...(await stateOf(reader, stored.value, mode)) };
+    const loaded = await engineOf(reader, found);
+    if (!loaded.ok) return loaded;
+    const { row, ...engine } = loaded.value;
+    const { session_id } = row;
     const records = new SessionRecords(
       (sequence) => measuredRecord(reader, session_id, sequence),
       sessionPaths(home, session_id).folder,
     );
     const resolved = (reference: Json) => resolve(reference, records) ?? "";
-    const view = viewOf(reader, session_id, engine, session.last_sequence, resolved);
+    const view = viewOf(reader, session_id, engine, row.last_sequence, resolved);
     const reported = reportedTickets(view.report);
-    const resultsOf = (id: string) => reported.get(id) ?? resultsIn(records, mode.results?.(engine.state, id));
-    return ok({ ...view, row: session, resultsOf });
+    const resultsOf = (id: string) => reported.get(id) ?? resultsIn(records, engine.mode.results?.(engine.state, id));
+    return ok({ ...view, row, resultsOf });
   });
 }
 

@@ -104,6 +104,14 @@ export interface ModeOption {
   readonly kind?: "number" | "list";
 }
 
+/** The options that name the roles of seats. */
+export function seatingOptions({
+  seats,
+  command,
+}: Pick<Descriptor<never, never, never>, "seats" | "command">): ModeOption[] {
+  return command.options.filter(({ field }) => seats.some(({ at }) => at.split(".")[0] === field));
+}
+
 /** How a subject is shown, besides its status. */
 export interface Shown {
   readonly title: Json;
@@ -130,9 +138,20 @@ export function readerOf<I, S extends Self, U extends Subject>(
     ids: ({ subjects }) => [...subjects.values()].toSorted(inOrder).map(({ id }) => id),
     subject: (state, id) => rowOf(descriptor, state, id),
     results: (state, id) => resultsOf(descriptor, state, id),
-    ...(events.retried === undefined
-      ? {}
-      : { retrying: { may: ({ subjects }, id) => accepts(states, subjects.get(id)?.status, events.retried) } }),
+    hears: ({ subjects }, id) => Object.keys(states[subjects.get(id)?.status ?? ""] ?? {}).length > 0,
+    ...(events.retried === undefined ? {} : { retrying: retryingOf(descriptor) }),
+  };
+}
+
+function retryingOf({
+  subject,
+  states,
+  events,
+}: Pick<Descriptor<never, never, never>, "subject" | "states" | "events">) {
+  const fitting = Object.keys(states).filter((status) => accepts(states, status, events.retried));
+  return {
+    which: `a ${subject} that is ${fitting.join(" or ")}`,
+    may: ({ subjects }: KitState<Self, Subject>, id: string) => fitting.includes(subjects.get(id)?.status ?? ""),
   };
 }
 

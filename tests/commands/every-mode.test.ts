@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { rolesAt, type Speaker, Stage } from "../debate/stage.ts";
+import { rig, until, withoutRetries } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
+import { typed } from "./in-process.ts";
+import { statusOf } from "./waiting-task.ts";
+
+/** How a mode is begun, and what is done to a session of it while its agents wait for the test. */
+interface Case {
+  /** The words of its command, without roles and session. */
+  readonly words: readonly string[];
+  /** Number of agents that are asked first, at once. */
+  readonly first: number;
+  /** A subject that hears a note, and the role that reads it. */
+  readonly told: { readonly subject: string; readonly role_id: string };
+  /** A subject that is cancelled. */
+  readonly cancelled: string;
+  /** What an agent answers, so that the session goes on. */
+  readonly answer: (agent: Speaker) => void;
+  /** How `retry` of the told subject ends after its only turn failed, and what it says. */
+  readonly retried: { readonly code: number; readonly said: RegExp };
+}
+
+const CASES: readonly Case[] = [
+  {
+    words: ["debate", "Python or Go?", "--agents", "python,go,architect", "--judge", "judge", "--rounds", "2"],
+    first: 3,
+    told: { subject: "go", role_id: "go" },
+    cancelled: "python",
+    answer: (agent) =>
+      agent.role_id === "judge" ? agent.say("verdict", { conclusion: "Go.", winner: "architect" }) : agent.hold(),
+    retried: { code: 2, said: /is a debate, which retries by itself/ },
+  },
+];
+
+const NOTE = "Mind the budget.";
+
+async function staged({ words }: Case) {
+  const here = endAfterwards(rig());
+  const stage = await Stage.open(here.workspace);
+  const roles = here.write("roles.json", JSON.stringify({ roles: rolesAt(stage.address) }));
+  return { here, stage, begin: [...words, "--roles", roles, "--session", "it"] };
+}
+
+/** Answers agents as they come, until the test ends. */
+async function answering(stage: Stage, answer: Case["answer"]): Promise<never> {
+  for (;;) for (const agent of await stage.gathered(1)) answer(agent);
+}
+
+describe.each(CASES)("a session of `bosun $words.0`", (mode) => {
+  it("begun apart and killed is resumed, watched, told and cancelled", async () => {
+    const { here, stage, begin } = await staged(mode);
+    const begun = await here.run([...begin, "--detach"]);
+    expect(begun).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("it is running in process") });
+    await stage.gathered(mode.first);
+    const { owner } = await statusOf(here, "it");
+    process.kill(owner?.pid ?? 0, "SIGKILL");
+    await until("its scheduler to be gone", async () => (await statusOf(here, "it")).owner === null);
+
+    expect(await here.run(["resume", "it", "--detach"])).toMatchObject({ code: 0, stderr: "" });
+    const asked = await stage.gathered(mode.first);
+    const watching = here.start(["attach", "it"]);
+    await until("the watcher to show it", () => watching.stdout().includes("RESUMED"));
+    const { subject, role_id } = mode.told;
+    const told = await here.run(["tell", "it", subject, NOTE]);
+    expect(told).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("Note sent.") });
+    let agents = asked;
+    const hears = ({ request }: Speaker) =>
+      request.role_id === role_id && JSON.stringify(request.context).includes(NOTE);
+    for (; !agents.some(hears); agents = await stage.gathered(1)) for (const agent of agents) mode.answer(agent);
+    expect(await here.run(["cancel", "it", mode.cancelled])).toMatchObject({ code: 0, stderr: "" });
+    expect(await here.run(["cancel", "it", "--yes"])).toMatchObject({ code: 0, stderr: "" });
+
+    const watched = await watching.done;
+    expect(watched).toMatchObject({ code: 1, stderr: "" });
+    expect(watched.stdout).toContain(`TELL by`);
+    expect(watched.stdout).toContain(NOTE);
+    expect(watched.stdout).toContain("CLOSED cancelled");
+    expect(await statusOf(here, "it")).toMatchObject({ state: "closed", outcome: "cancelled", owner: null });
+    expect((await typed(here, ["replay", "it", "--verify"])).code).toBe(0);
+  });
+
+  it("with a turn that failed for good is retried, if the mode lets a person retry", async () => {
+    const { here, stage, begin } = await staged(mode);
+    let isFailed = false;
+    void answering(stage, (agent) => {
+      if (isFailed || agent.role_id !== mode.told.role_id) return mode.answer(agent);
+      isFailed = true;
+      agent.say("error", { code: "agent_failed", message: "I cannot." });
+    });
+    const begun = await here.run([...begin, ...withoutRetries(here)]);
+    expect(begun).toMatchObject({ stderr: "", stdout: expect.stringContaining("I cannot.") });
+    expect(await statusOf(here, "it")).toMatchObject({ state: "closed" });
+    const { code, stdout, stderr } = await here.run(["retry", "it", mode.told.subject]);
+    expect(stdout + stderr).toMatch(mode.retried.said);
+    expect(code).toBe(mode.retried.code);
+    expect((await typed(here, ["replay", "it", "--verify"])).code).toBe(0);
+  });
+});
