@@ -41,7 +41,11 @@ export function saidIn(lines: Lines | undefined, { sequence, source, payload_typ
 export function viewed(
   all: readonly Said[],
   lines: Lines = {},
-  { view, reader, as_of = Infinity }: { view?: ViewName | undefined; reader?: string | undefined; as_of?: number },
+  {
+    view,
+    reader,
+    as_of = Infinity,
+  }: { view?: ViewName | undefined; reader?: string | undefined; as_of?: number | undefined },
 ): { transcript?: readonly Json[]; summary?: JsonObject } {
   if (view === undefined) return {};
   const said = all.filter(({ sequence }) => sequence <= as_of).toSorted((a, b) => a.sequence - b.sequence);
