@@ -33,7 +33,6 @@ export const poll = modeOf<{ readonly topic: string; readonly voters: readonly s
         voted: { icon: "+", tone: "good", stage: "done" },
         out: { icon: "x", tone: "bad", stage: "failed" },
       },
-      retries: false,
       parts: ({ votes }) => [{ title: "Votes", text: JSON.stringify(votes), points: [] }],
     },
     shown: ({ id }) => ({ title: id, owner: id }),

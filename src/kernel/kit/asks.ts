@@ -2,7 +2,7 @@ import { at } from "../../lib/json-pointer.ts";
 import { textOf } from "../../lib/json.ts";
 import type { FactOf } from "../mode.ts";
 import type { Draft } from "./draft.ts";
-import type { OpenTurn } from "./holder.ts";
+import { type OpenTurn, putAgainLater } from "./holder.ts";
 import { answeredSets, askFor, type QuestionSet, refusedQuestions } from "./questions.ts";
 import type { Kit } from "./rules.ts";
 import type { Self, Subject } from "./state.ts";
@@ -21,7 +21,7 @@ export function onClarification<S extends Self, U extends Subject>(
   const why = refusedQuestions(ids, rounds, draft.self.max_clarification_rounds);
   if (why) return refuseAnswer(kit, draft, id, turn, why);
   const ask_id = draft.putQuestions(id, fact.sequence, ids);
-  draft.putAgainLater(id, ask_id, { ...turn, retries: 0, refused: [], rounds });
+  putAgainLater(draft, id, ask_id, { ...turn, retries: 0, refused: [], rounds });
 }
 
 /** Handles a person's answers; `ask_id` limits the asks that they are for. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Right, Rights } from "../../protocol/rights.ts";
@@ -46,7 +46,7 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   /** The field of the input that is the session's requirement: its text, or the words of the command. */
   readonly requirement: string;
   readonly command: ModeCommand;
-  readonly presentation: Omit<Presentation, "subjectName">;
+  readonly presentation: Omit<Presentation, "subjectName" | "retries">;
   /** How a subject is shown. May depend only on the subject and on what never changes of the session. */
   shown(subject: U, self: S): Shown;
 }
@@ -98,13 +98,18 @@ export interface ModeCommand {
   readonly help?: string;
 }
 
-/** An option of the command; its value is a text, a number, or the parts between commas. The input's schema says whether it is required. */
+/** An option of the command. The schema of its field says whether its value is a text, a number, or a list of the parts between commas. */
 export interface ModeOption {
   readonly flags: string;
   /** The field of the input. */
   readonly field: string;
   readonly description: string;
-  readonly kind?: "number" | "list";
+}
+
+/** The schema of a field of an input; undefined if it has no such field. */
+export function fieldOf(input: JsonObject, field: string): JsonObject | undefined {
+  const schema = objectOf(input["properties"])[field];
+  return schema === undefined ? undefined : objectOf(schema);
 }
 
 /** The options that name the roles of seats. */
@@ -133,7 +138,7 @@ export function readerOf<I, S extends Self, U extends Subject>(
   return {
     name,
     ...(rows === undefined ? {} : { rows }),
-    presentation: { ...presentation, subjectName: subject },
+    presentation: { ...presentation, subjectName: subject, retries: events.retried !== undefined },
     subjects: subject,
     empty: emptyState,
     apply: (state, change) => applyTo(subject, state, change),

@@ -5,7 +5,7 @@ import { shownStatus } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
 import { accepts, type Descriptor } from "./descriptor.ts";
-import { endWaiting, MODE_TIMER, retryTimer, type Tries, waitingForSession } from "./holder.ts";
+import { type Holders, MODE_TIMER, offerTurn, type Tries, waitingForSession, withdraw } from "./holder.ts";
 import type { Lifecycles } from "./lifecycles.ts";
 import { askFor, type QuestionSet } from "./questions.ts";
 import {
@@ -33,7 +33,7 @@ interface Drafted<S extends Self, U extends Subject> {
 }
 
 /** A step of a mode of the kit, while it is written. Reads see earlier writes. A method takes no id for the session's own seat. */
-export class Draft<S extends Self, U extends Subject> implements View<S, U> {
+export class Draft<S extends Self, U extends Subject> implements View<S, U>, Holders {
   readonly out: StepWriter;
   readonly #kit: Drafted<S, U>;
   readonly #before: KitState<S, U>;
@@ -117,7 +117,7 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
   /** Applies an event to a subject's machine. */
   move(id: string, event: string, reason?: string): void {
     const { descriptor, lifecycles } = this.#kit;
-    const subject = this.#subjects.patch(id, {});
+    const subject = this.#subjects.needed(id);
     const status = this.out.moved(lifecycles.subject, `the ${descriptor.subject}`, subject, event, reason);
     this.#subjects.patch(id, { status, since: this.fact.received_at, reason } as Patch<Subject> as Patch<U>);
   }
@@ -145,34 +145,24 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
 
   /** Offers a turn. Those who get one in the same step answer independently: `Question.view` shows none of them what another says. */
   offer(id?: string, tries: Tries = { retries: 0 }): void {
-    const turn_id = this.out.nextTurn();
     const { events, lines } = this.#kit.descriptor;
     const one = this.subject(id);
     if (one && this.accepts(one, events.asked)) this.move(one.id, events.asked);
     const { seat, message } = this.#kit.rules.seat(this.self, this.subject(id));
     const { as_of = this.fact.sequence } = tries;
-    const turn = { turn_id, message, ...counts(lines ? { ...tries, as_of } : tries) };
-    this.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
     const about = defined({ subject: id });
-    this.out.command({ do: "offer_turn", turn_id, seat, ...about, priority: 1, attempt: tries.retries + 1 });
-  }
-
-  /** Keeps the message until `waits_for` comes. */
-  putAgainLater(id: string | undefined, waits_for: string, tries: Tries): void {
-    const { message } = this.#kit.rules.seat(this.self, this.subject(id));
-    this.patchHolder(id, { turn: undefined, waits_for, put_again: { message, ...counts(tries) } });
+    offerTurn(
+      this,
+      id,
+      { ...tries, message, ...(lines ? { as_of } : {}) },
+      { seat, ...about, priority: 1, attempt: tries.retries + 1 },
+    );
   }
 
   /** Sends the message that was kept for `waits_for`, if there is one. */
   putAgain(id: string | undefined, waits_for: string): void {
     const holder = this.holder(id);
     if (holder?.put_again && holder.waits_for === waits_for) this.offer(id, holder.put_again);
-  }
-
-  /** Sends the message again after a back-off. */
-  retryLater(id: string | undefined, tries: Tries, delay_ms: number): void {
-    this.putAgainLater(id, retryTimer(id), tries);
-    this.out.setTimer(retryTimer(id), delay_ms);
   }
 
   /** Asks a person. The answer is in `context.clarifications` of later turns too. */
@@ -237,21 +227,18 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
 
   /** Withdraws the turn, or ends what is waited for. */
   withdraw(id: string | undefined, reason: string): void {
-    const { turn, waits_for } = this.holder(id) ?? {};
-    if (turn) this.out.command({ do: "withdraw_turn", turn_id: turn.turn_id, reason });
-    for (const command of waits_for === undefined ? [] : endWaiting(waits_for, reason)) this.out.command(command);
-    if (turn ?? waits_for) this.patchHolder(id, { turn: undefined, waits_for: undefined, put_again: undefined });
+    withdraw(this, id, reason);
   }
 
   /** Closes the session: withdraws what is open, drops the subjects that are not over, and reports how it ended. */
   finish(outcome: Outcome, reason?: string): void {
     const { presentation, events } = this.#kit.descriptor;
     for (const { id, status } of this.all()) {
-      this.withdraw(id, CLOSING);
+      withdraw(this, id, CLOSING);
       const isDone = shownStatus(presentation, status).stage === "done";
       if (!isDone && this.accepts({ status }, events.left)) this.move(id, events.left, reason);
     }
-    this.withdraw(undefined, CLOSING);
+    withdraw(this, undefined, CLOSING);
     this.go("finished");
     this.patch({ ended: { outcome, ...defined({ reason }) } } as Patch<Self> as Patch<S>);
     this.close();
@@ -278,8 +265,3 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
 }
 
 const CLOSING = "the session is closing";
-
-/** The counts alone, without those that say nothing. */
-function counts({ retries, refused = [], rounds, as_of }: Tries): Tries {
-  return { retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds, as_of }) };
-}

@@ -8,7 +8,7 @@ import { onClarification, onClarificationResponse } from "./asks.ts";
 import { contradictionsIn } from "./contradictions.ts";
 import { type Descriptor, readerOf, rightsOf } from "./descriptor.ts";
 import { Draft } from "./draft.ts";
-import { MODE_TIMER, retriedBy, waitingForSession } from "./holder.ts";
+import { endedTurn, MODE_TIMER, retriedBy, waitingForSession } from "./holder.ts";
 import { readInput } from "./input.ts";
 import { lifecyclesOf } from "./lifecycles.ts";
 import { onCommand, onRecovered, onStopped } from "./people.ts";
@@ -56,7 +56,7 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
     case "user_command":
       return onCommand(kit, draft, fact);
     case "session_stopped":
-      return onStopped(kit, draft, fact);
+      return onStopped(draft, fact);
     case "session_recovered":
       return onRecovered(draft);
     case "session_reopened":
@@ -132,13 +132,12 @@ function onReopened<S extends Self, U extends Subject>({ descriptor }: Kit<S, U>
 function onAnswer<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draft<S, U>, fact: Fact): void {
   const { descriptor, rules, rights } = kit;
   const id = fact.subject;
-  const turn = draft.holder(id)?.turn;
-  if (!turn || turn.turn_id !== fact.turn?.turn_id)
+  const turn = endedTurn(draft, fact);
+  if (!turn)
     return draft.out.forbid(
       `no turn of this ${descriptor.name} is open for this "${fact.payload_type}"`,
       "see SPEC.md",
     );
-  draft.patchHolder(id, { turn: undefined });
   if (fact.payload_type === "turn_failed")
     return setBack(kit, draft, id, turn, fact.payload.code, fact.payload.refused);
   if (fact.payload_type === "error") {

@@ -5,10 +5,8 @@ import type { Holder } from "./holder.ts";
 import type { QuestionSet } from "./questions.ts";
 import { SAID, type Said } from "./views.ts";
 
-/** Who is asked, and what a person said to it. */
+/** Who is asked. */
 interface Asked extends Holder {
-  /** The sequences of the notes. */
-  readonly notes?: readonly number[];
   /** The questions that a person was asked about it. The set that it waits for is the last one. */
   readonly questions?: readonly QuestionSet[];
 }

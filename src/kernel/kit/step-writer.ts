@@ -126,11 +126,16 @@ export class Values<T extends object> {
     this.#written.set(id, value);
   }
 
-  /** Returns the value with the patch applied. Throws `EventRefused` if there is none. */
-  patch(id: string, patch: Patch<T>): T {
+  /** Throws `EventRefused` if there is no such value. */
+  needed(id: string): T {
     const value = this.get(id);
     if (!value) throw new EventRefused(`there is no ${this.#collection} "${id}"`);
-    const next = patched(value, patch);
+    return value;
+  }
+
+  /** Returns the value with the patch applied. Throws `EventRefused` if there is none. */
+  patch(id: string, patch: Patch<T>): T {
+    const next = patched(this.needed(id), patch);
     this.put(id, next);
     return next;
   }
@@ -141,8 +146,10 @@ export class Values<T extends object> {
 
   /** All values, in no particular order. */
   all(): T[] {
-    const added = [...this.#written.keys()].filter((id) => !this.#before.has(id));
-    return [...this.#before.keys(), ...added].flatMap((id) => this.get(id) ?? []);
+    const values: T[] = [];
+    for (const [id, value] of this.#before) if (!this.#written.has(id)) values.push(value);
+    for (const value of this.#written.values()) if (value) values.push(value);
+    return values;
   }
 
   /** The values that the step wrote, with what they were before it. */
@@ -151,9 +158,10 @@ export class Values<T extends object> {
   }
 
   changes(): Change[] {
-    return Array.from(this.#written, ([id, value]) =>
-      value === undefined ? { drop: this.#collection, id } : put(this.#collection, id, value),
-    );
+    const changes: Change[] = [];
+    for (const [id, value] of this.#written)
+      changes.push(value === undefined ? { drop: this.#collection, id } : put(this.#collection, id, value));
+    return changes;
   }
 }
 

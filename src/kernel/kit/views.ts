@@ -41,7 +41,7 @@ export function saidIn(lines: Lines | undefined, { sequence, source, payload_typ
 export function transcriptOf(
   all: readonly Said[],
   lines: Lines,
-  { view, reader, as_of = Infinity }: { view: ViewName; reader: string | undefined; as_of?: number },
+  { view, reader, as_of = Infinity }: { view: ViewName; reader: string | undefined; as_of?: number | undefined },
 ): Json[] {
   const said = all.filter(({ sequence }) => sequence <= as_of).toSorted((a, b) => a.sequence - b.sequence);
   return shown(said, view, reader).flatMap(({ sequence, source, payload_type }): Json[] => {

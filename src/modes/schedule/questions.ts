@@ -1,9 +1,10 @@
+import { putAgainLater } from "../../kernel/kit/holder.ts";
 import { answeredSets, askFor, refusedQuestions } from "../../kernel/kit/questions.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { defined } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
 import { isAboutLongWait } from "./messages.ts";
-import { offer, putAgain, putAgainLater } from "./offering.ts";
+import { offer, putAgain } from "./offering.ts";
 import type { OpenTurn, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
 
@@ -13,7 +14,8 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
   const rounds = (turn.rounds ?? 0) + 1;
   const isAboutRequirement = id === undefined && !isAboutLongWait(id, turn);
   if (isAboutRequirement && hasNoQuestions(draft, fact, turn)) {
-    offer(draft, undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
+    const rounds = draft.session.settings.max_clarification_rounds;
+    offer(draft, undefined, "clarification_response", { retries: 0, rounds });
     return;
   }
   const ids = fact.payload.questions.map((question) => question.question_id);
@@ -28,14 +30,14 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
     ...defined({ subject: id }),
   };
   draft.patchSession({ asked: draft.session.asked + 1 });
-  draft.putQuestions(set);
+  draft.questions.put(set.id, set);
   if (isAboutRequirement) draft.moveSession("questions_asked");
   putAgainLater(draft, id, set.id, {
     message: isAboutRequirement ? "clarification_response" : turn.message,
     retries: 0,
     rounds,
   });
-  draft.command(askFor(set, id));
+  draft.out.command(askFor(set, id));
 }
 
 /** Whether the manager says that it has no questions about the requirement. It can say so once; then it is asked for the plan. */
@@ -51,16 +53,16 @@ export function onClarificationResponse(draft: Draft, fact: FactOf<"clarificatio
     .filter((set) => !set.closed && (ask_id === undefined || ask_id === set.id))
     .toSorted((a, b) => a.record - b.record);
   const answered = answeredSets(fact, open);
-  if (!answered.ok) return draft.refuse(answered.error);
+  if (!answered.ok) return draft.out.refuse(answered.error);
   for (const set of answered.value) settle(draft, set, fact);
 }
 
 function settle(draft: Draft, set: QuestionSet, fact: FactOf<"clarification_response">): void {
   const complete = fact.payload.status === "complete";
   const closed = complete || !set.answers.includes(null);
-  draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
-  if (!closed) return draft.command(askFor(set, set.subject));
-  draft.command({ do: "clear_ask", ask_id: set.id });
+  draft.questions.put(set.id, { ...set, ...(closed ? { closed } : {}) });
+  if (!closed) return draft.out.command(askFor(set, set.subject));
+  draft.out.command({ do: "clear_ask", ask_id: set.id });
   const holder = draft.holder(set.subject);
   if (!holder) return;
   const clarifications = [...(holder.clarifications ?? []), set.id];

@@ -66,7 +66,6 @@ export const panel: PanelDescriptor = {
       heard: { icon: "+", tone: "good", stage: "done" },
       gone: { icon: "x", tone: "bad", stage: "failed" },
     },
-    retries: false,
     parts: () => [],
   },
   shown: ({ id }) => ({ title: id, owner: id }),

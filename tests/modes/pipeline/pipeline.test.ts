@@ -127,4 +127,11 @@ describe("a person", () => {
     expect(session.open).toEqual(["analyst instruction 2-analyst"]);
     expect(session.done("Points.").done("Text.").ended).toMatchObject({ outcome: "done" });
   });
+
+  it("resumes a session that ended during a stop and was retried", () => {
+    const session = new PipelineSession([{ role: "writer", on_error: "abort" }]).admit("1-writer").stop();
+    session.fail("1-writer").reopen().command("retry", "1-writer").recover(false);
+    expect(session.refused).toBeUndefined();
+    expect(session.done("Text.").ended).toMatchObject({ outcome: "done" });
+  });
 });
