@@ -84,9 +84,10 @@ function onOpened<S extends Self, U extends Subject>(
   const input = readInput(descriptor, given, roles);
   if (!input.ok) {
     const message = input.error.map(({ what }) => what).join("; ");
-    const hint = input.error.map(({ expected }) => expected ?? "another value").join("; ");
+    const expected = input.error.flatMap((finding) => finding.expected ?? []).join("; ");
+    const hint = expected === "" ? `SPEC.md lists what the input of a ${name} has` : `expected: ${expected}`;
     const details = { pointer: input.error[0]?.pointer };
-    draft.out.refuse(failure("validation_failed", message, { hint: `expected: ${hint}`, details }));
+    draft.out.refuse(failure("validation_failed", message, { hint, details }));
     return draft.out.command(UNOPENED);
   }
   const { self, subjects } = rules.begin(input.value, fact);
