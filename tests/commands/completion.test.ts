@@ -94,6 +94,8 @@ describe("bosun complete", () => {
     const [question, ...more] = await completed(here, ["answer", "asking", ""]);
     expect([question, more]).toEqual([expect.stringMatching(/\.name$/), []]);
     expect(await completed(here, ["resume", "finished", "--release", "sh"])).toEqual(["shell"]);
+    // Its question is no question of a session.
+    expect(await completed(here, ["debate", "asking", ""])).toEqual([]);
   });
 
   it("completes sessions of other homes, and of the home that is typed", async () => {

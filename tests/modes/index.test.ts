@@ -33,6 +33,19 @@ it.each(["session", "question", "ticket"])("only the schedule has the collection
   }
 });
 
+it.each([
+  ["debate", "answered", "dropped"],
+  ["schedule", "in_progress", "done"],
+])("a subject of a %s that is %s hears a note, one that is %s does not", (name, hearing, over) => {
+  const mode = readerOf(name);
+  const hears = (status: string) => {
+    const state = mode?.empty();
+    mode?.apply(state, { put: mode.subjects, id: "one", value: { id: "one", status, depends_on: [] } });
+    return mode?.hears?.(state, "one");
+  };
+  expect([hears(hearing), hears(over)]).toEqual([true, false]);
+});
+
 it("a property name of every JavaScript object is no mode", () => {
   expect(readerOf("constructor")).toBeUndefined();
 });
