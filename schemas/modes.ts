@@ -11,9 +11,10 @@ function modeSection({ name, rules, subject, command, input, seats, messages, st
   const arrows = Object.entries(states).flatMap(([from, on]) =>
     Object.entries(on).map(([event, to]) => ({ event, from, to })),
   );
+  const given = command.options.map(({ flags, field }) => `${code(field)} by ${code(flags)}`).join(", ");
   const events = Map.groupBy(arrows, ({ event, to }) => `| ${code(event)} |@| ${code(to)} |`);
   return [
-    `**${code(name)}** (rules ${rules}): ${command.summary}. Its \`input\`: ${fieldsText(input)}. In its seats: ${taken}.`,
+    `**${code(name)}** (rules ${rules}): ${command.summary}. Its \`input\`: ${fieldsText(input)}. On the command line: ${given}. In its seats: ${taken}.`,
     "",
     `| ${code(name)} asks with | to | answers |`,
     "|---|---|---|",

@@ -65,7 +65,6 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/options/run-input.ts": ["schedule"],
   "commands/options/plan-file.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],
-  "ui/record-lines.ts": ["OPINION", "VERDICT", "opinion", "verdict"],
 };
 
 /** The impure files of `lib`, and the folders that may import the first. */

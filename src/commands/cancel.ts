@@ -1,5 +1,4 @@
-import { shownStatus } from "../kernel/presentation.ts";
-import type { TicketLine } from "../ui/reporter.ts";
+import { isOver } from "../kernel/presentation.ts";
 import type { Command } from "commander";
 import { defined } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
@@ -70,8 +69,7 @@ async function cancel(
 /** The question before a session is cancelled, which names what ends. */
 function cancelQuestion(store: StoreReader, { row, presentation, tickets, ledger }: StoredView): string {
   const { session_id } = row;
-  const isOpen = ({ status }: TicketLine) => !["done", "failed"].includes(shownStatus(presentation, status).stage);
-  const unfinished = tickets.filter(isOpen).length;
+  const unfinished = tickets.filter(({ status }) => !isOver(presentation, status)).length;
   const working = ownerOf(store, row) === undefined ? 0 : openTurns(ledger).length;
   const ends = [
     ...(unfinished === 0

@@ -36,7 +36,7 @@ async function retry(context: CommandContext, words: readonly string[], options:
   const typed = options.all === true ? words[0] : { words, command: "retry" };
   return withSession(openHomeOf, context, typed, RETRY, async (found) => {
     const { store, row } = found;
-    const again = options.all === true ? await allRetriable(found) : await retriable(found);
+    const again = await retriable(found, options.all === true);
     if (!again.ok) return again;
     const ids = again.value;
     const messages = ids.map((ticket_id) => commandMessage({ command: "retry", ticket_id }));
@@ -57,51 +57,36 @@ async function retry(context: CommandContext, words: readonly string[], options:
 /** Maximum width of the list of what is retried, in columns. */
 const LIST_WIDTH = 400;
 
-/** Everything that can be tried again. */
-async function allRetriable({ store, row }: Found<Store>): Promise<Fallible<readonly string[]>> {
+/** What can be tried again: the named ticket, or its mode's equivalent; with `all`, everything. */
+async function retriable(
+  { store, row, ticket_id: id }: Found<Store>,
+  all: boolean,
+): Promise<Fallible<readonly string[]>> {
   const engine = await engineOf(store, row);
   if (!engine.ok) return engine;
   const { mode, state } = engine.value;
-  const { retrying } = mode;
-  const all = retrying?.all?.(state) ?? mode.ids(state).filter((id) => retrying?.may(state, id));
-  if (all.length > 0) return ok(all);
-  return fails("usage", `${row.session_id} has no ${subjectWord(row)} that can be tried again.`, {
-    hint: statusOf(row),
-  });
-}
-
-/** The named ticket, or its mode's equivalent, if it can be tried again. */
-async function retriable({
-  store,
-  row,
-  session_id,
-  ticket_id: id,
-}: Found<Store>): Promise<Fallible<readonly string[]>> {
-  const engine = await engineOf(store, row);
-  if (!engine.ok) return engine;
-  const { mode, state } = engine.value;
+  const { session_id } = row;
   const noun = subjectWord(row);
-  const hint = statusOf(row);
-  if (mode.retrying === undefined)
-    return fails("usage", `${session_id} is a ${row.mode}, which retries by itself.`, { hint });
-  if (id === undefined) {
-    return fails("usage", `The ${noun} is missing.`, {
-      hint: `Name one: bosun retry ${session_id} ${noun.toUpperCase()}; or all: bosun retry --all ${session_id}. bosun status ${session_id} lists them.`,
-    });
+  const refused = (what: string, hint = `See bosun status ${session_id}.`) => fails("usage", what, { hint });
+  const { retrying } = mode;
+  if (retrying === undefined) return refused(`${session_id} is a ${row.mode}, which retries by itself.`);
+  if (all) {
+    const ids = retrying.all?.(state) ?? mode.ids(state).filter((one) => retrying.may(state, one));
+    return ids.length > 0 ? ok(ids) : refused(`${session_id} has no ${noun} that can be tried again.`);
   }
-  const isPossible = mode.retrying.may(state, id);
+  if (id === undefined) {
+    const hint = `Name one: bosun retry ${session_id} ${noun.toUpperCase()}; or all: bosun retry --all ${session_id}. bosun status ${session_id} lists them.`;
+    return refused(`The ${noun} is missing.`, hint);
+  }
+  const isPossible = retrying.may(state, id);
   // In an open session an earlier message may still unblock the other one: its owner decides.
-  const before = isPossible && row.state !== "closed" ? undefined : mode.retrying.before?.(state, id);
-  if (before !== undefined) {
-    return fails("usage", `${named(row, id)} depends on ${before}, which is in error.`, {
-      hint: `Retry that one: bosun retry ${session_id} ${before}.`,
-    });
+  const first = isPossible && row.state !== "closed" ? undefined : retrying.before?.(state, id);
+  if (first !== undefined) {
+    const what = `${named(row, id)} depends on ${first}, which is in error.`;
+    return refused(what, `Retry that one: bosun retry ${session_id} ${first}.`);
   }
   if (isPossible) return ok([id]);
-  const { status } = mode.subject(state, id) ?? { status: "unknown" };
-  return fails("usage", `${named(row, id)} is ${status}. Only ${mode.retrying.which} can be retried.`, { hint });
-}
-
-function statusOf({ session_id }: Found<Store>["row"]): string {
-  return `See bosun status ${session_id}.`;
+  return refused(
+    `${named(row, id)} is ${mode.subject(state, id)?.status ?? "unknown"}. Only ${retrying.which} can be retried.`,
+  );
 }

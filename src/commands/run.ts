@@ -5,10 +5,10 @@ import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addBeginOptions, beginOrResume, type BeginOptions } from "./driver/begin.ts";
 import { addPlanOptions } from "./options/ready.ts";
 import { addSeatOptions } from "./options/registry.ts";
-import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
+import { readRunInput } from "./options/run-input.ts";
 import { conflict } from "./options/run-options.ts";
 
-interface RunCommandOptions extends RunInputOptions, BeginOptions {
+interface RunCommandOptions extends BeginOptions {
   readonly base?: string;
 }
 

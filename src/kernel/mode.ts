@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { Conversation, QuotaWindow } from "../protocol/record.ts";
+import type { Actor, Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Role, RoleType } from "../protocol/roles.ts";
@@ -97,6 +97,8 @@ export interface FactHeader {
   readonly received_at: Instant;
   /** The sender, known from the channel: a role id, `user` or `scheduler`. */
   readonly source: string;
+  /** The person or program behind `user`, known from the channel too. */
+  readonly actor?: Actor;
   /** The subject of the turn or checks that it belongs to, such as a ticket id. */
   readonly subject?: string;
   readonly turn?: TurnStamp;

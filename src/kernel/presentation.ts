@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
+import type { PayloadType } from "../protocol/payload.ts";
 
 /** How reports and commands show the sessions of a mode to a person. */
 export interface Presentation {
@@ -17,6 +18,8 @@ export interface Presentation {
   readonly closingReasons?: Readonly<Record<string, string>>;
   /** The ids of failed subjects in a final report that a person may want to look into and retry. */
   worthRetrying?(report: JsonObject): readonly string[];
+  /** The messages of agents that have a line of their own, and the fields of which the first that is there is its text. */
+  readonly lines?: { readonly [K in PayloadType]?: readonly string[] };
   /** The `result` of a final report, in parts. */
   parts(result: JsonObject): readonly ResultPart[];
 }

@@ -1,5 +1,6 @@
 import { type Presentation, shownStatus } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
+import { MODES } from "../modes/index.ts";
 import { isJsonObject, type JsonObject, objectOf } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { clipped } from "./display.ts";
@@ -52,8 +53,13 @@ export function recordLines(record: UnsealedRecord, options: FormatOptions = BRI
   ];
 }
 
+/** The fields of each message of a mode of which the first that is there is its line. */
+const LINES = new Map(
+  Array.from(MODES.values(), ({ reader }) => Object.entries(reader.presentation.lines ?? {})).flat(),
+);
+
 /** These report more than why a ticket moved, so they have a line besides those of the transitions. */
-export const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "plan", "approval", "user_command"]);
+export const OWN_LINE: ReadonlySet<string> = new Set([...LINES.keys(), "plan", "approval", "user_command"]);
 
 function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], options: FormatOptions): RecordLine[] {
   const { ticket_id } = record.record;
@@ -173,14 +179,16 @@ function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Tol
       const style = payload.outcome === "done" ? "green" : "red";
       return { text: `CLOSED ${wordsOf(payload.outcome)}${reason}`, style };
     }
-    case "opinion":
-      return { text: `OPINION from ${source}${said(payload.summary ?? payload.position ?? payload.text, width)}` };
-    case "verdict": {
-      const words = payload.summary ?? payload.conclusion ?? payload.text;
-      return { text: `VERDICT from ${source}${said(words, width)}`, style: "bold" };
+    default: {
+      const words = LINES.get(payload_type)?.map((field) => payload[field]);
+      const text = said(
+        words?.find((word) => word !== undefined),
+        width,
+      );
+      // About no ticket: the session's own seat concludes.
+      const style = record.record.ticket_id === undefined ? "bold" : undefined;
+      return words && { text: `${payload_type.replaceAll("_", " ").toUpperCase()} from ${source}${text}`, style };
     }
-    default:
-      return undefined;
   }
 }
 

@@ -11,8 +11,8 @@ export interface Ended {
 }
 
 /** A terminal without a user, and the text written to it. */
-function paperTerminal(
-  lineWritten: (text: string) => void,
+export function paperTerminal(
+  lineWritten: (text: string) => void = () => {},
 ): Terminal & { readonly written: { out: string; err: string } } {
   const written = { out: "", err: "" };
   const paper = (name: "out" | "err"): Output => {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { fieldOf } from "../../src/kernel/kit/descriptor.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { type AnyDescriptor, DESCRIPTORS } from "../../src/modes/index.ts";
 
@@ -74,9 +75,9 @@ function member(role_id: string): JsonObject {
 }
 
 /** A session of a mode of the kit: two roles for each option that takes a list, one for each other seat. */
-function ofKit({ name, command: { options }, seats }: AnyDescriptor): Scenario {
-  const taken = options.flatMap(({ flags, field, kind }) => {
-    const roles = kind === "list" ? [`${field}1`, `${field}2`] : [field];
+function ofKit({ name, command: { options }, input, seats }: AnyDescriptor): Scenario {
+  const taken = options.flatMap(({ flags, field }) => {
+    const roles = fieldOf(input, field)?.["type"] === "array" ? [`${field}1`, `${field}2`] : [field];
     return seats.some(({ at }) => at.split(".")[0] === field) ? [{ flag: flags.split(" ")[0] ?? "", roles }] : [];
   });
   return {

@@ -195,7 +195,7 @@ describe("bosun debate", () => {
       "--rounds: must be an integer",
     ],
     ["seats that are missing", ["--agents", "python"], "--judge: is missing\n--agents: must have at least 2"],
-    ["a question too many", ["--agents", "python,go", "--judge", "judge", "more"], "Too many"],
+    ["a question too many", ["--agents", "python,go", "--judge", "judge", "more"], "a word too many"],
     ["a question and no debaters", ["--judge", "judge"], "Without --agents"],
     ["no such workspace", ["--agents", "python,go", "--judge", "judge", "--cwd", "/no/such/place"], "/no/such/place"],
     ["an id that is no folder's name", ["--agents", "python,go", "--judge", "judge", "--session", "../up"], "../up"],

@@ -8,7 +8,7 @@ import type { CommandContext } from "../context/command.ts";
 import type { Typed } from "./typed.ts";
 import { CHANGED_SESSION, isBegun, OPEN_SESSION, resolveSession, SHOW } from "../lookup/resolve.ts";
 import { POLICIES, REPORTERS } from "../options/run-options.ts";
-import { seatingOptions } from "../../kernel/kit/descriptor.ts";
+import { fieldOf, seatingOptions } from "../../kernel/kit/descriptor.ts";
 import { defined, listOf, objectOf, textOf } from "../../lib/json.ts";
 import { MODES } from "../../modes/index.ts";
 import { findConfiguration, loadRegistry } from "../options/registry.ts";
@@ -79,9 +79,9 @@ async function valuesAt(
   if (!("flags" in place)) return [];
   const option = descriptor.command.options.find(({ flags }) => flags === place.flags);
   if (option === undefined) return VALUES[place.name()]?.(context, typed, place);
-  const field = objectOf(objectOf(descriptor.input.properties)[option.field]);
-  if (!seatingOptions(descriptor).includes(option)) return words(listOf(field.enum).map(textOf));
-  const before = option.kind === "list" ? prefix.slice(0, prefix.lastIndexOf(",") + 1) : "";
+  const field = fieldOf(descriptor.input, option.field);
+  if (!seatingOptions(descriptor).includes(option)) return words(listOf(field?.enum).map(textOf));
+  const before = field?.type === "array" ? prefix.slice(0, prefix.lastIndexOf(",") + 1) : "";
   return (await crewOf(context, command.opts())).map(({ role_id, type }) => ({ value: before + role_id, about: type }));
 }
 

@@ -23,9 +23,9 @@ import { unknownMode } from "../lookup/modes.ts";
 import { playbookCopy } from "../lookup/plan.ts";
 import { sessionCalled } from "../lookup/resolve.ts";
 import { openedWith } from "../lookup/state.ts";
-import { addSettingOptions, type SettingOptions } from "../options/ready.ts";
-import { addRegistryOptions, type RegistryOptions } from "../options/registry.ts";
-import type { Playbook, RunInput } from "../options/run-input.ts";
+import { addSettingOptions } from "../options/ready.ts";
+import { addRegistryOptions } from "../options/registry.ts";
+import type { Playbook, RunInput, RunInputOptions } from "../options/run-input.ts";
 import { addRunOptions, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
 import { driveSession, type Patience } from "./drive.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
@@ -33,8 +33,7 @@ import { takeUp } from "./take-up.ts";
 import { warnBefore } from "./warnings.ts";
 
 /** The options of every command that begins a session. */
-export interface BeginOptions extends RegistryOptions, SettingOptions, RunFlags {
-  readonly file?: string;
+export interface BeginOptions extends RunInputOptions, RunFlags {
   readonly session?: string;
 }
 

@@ -93,7 +93,7 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
     usage: usageOf(spent),
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
-    unheard: lateMessages(session_id, late, tickets),
+    unheard: lateMessages(presentation, session_id, late, tickets),
     // In a reopened session, the report of an earlier end is out of date.
     report: report !== undefined && existsSync(file) ? file : undefined,
     kept: keptFiles(report, home),
@@ -116,18 +116,17 @@ function keptFiles(report: JsonObject | undefined, home: string): string[] {
   return uris.filter((uri) => /^(?:sessions\/|file:)/.test(uri)).map((uri) => openable(uri, home));
 }
 
-/** Why a session of any mode did not succeed; other reasons are shown as they are. */
-const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
-  cancelled: "It was cancelled.",
-  no_progress: "No ticket can make progress.",
-  invalid_input: "Its input was invalid; the log says why.",
-};
-
-function messageOf(end: Fallible<SessionEnd>, { closingReasons }: Presentation, isAsked: boolean): string | undefined {
+function messageOf(end: Fallible<SessionEnd>, presentation: Presentation, isAsked: boolean): string | undefined {
   if (!end.ok) return end.error.hint;
   if (end.value.kind === "closed") {
     const { reason = "" } = end.value;
-    return closingReasons?.[reason] ?? CLOSED_BECAUSE[reason] ?? end.value.reason;
+    const reasons: Readonly<Record<string, string>> = {
+      cancelled: "It was cancelled.",
+      no_progress: `No ${presentation.subjectName} can make progress.`,
+      invalid_input: "Its input was invalid; the log says why.",
+      ...presentation.closingReasons,
+    };
+    return reasons[reason] ?? end.value.reason;
   }
   // Questions are listed below; a hold is only in the message.
   return end.value.reason === "waiting" && isAsked ? undefined : end.value.message;

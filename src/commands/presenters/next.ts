@@ -1,5 +1,5 @@
 import type { Ledger, LedgerFigures } from "../../kernel/ledger.ts";
-import type { Presentation } from "../../kernel/presentation.ts";
+import { type Presentation, shownStatus } from "../../kernel/presentation.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
 import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting } from "../../ui/waiting.ts";
@@ -64,13 +64,14 @@ export function nextFor(
 
 /** Messages that came too late, with the command that now has the intended effect: only a retry reopens a session. */
 export function lateMessages(
+  presentation: Presentation,
   session_id: string,
   words: readonly KeptMessage[],
   tickets: readonly TicketLine[],
 ): Unheard[] {
-  const lost = new Set<string | undefined>(
-    tickets.flatMap(({ ticket_id, status }) => (status === "error" ? [ticket_id] : [])),
-  );
+  const isLost = ({ status }: TicketLine) =>
+    presentation.retries && shownStatus(presentation, status).stage === "failed";
+  const lost = new Set<string | undefined>(tickets.filter(isLost).map(({ ticket_id }) => ticket_id));
   return words.map(({ said, command, ticket_id }) =>
     command === "retry" && lost.has(ticket_id) ? { said, again: `bosun retry ${session_id} ${ticket_id}` } : { said },
   );

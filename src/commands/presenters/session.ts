@@ -64,7 +64,8 @@ export function sessionParts(
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const turns = owner === undefined ? [] : runningTurns(store, row, state);
   const asked = uncancelled(store, session_id, waiting);
-  const late = row.state === "closed" ? lateMessages(session_id, unheard(store, session_id), tickets) : [];
+  const late =
+    row.state === "closed" ? lateMessages(presentation, session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
   const next = nextFor(session_id, owner !== undefined, { presentation, ledger, report });
   return [

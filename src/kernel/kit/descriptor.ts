@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Right, Rights } from "../../protocol/rights.ts";
@@ -7,6 +7,7 @@ import type { ModeReader, Results, SubjectRow } from "../mode.ts";
 import type { Presentation } from "../presentation.ts";
 import type { Arrows } from "./lifecycles.ts";
 import { applyTo, emptyState, inOrder, type KitState, type Self, type Subject } from "./state.ts";
+import type { Lines } from "./views.ts";
 
 /**
  * Everything about a mode that shows, loads and begins its sessions: data, and pure functions of a value. It loads no state machine, so commands that
@@ -29,6 +30,8 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly messages: { readonly [K in PayloadType]?: Message };
   /** What a person, or another program in a person's name, may send at any time. `Rules.on` handles it. */
   readonly outsiders?: readonly PayloadType[];
+  /** Which accepted messages later prompts may show (`Question.view`), and how. */
+  readonly lines?: Lines;
   /** The working phases, the first one first. Stopping, waiting, resuming and closing are added. */
   readonly phases: Arrows;
   /** The statuses of a subject, the first one first. */
@@ -43,7 +46,7 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   /** The field of the input that is the session's requirement: its text, or the words of the command. */
   readonly requirement: string;
   readonly command: ModeCommand;
-  readonly presentation: Omit<Presentation, "subjectName">;
+  readonly presentation: Omit<Presentation, "subjectName" | "retries">;
   /** How a subject is shown. May depend only on the subject and on what never changes of the session. */
   shown(subject: U, self: S): Shown;
 }
@@ -95,13 +98,18 @@ export interface ModeCommand {
   readonly help?: string;
 }
 
-/** An option of the command; its value is a text, a number, or the parts between commas. The input's schema says whether it is required. */
+/** An option of the command. The schema of its field says whether its value is a text, a number, or a list of the parts between commas. */
 export interface ModeOption {
   readonly flags: string;
   /** The field of the input. */
   readonly field: string;
   readonly description: string;
-  readonly kind?: "number" | "list";
+}
+
+/** The schema of a field of an input; undefined if it has no such field. */
+export function fieldOf(input: JsonObject, field: string): JsonObject | undefined {
+  const schema = objectOf(input["properties"])[field];
+  return schema === undefined ? undefined : objectOf(schema);
 }
 
 /** The options that name the roles of seats. */
@@ -130,7 +138,7 @@ export function readerOf<I, S extends Self, U extends Subject>(
   return {
     name,
     ...(rows === undefined ? {} : { rows }),
-    presentation: { ...presentation, subjectName: subject },
+    presentation: { ...presentation, subjectName: subject, retries: events.retried !== undefined },
     subjects: subject,
     empty: emptyState,
     apply: (state, change) => applyTo(subject, state, change),
@@ -203,6 +211,11 @@ export function rightsOf({
     user: { ...said, ...FROM_PEOPLE },
     scheduler: FROM_SCHEDULER,
   };
+}
+
+/** Whether people or the scheduler send a type in every mode, so that the kit handles it. */
+export function isOfKit(type: PayloadType): boolean {
+  return Object.hasOwn(FROM_PEOPLE, type) || Object.hasOwn(FROM_SCHEDULER, type);
 }
 
 /** What a person sends in every mode: commands, and answers to what is asked, the engine's own questions among them. */

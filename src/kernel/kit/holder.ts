@@ -1,4 +1,4 @@
-import type { Json } from "../../lib/json.ts";
+import { defined, type Json } from "../../lib/json.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Command, Fact, OfferTurn } from "../mode.ts";
 import type { Patch } from "../step.ts";
@@ -12,6 +12,8 @@ export interface Tries {
   readonly refused?: readonly Json[];
   /** Number of rounds of questions that this message has led to. */
   readonly rounds?: number | undefined;
+  /** Set in modes whose prompts show records: the last one when the message was first sent. Those who are asked at once answer independently. */
+  readonly as_of?: number | undefined;
 }
 
 /** A message that will be sent again, with the counts of its next turn. `M` are the messages of the mode. */
@@ -85,8 +87,8 @@ export function withdraw(holders: Holders, id: string | undefined, reason: strin
 }
 
 /** A message with its counts alone, without those that say nothing. */
-function counted({ message, retries, refused = [], rounds }: PutAgain): PutAgain {
-  return { message, retries, ...(refused.length > 0 ? { refused } : {}), ...(rounds === undefined ? {} : { rounds }) };
+function counted({ message, retries, refused = [], rounds, as_of }: PutAgain): PutAgain {
+  return { message, retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds, as_of }) };
 }
 
 /** `waits_for` of a message that is sent again when the session is resumed. */
@@ -113,6 +115,9 @@ export function waitingForSession(child: string): string {
 export function sessionWaitedFor(waits_for: string | undefined): string | undefined {
   return waits_for?.startsWith("s") ? waits_for.slice(1) : undefined;
 }
+
+/** The prefix of the timers of the mode's own. */
+export const MODE_TIMER = "timer:";
 
 /** Whether `waits_for` names checks. */
 export function waitsForChecks(waits_for: string | undefined): boolean {

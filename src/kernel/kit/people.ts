@@ -71,7 +71,6 @@ function retry<S extends Self, U extends Subject>(
   draft.patch({ ended: undefined } as Patch<Self> as Patch<S>);
   if (rules.retry) rules.retry(draft, one);
   else draft.move(one.id, retried);
-  rules.goOn(draft);
 }
 
 /** The runtime has stopped the session without closing it. */
@@ -87,13 +86,11 @@ export function onStopped<S extends Self, U extends Subject>(
 }
 
 /** Resumes the session in the phase that it left. Its own seat is asked again if its retries were spent. */
-export function onRecovered<S extends Self, U extends Subject>({ rules }: Kit<S, U>, draft: Draft<S, U>): void {
+export function onRecovered<S extends Self, U extends Subject>(draft: Draft<S, U>): void {
   const { phase, interrupted = "" } = draft.self;
   if (isStopped(phase)) {
     draft.go(`resumed_${interrupted}`);
     draft.patch({ interrupted: undefined } as Patch<Self> as Patch<S>);
   }
   draft.putAgain(undefined, RESUME);
-  // What was awaited may have been dropped while the session was stopped.
-  rules.goOn(draft);
 }

@@ -14,6 +14,8 @@ export class StepWriter {
   readonly #commands: Command[] = [];
   #refused: Failure | undefined;
   #turns = 0;
+  #checks = 0;
+  #hasChild = false;
 
   constructor(fact: Fact) {
     this.fact = fact;
@@ -42,6 +44,19 @@ export class StepWriter {
   nextTurn(): TurnId {
     this.#turns += 1;
     return turnId(this.fact, this.#turns);
+  }
+
+  /** The id of the next checks that the step begins. */
+  nextChecks(): string {
+    this.#checks += 1;
+    return this.#checks === 1 ? `k${this.fact.sequence}` : `k${this.fact.sequence}.${this.#checks}`;
+  }
+
+  /** The id of the only child session that the step can begin. */
+  nextChild(): string {
+    if (this.#hasChild) throw new Error("a step begins one child session");
+    this.#hasChild = true;
+    return String(this.fact.sequence);
   }
 
   /** Sets a timer that fires `delay_ms` after the fact. */

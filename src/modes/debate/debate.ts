@@ -90,14 +90,12 @@ export const debate: Descriptor<DebateInput, Debate, Debater> = {
       {
         flags: "--agents <ids>",
         field: "debaters",
-        kind: "list",
         description: "the debaters: two or more role ids, separated by commas",
       },
       { flags: "--judge <id>", field: "judge", description: "the role that concludes; not a debater" },
       {
         flags: "--rounds <n>",
         field: "rounds",
-        kind: "number",
         description: `how many rounds of answers: 1 to ${MAX_ROUNDS} (default: ${DEFAULT_ROUNDS})`,
       },
       {

@@ -11,7 +11,7 @@ export const debatePresentation: Descriptor<never, never, never>["presentation"]
     answered: { icon: "+", tone: "good", stage: "done" },
     dropped: { icon: "x", tone: "bad", stage: "failed" },
   },
-  retries: false,
+  lines: { opinion: ["summary", "position"], verdict: ["summary", "conclusion"] },
   closingReasons: { no_debaters_left: "No debater was left." },
   parts,
 };

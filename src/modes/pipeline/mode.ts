@@ -54,7 +54,6 @@ export const pipelineMode = modeOf(pipeline, {
       });
     draft.move(step.id, "completed");
     draft.patchSubject(step.id, { result: fact.sequence });
-    goOn(draft);
     return undefined;
   },
   spent(draft, step, code) {
@@ -85,14 +84,12 @@ function idOf(role: string | undefined, place: number): string {
 
 /** Asks the next step, or finishes after the last. */
 function goOn(draft: D): void {
-  if (draft.self.phase !== "running") return;
-  const next = draft.all().find(({ status }) => status === "pending" || status === "in_progress");
-  if (!next && draft.count("done") === 0) draft.finish("failed", "no_result");
-  else if (!next) draft.finish("done");
-  else if (!next.turn && next.waits_for === undefined) draft.offer(next.id);
+  const next = draft.all().find(({ status }) => status === "pending");
+  if (next) draft.offer(next.id);
+  else if (draft.count("done") === 0) draft.finish("failed", "no_result");
+  else draft.finish("done");
 }
 
 function skip(draft: D, { id }: Step, reason: string): void {
   draft.move(id, "skipped", reason);
-  goOn(draft);
 }

@@ -81,7 +81,6 @@ export const pipeline: Descriptor<PipelineInput, Self, Step> = {
       {
         flags: "--steps <ids>",
         field: "steps",
-        kind: "list",
         description: "the roles of the steps, in order, separated by commas",
       },
     ],
@@ -99,7 +98,6 @@ export const pipeline: Descriptor<PipelineInput, Self, Step> = {
       skipped: { icon: "-", tone: "warn", stage: "failed" },
       done: { icon: "+", tone: "good", stage: "done" },
     },
-    retries: true,
     closingReasons: { step_failed: "A step failed.", no_result: "Every step was skipped." },
     worthRetrying: ({ result }) =>
       stepsOf(objectOf(result)).flatMap(({ step, status }) => (status === "error" ? [textWithin(step)] : [])),

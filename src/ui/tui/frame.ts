@@ -202,20 +202,21 @@ export function keyLines(keys: readonly (readonly [key: string, text: string])[]
 
 function helpLines(scene: Scene): Line[] {
   const { steers, detaches, ctrl_c } = scene;
+  const noun = scene.presentation?.subjectName ?? "ticket";
   const keys: (readonly [string, string])[] = [
-    ["↑ ↓ j k", "select a ticket, or scroll its page"],
+    ["↑ ↓ j k", `select a ${noun}, or scroll its page`],
     ["PgUp PgDn Home End", "move by a page, or to an end"],
-    ["⏎ l", "open the ticket: its facts, history and live output"],
+    ["⏎ l", `open the ${noun}: its facts, history and live output`],
     ["Esc ←", "back"],
     ["g", "the dependency graph"],
-    ["/", "only tickets with this text in id, title, owner or state"],
+    ["/", `only ${noun}s with this text in id, title, owner or state`],
     ...(steers
       ? ([
           ["a", "answer what waits for you, on the normal screen"],
-          ["m", "tell the agents of the open ticket, or of the session"],
+          ["m", `tell the agents of the open ${noun}, or of the session`],
           ["p", "pause or resume"],
-          ...(retries(scene) ? ([["r", "try the selected ticket again"]] as const) : []),
-          ["x", "cancel the selected ticket"],
+          ...(retries(scene) ? ([["r", `try the selected ${noun} again`]] as const) : []),
+          ["x", `cancel the selected ${noun}`],
         ] as const)
       : []),
     ...(detaches ? ([["q", "detach: the session goes on"]] as const) : []),

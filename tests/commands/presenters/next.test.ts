@@ -5,6 +5,7 @@ import SqliteDatabase from "better-sqlite3";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextSteps, lateMessages } from "../../../src/commands/presenters/next.ts";
+import { scheduleReader } from "../../../src/modes/schedule/reader.ts";
 import { planFileText } from "../../../src/commands/lookup/plan.ts";
 import { parseDocument } from "../../../src/protocol/document/document.ts";
 import { loadPlanFile } from "../../../src/config/plan-file.ts";
@@ -39,7 +40,10 @@ describe("the next commands", () => {
       attempt: 1,
       outputs: [],
     });
-    const told = lateMessages("s", [retry("a"), retry("b")], [ticket("a", "done"), ticket("b", "error")]);
+    const kept = ["s", [retry("a"), retry("b")], [ticket("a", "done"), ticket("b", "error")]] as const;
+    const told = lateMessages(scheduleReader.presentation, ...kept);
+    const withoutRetry = lateMessages({ ...scheduleReader.presentation, retries: false }, ...kept);
+    expect(withoutRetry).toEqual([{ said: "retry a" }, { said: "retry b" }]);
     expect(told).toEqual([{ said: "retry a" }, { said: "retry b", again: "bosun retry s b" }]);
   });
 
