@@ -22,17 +22,14 @@ export function offer(draft: Draft, id: string | undefined, message: MessageType
   }
   if (spender && message !== "error") spend(draft, spender);
   const { seat, attempt = 0 } = spender ?? {};
-  offerTurn(
-    draft,
-    id,
-    { ...tries, message, rounds: tries.rounds || undefined },
-    {
-      seat: seatFor(draft, spender, message, tries),
-      ...defined({ reserve: message === "ticket" ? seat : undefined, subject: id }),
-      priority: PRIORITY[message],
-      attempt: message === "instruction" ? attempt + 1 : Math.max(1, attempt),
-    },
-  );
+  // A turn without rounds of questions stores none.
+  const turn = { ...tries, message, rounds: tries.rounds || undefined };
+  offerTurn(draft, id, turn, {
+    seat: seatFor(draft, spender, message, tries),
+    ...defined({ reserve: message === "ticket" ? seat : undefined, subject: id }),
+    priority: PRIORITY[message],
+    attempt: message === "instruction" ? attempt + 1 : Math.max(1, attempt),
+  });
 }
 
 /** Whether a ticket's budget or its attempts are spent. */

@@ -25,11 +25,11 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
   const turn = draft.answered;
   draft.out.refuse(why);
   if (!turn || !draft.holder(id) || isAboutLongWait(id, turn)) return;
-  const refused = [{ ...refusalFrom(draft.fact.payload_type, why) }];
+  const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   const retries = once ? Math.min(turn.retries, draft.session.settings.max_retries - 1) : turn.retries;
-  if (id !== undefined && isForWorker(turn.message) && isRepeated(draft, id, why.code, refused[0] ?? null))
-    retriesSpent(draft, id, { ...turn, refused }, why.code);
-  else tryAgain(draft, id, { ...turn, retries, refused }, 0, why.code);
+  if (id !== undefined && isForWorker(turn.message) && isRepeated(draft, id, why.code, refused))
+    retriesSpent(draft, id, { ...turn, refused: [refused] }, why.code);
+  else tryAgain(draft, id, { ...turn, retries, refused: [refused] }, 0, why.code);
 }
 
 /** Handles a turn that ended without an accepted answer. */
