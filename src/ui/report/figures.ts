@@ -3,32 +3,12 @@ import { reasonReader } from "../../kernel/state.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import {
-  askText,
-  countOf,
-  listed,
-  type SessionModel,
-  type SpendModel,
-  stateOf,
-  type TicketModel,
-} from "../model/model.ts";
-import { isDamaged, type ProofLine } from "../proof-words.ts";
+import { askText, countOf, listed, type SessionModel, type SpendModel, type TicketModel } from "../model/model.ts";
 import type { ListedSubject, SubjectList } from "../subject-columns.ts";
 import { counted } from "../words.ts";
 import type { SessionReport, TurnSpan } from "./report-model.ts";
 
 // Labels and figures that a report shows in every format.
-
-/** The state of the session in a few words, with its tone. */
-export function outcomeOf({ session }: SessionReport): { readonly text: string; readonly tone: Tone } {
-  const { closed, stopped } = session;
-  const state = stateOf(session) || "unknown";
-  if (closed !== undefined) {
-    const reason = closed.reason === undefined ? "" : `, ${closed.reason}`;
-    return { text: `${state}${reason}`, tone: closed.outcome === "done" ? "good" : "bad" };
-  }
-  return { text: stopped === undefined ? state : `${state}: ${stopped.message}`, tone: "warn" };
-}
 
 /** The figures of the session, each with its label. */
 export function factsOf(report: SessionReport): [label: string, text: string][] {
@@ -70,15 +50,6 @@ function waitsOf(session: SessionModel): string {
     .map((ask) => `${ask.subject === undefined ? "" : `${ask.subject}: `}${askText(session, ask)}`)
     .join("; ");
 }
-
-/** The result of the proof in a few words, with its tone. */
-export function proofWord({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
-  if (proof.ok) return { text: "verified", tone: "good" };
-  return isDamaged(proof) ? { text: "damaged", tone: "bad" } : { text: "intact, not closed", tone: "warn" };
-}
-
-/** The tone of a line of the proof. */
-export const PROOF_TONE: Readonly<Record<ProofLine["found"], Tone>> = { ok: "good", unknown: "warn", failed: "bad" };
 
 /** Whether a turn failed or was cut off, else who held it. */
 export type SpanKind = "worker" | "manager" | "bad";

@@ -1,78 +1,23 @@
 import type { JsonObject } from "../../../lib/json.ts";
-import { safeQuoted, safeText } from "../../display.ts";
-import { problemLines, proofLines } from "../../proof-words.ts";
-import { durationOf, factsOf, kindOf, outcomeOf, PROOF_TONE, proofWord, ticketsOf, toneOf } from "../figures.ts";
-import type { Envelope } from "../envelopes.ts";
+import { safeText } from "../../display.ts";
+import { durationOf, kindOf, ticketsOf, toneOf } from "../figures.ts";
+import { envelopeList } from "../lists.ts";
 import type { SessionReport } from "../report-model.ts";
+import { shownReport } from "../shown-report.ts";
 import { drawGraph } from "./graph.ts";
 import { type PageAssets, pageParts } from "./page.ts";
-import type { PageData, PageEnvelope, PageProof } from "./page-data.ts";
-import { listsOf } from "../lists.ts";
 import { drawTimeline, type TimelineRow } from "./timeline.ts";
 
-/** Number of envelopes in a data block. A block is parsed as a whole when one of its envelopes is needed. */
-const BLOCK = 500;
-
 /** A report as one HTML file, in parts. */
-export function htmlReport(report: SessionReport, assets: PageAssets): IterableIterator<string> {
+export function htmlReport(report: SessionReport, assets: PageAssets): string[] {
   const { from, to } = report;
-  const tickets = ticketsOf(report);
-  const nodes = tickets.map((ticket, row) => ({ ...ticket, tone: toneOf(report, ticket.status), row }));
+  const nodes = ticketsOf(report).map((ticket, row) => ({ ...ticket, tone: toneOf(report, ticket.status), row }));
   const drawings = {
     timeline: drawTimeline(timelineRows(report), Date.parse(from), Date.parse(to)),
     graph: drawGraph(nodes),
   };
-  return pageParts(safeDeep(dataOf(report)), blocksOf(report), drawings, assets);
-}
-
-function dataOf(report: SessionReport): PageData {
-  const { session, envelopes, result, from } = report;
-  const { text, tone } = outcomeOf(report);
-  return {
-    title: session.requirement || session.session_id || "A session",
-    session_id: session.session_id,
-    outcome: text,
-    tone,
-    facts: factsOf(report),
-    parts: result,
-    proof: proofOf(report),
-    lists: listsOf(report),
-    began: beginningOf(from),
-    envelopes: envelopes.length,
-    block: BLOCK,
-  };
-}
-
-function proofOf(report: SessionReport): PageProof {
-  const { text, tone } = proofWord(report);
-  const { proof } = report;
-  return {
-    tone,
-    word: text,
-    lines: proofLines(proof).map(({ found, name, text }) => [PROOF_TONE[found], name, text]),
-    problems: problemLines(proof),
-  };
-}
-
-/** An envelope as a row of the page, sanitised. The payload stays JSON. */
-function rowOf(envelope: Envelope, began: number): PageEnvelope {
-  const { sequence, at, source, target, payload_type, ticket_id = "", disposition, line } = envelope;
-  const fate = disposition === "applied" ? "" : disposition;
-  const payload = safeQuoted(envelope.payload);
-  const texts = safeDeep([source, target, payload_type, ticket_id, fate, line] as const);
-  return [sequence, Date.parse(at) - began, ...texts, payload];
-}
-
-function* blocksOf({ envelopes, from }: SessionReport): IterableIterator<readonly PageEnvelope[]> {
-  const began = beginningOf(from);
-  for (let first = 0; first < envelopes.length; first += BLOCK) {
-    yield envelopes.slice(first, first + BLOCK).map((envelope) => rowOf(envelope, began));
-  }
-}
-
-/** Without a readable record there is no beginning. */
-function beginningOf(from: string): number {
-  return Date.parse(from) || 0;
+  const shown = shownReport(report);
+  return pageParts(safeDeep({ ...shown, lists: [...shown.lists, envelopeList(report)] }), drawings, assets);
 }
 
 /** A row for each ticket, after the one for the session itself. */

@@ -1,14 +1,8 @@
 import type { PageDetail } from "../page-data.ts";
 import { byId, make } from "./dom.ts";
 
-/** The details of one row. */
-export interface Detail {
-  readonly title: string;
-  readonly details: readonly PageDetail[];
-}
-
-/** Shows the details over the page. Escape closes them. */
-export function showDetail({ title, details }: Detail): void {
+/** Shows the details of a row over the page. Escape closes them. */
+export function showDetails(title: string, details: readonly PageDetail[]): void {
   const list = make("dl");
   for (const [label, text, style] of details) {
     list.append(make("dt", "", label), make("dd", "", make(style === "code" ? "pre" : "p", "", text)));
