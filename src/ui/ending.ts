@@ -11,7 +11,7 @@ import type { Output, Style, Terminal } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
-/** Maximum number of tickets shown at the end; `bosun status` shows all. */
+/** Of more tickets, only the most urgent are shown at the end; `bosun status` shows all. */
 const MAX_TICKETS = 40;
 const MAX_KEPT = 5;
 const MAX_TROUBLES = 5;
@@ -27,13 +27,9 @@ export function showEnding({ out, err }: Pick<Terminal, "out" | "err">, ending: 
 export function endingLines(output: Output, ending: Ending, resumed = false): string[] {
   const { presentation } = ending;
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthShowing(ending), output));
-  const hidden = ending.tickets.length - MAX_TICKETS;
-  if (hidden > 0) {
-    const command = localize(output, `bosun status ${ending.session_id}`);
-    lines.push(output.style("dim", `and ${counted(hidden, `more ${presentation.subjectName}`)}: ${command}`));
-  }
-  if (ending.tickets.length > 0) lines.push("");
+  const many = ending.tickets.length > MAX_TICKETS;
+  if (many) lines.push(...shortTicketTable(presentation, ending.tickets, output, MAX_TICKETS + 2), "");
+  else if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, ending.tickets, output), "");
   const style = headlineStyle(ending);
   lines.push(...hanging(headline(ending, resumed), output.width, 2).map((line) => output.style(style, line)));
   const spent = spendWords((ending.usage as Partial<TotalUsage>).by_role);
@@ -82,18 +78,6 @@ function childLines({ session_id, waiting, holds }: ChildWaiting, output: Output
     ...holds.map((hold): [string] => [safeLine(holdSentence(hold))]),
   ];
   return needed.map(([words, ...details]) => [`${session_id}: ${words}`, ...details]);
-}
-
-/** If there are many tickets, those that are not done and then the first others, in the plan's order. */
-function worthShowing({ presentation, tickets }: Ending): readonly TicketLine[] {
-  if (tickets.length <= MAX_TICKETS) return tickets;
-  const undoneFirst = tickets.toSorted((a, b) => Number(isDone(presentation, a)) - Number(isDone(presentation, b)));
-  const shown = new Set(undoneFirst.slice(0, MAX_TICKETS));
-  return tickets.filter((ticket) => shown.has(ticket));
-}
-
-function isDone(presentation: Presentation, { status }: TicketLine): boolean {
-  return shownStatus(presentation, status).stage === "done";
 }
 
 /** The most urgent tickets, in the plan's order, and the number of others in each state, in at most `rows` rows. */
@@ -161,7 +145,7 @@ export function interruptedLines({ width }: Pick<Output, "width">, turns: number
 /** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are for the whole session. */
 export function headline(ending: Ending, resumed = false): string {
   const { presentation, tickets, usage, elapsed_ms } = ending;
-  const done = tickets.filter((ticket) => isDone(presentation, ticket)).length;
+  const done = tickets.filter(({ status }) => shownStatus(presentation, status).stage === "done").length;
   const figures = [
     ...(tickets.length > 0 && presentation.statementName === undefined
       ? [`${done} of ${counted(tickets.length, presentation.subjectName)} done`]

@@ -1,3 +1,4 @@
+import { formatDuration } from "../../../lib/durations.ts";
 import { cut } from "../../../protocol/refusal.ts";
 import type { SpanKind } from "../figures.ts";
 import { escapeMarkup, notDrawn } from "./markup.ts";
@@ -41,14 +42,8 @@ const MAX_ROWS = 1_500;
 /** Maximum number of labels on the axis. */
 const MAX_TICKS = 9;
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const STEPS = [
-  ...[100, 200, 500, SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND, 15 * SECOND, 30 * SECOND],
-  ...[MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
-  ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 168 * HOUR],
-];
+/** Possible distances of the labels, in seconds; for a longer session, any. */
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800];
 
 /** The turns of a session over time as SVG, with an axis. Empty without turns; a note if there are too many rows. */
 export function drawTimeline(rows: readonly TimelineRow[], from: number, to: number): string {
@@ -59,7 +54,7 @@ export function drawTimeline(rows: readonly TimelineRow[], from: number, to: num
   const height = AXIS + rows.length * ROW + 8;
   const lines = ticksOf(length).map((after) => {
     const x = round(xOf(from + after));
-    const label = `<text class="soft" x="${x}" y="14" text-anchor="middle">${tickLabel(after, length)}</text>`;
+    const label = `<text class="soft" x="${x}" y="14" text-anchor="middle">+${formatDuration(after)}</text>`;
     return `<line class="grid" x1="${x}" x2="${x}" y1="${AXIS - 4}" y2="${height}"/>${label}`;
   });
   const drawn = rows.map((row, index) => drawRow(row, AXIS + index * ROW, xOf));
@@ -89,23 +84,9 @@ function drawRow({ name, row, spans, marks }: TimelineRow, top: number, xOf: (at
 
 /** Positions of the labels on the axis, in ms since its beginning: round times, not too many. */
 export function ticksOf(length: number): number[] {
-  const step = STEPS.find((one) => length / one <= MAX_TICKS) ?? Math.ceil(length / MAX_TICKS);
+  const seconds = length / 1_000 / MAX_TICKS;
+  const step = (STEPS.find((one) => seconds <= one) ?? Math.ceil(seconds)) * 1_000;
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
-}
-
-/** `+0:05`, `+1:02:00`; with days after the first day, and with tenths of a second in a short session. */
-export function tickLabel(after: number, length: number): string {
-  const days = Math.floor(after / (24 * HOUR));
-  const hours = Math.floor(after / HOUR) % 24;
-  const minutes = Math.floor(after / MINUTE) % 60;
-  const seconds = Math.floor(after / SECOND) % 60;
-  const tenths = length < 5 * SECOND ? `.${Math.floor((after % SECOND) / 100)}` : "";
-  const clock = hours > 0 || length >= HOUR ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
-  return `+${days > 0 ? `${days}d ` : ""}${clock}${tenths}`;
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, "0");
 }
 
 function round(value: number): number {
