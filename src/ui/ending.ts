@@ -6,7 +6,9 @@ import type { TotalUsage } from "../protocol/payload.ts";
 import { cut } from "../protocol/refusal.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
-import { type ListedSubject, subjectTable } from "./subject-columns.ts";
+import { eventStyle } from "./status.ts";
+import { columnsOf, type ListedSubject } from "./subject-columns.ts";
+import { tableLines } from "./table.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
@@ -108,7 +110,18 @@ function urgency(presentation: Presentation, { status, interrupted }: TicketLine
 
 /** A table of tickets in the plan's order, coloured by their states. */
 export function ticketTable(presentation: Presentation, tickets: readonly TicketLine[], output: Output): string[] {
-  return subjectTable({ name: "table", presentation }, tickets.map(asListed), output);
+  const columns = columnsOf({ name: "table", presentation });
+  const headings = columns.map(({ heading, width }) => ({ heading: heading.toUpperCase(), widest: width }));
+  const rows = tickets.map((ticket) => columns.map(({ cell }) => cell(asListed(ticket))));
+  const [heading = "", ...lines] = tableLines(headings, rows, output.width);
+  return [
+    output.style("dim", heading),
+    ...lines.map((line, index) => {
+      const { status = "", interrupted } = tickets[index] ?? {};
+      const style = interrupted === true ? "yellow" : eventStyle(presentation, status);
+      return style ? output.style(style, line) : line;
+    }),
+  ];
 }
 
 /** A final line as lists show it. */

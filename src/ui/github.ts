@@ -134,7 +134,7 @@ const NAME_WIDTH = 60;
 const ICONS: Readonly<Record<Tone, string>> = { good: "✅", bad: "❌", warn: "⛔", quiet: "⏳", busy: "▶️", plain: "▶️" };
 
 /** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
-export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
+export function summaryMarkdown(naming: Naming, ending: Ending, resumed = false): string {
   const { session_id, presentation, message, failure, tickets, next, report, log } = ending;
   const needs = needsOf(ending);
   const decide = needs.map(([, one]) => `- ${markdownText(sentenceFor(one), TEXT_WIDTH)}`);

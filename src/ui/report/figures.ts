@@ -1,10 +1,10 @@
+import type { LedgerSpend } from "../../kernel/ledger.ts";
 import { shownStatus, statusesOf, type Tone } from "../../kernel/presentation.ts";
 import { reasonReader } from "../../kernel/state.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import { askText, countOf, listed, type SessionModel, type SpendModel, type TicketModel } from "../model/model.ts";
-import type { ListedSubject, SubjectList } from "../subject-columns.ts";
+import { askText, countOf, type SessionModel, type TicketModel } from "../model/model.ts";
 import { counted } from "../words.ts";
 import type { SessionReport, TurnSpan } from "./report-model.ts";
 
@@ -70,14 +70,8 @@ export function toneOf({ presentation }: SessionReport, status: string): Tone {
   return shownStatus(presentation, status).tone;
 }
 
-/** The list of tickets, with its rows. */
-export function ticketList(report: SessionReport): { readonly list: SubjectList; readonly subjects: ListedSubject[] } {
-  const { presentation, to } = report;
-  return { list: { name: "report", presentation, now: Date.parse(to) }, subjects: ticketsOf(report).map(listed) };
-}
-
 /** The cost alone, for use under a heading that names it. */
-export function costOf(spend: SpendModel): string {
+export function costOf(spend: LedgerSpend): string {
   const { cost_usd, told_usd } = spentOf(spend);
   return cost_usd === null && told_usd === undefined ? "unknown" : costWords(cost_usd, told_usd);
 }
@@ -92,6 +86,6 @@ export function momentOf(at: string): string {
 }
 
 /** `4 turns`, with tokens and cost if there are any. */
-export function spendWordsOf(spend: SpendModel): string {
+export function spendWordsOf(spend: LedgerSpend): string {
   return [counted(spend.turns, "turn"), ...totalWords(spentOf(spend))].join(", ");
 }

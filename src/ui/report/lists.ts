@@ -6,7 +6,7 @@ import { listed, type RoleModel, type TicketModel } from "../model/model.ts";
 import { columnsOf, type ListColumn } from "../subject-columns.ts";
 import type { Asked } from "./asked.ts";
 import { cutText } from "./envelopes.ts";
-import { costOf, momentOf, spendWordsOf, subjectNameOf, ticketList, ticketsOf, toneOf } from "./figures.ts";
+import { costOf, momentOf, spendWordsOf, subjectNameOf, ticketsOf, toneOf } from "./figures.ts";
 import type { PageDetail, PageList } from "./html/page-data.ts";
 import type { CheckRun, SessionReport, TurnSpan } from "./report-model.ts";
 
@@ -162,7 +162,7 @@ function subjectList(report: SessionReport): PageList {
     title: `${name.charAt(0).toUpperCase()}${name.slice(1)}s`,
     empty: `There is no ${name} yet.`,
     entries: ticketsOf(report).map(listed),
-    columns: columnsOf(ticketList(report).list),
+    columns: columnsOf({ name: "report", presentation: report.presentation, now: Date.parse(report.to) }),
     tone: ({ status }) => toneOf(report, status),
     more: (ticket) => [
       ...aboutTicket(report, ticket),
