@@ -111,9 +111,8 @@ function urgency(presentation: Presentation, { status, interrupted }: TicketLine
 /** A table of tickets in the plan's order, coloured by their states. */
 export function ticketTable(presentation: Presentation, tickets: readonly TicketLine[], output: Output): string[] {
   const columns = columnsOf({ name: "table", presentation });
-  const headings = columns.map(({ heading, width }) => ({ heading: heading.toUpperCase(), widest: width }));
   const rows = tickets.map((ticket) => columns.map(({ cell }) => cell(asListed(ticket))));
-  const [heading = "", ...lines] = tableLines(headings, rows, output.width);
+  const [heading = "", ...lines] = tableLines(columns, rows, output.width);
   return [
     output.style("dim", heading),
     ...lines.map((line, index) => {

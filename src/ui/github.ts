@@ -34,6 +34,7 @@ export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary:
     }
   };
   return {
+    ...plain,
     begin(begun) {
       opening = begun;
       plain.begin(begun);
@@ -44,8 +45,6 @@ export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary:
       if (event.kind === "warning") out.command(annotation("warning", opening?.session_id ?? "Bosun", event.text));
       else plain.event(event);
     },
-    asked: (waiting) => plain.asked(waiting),
-    childWaits: (child) => plain.childWaits(child),
     end(ending) {
       endGroup();
       plain.end(ending);

@@ -32,7 +32,7 @@ export function recordHeader(entry: Entry, { name, stored }: ShownRecord, before
   const { sequence, at, bytes, marker } = entry;
   const mark = marker === undefined ? [] : [trusted(`${MARKS[marker].icon} `, MARKS[marker].style)];
   const start: Line = [trusted(` #${sequence} `, "bold"), ...mark];
-  const missing = `${before + 1} to ${sequence - 1}`;
+  const missing = [...new Set([before + 1, sequence - 1])].join(" to ");
   const gap = sequence > before + 1 ? [trusted(`  missing before it: ${missing}`, "red")] : [];
   if (stored === undefined) return [...start, untrusted(`${name} cannot be read`, "red"), ...gap];
   const { source, target, payload_type, version, record } = stored;

@@ -54,9 +54,11 @@ function styled(out: Output, tone: Tone, text: string): string {
 
 function rowLines({ columns, rows }: PageList, out: Output): string[] {
   if (rows.length === 0) return [];
-  const headings = columns.map(({ heading, width }) => ({ heading: heading.toUpperCase(), widest: width }));
-  const cells = rows.map((row) => row.cells);
-  const [heading = "", ...lines] = tableLines(headings, cells, out.width);
+  const [heading = "", ...lines] = tableLines(
+    columns,
+    rows.map(({ cells }) => cells),
+    out.width,
+  );
   return [out.style("dim", heading), ...lines.map((line, index) => styled(out, rows[index]?.tone ?? "plain", line))];
 }
 

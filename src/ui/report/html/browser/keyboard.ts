@@ -1,5 +1,5 @@
-import { byId, make } from "./dom.ts";
-import { openDialog } from "./detail.ts";
+import { showDetails } from "./detail.ts";
+import { byId } from "./dom.ts";
 import type { List } from "./list.ts";
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
@@ -52,7 +52,7 @@ export function listenToKeys(
         turnTheme();
         return true;
       case "?":
-        showKeys();
+        showDetails("Keys", KEYS);
         return true;
       default:
         return false;
@@ -77,10 +77,4 @@ function step(list: List | undefined, by: number, key: string, target: EventTarg
 
 function isList(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.classList.contains("scroller");
-}
-
-function showKeys(): void {
-  const list = make("dl", "keys");
-  for (const [keys, what] of KEYS) list.append(make("dt", "", keys), make("dd", "", what));
-  openDialog("Keys", list);
 }
