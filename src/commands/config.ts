@@ -66,7 +66,7 @@ async function config(context: CommandContext, _words: readonly string[], given:
     hidden === true ? "(hidden)" : typeof value === "string" ? value : JSON.stringify(value),
     where === undefined ? from : shortPath(context, where),
   ]);
-  const columns = [{ heading: "SETTING" }, { heading: "VALUE", widest: 40 }, { heading: "FROM" }];
+  const columns = [{ heading: "SETTING" }, { heading: "VALUE", width: 40 }, { heading: "FROM" }];
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);
   out.line(heading);
   for (const [index, line] of lines.entries())

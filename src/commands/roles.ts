@@ -70,11 +70,11 @@ async function showRoles(context: CommandContext, _words: readonly string[], opt
     (role.cli_command ?? [role.model ?? ""]).join(" "),
   ]);
   const columns = [
-    { heading: "ROLE", widest: 24 },
+    { heading: "ROLE", width: 24 },
     { heading: "TYPE" },
     { heading: "SPEAKS" },
     { heading: "SANDBOX" },
-    { heading: "CAN", widest: 40 },
+    { heading: "CAN", width: 40 },
     { heading: "RUNS" },
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
@@ -113,7 +113,7 @@ function showPrompts({ terminal: { out } }: CommandContext, options: RolesOption
     return ok(EXIT_DONE);
   }
   const rows = shown.map(({ name, file }) => [name, own.has(name) ? "yours" : "built in", file]);
-  const columns = [{ heading: "PROMPT", widest: 30 }, { heading: "IS" }, { heading: "FILE" }];
+  const columns = [{ heading: "PROMPT", width: 30 }, { heading: "IS" }, { heading: "FILE" }];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
   tellNext(out, "bosun roles --prompts NAME");
   return ok(EXIT_DONE);

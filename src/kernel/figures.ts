@@ -176,6 +176,6 @@ export function withUnknown<T extends Counted>(figures: T, unpriced: number, unt
 }
 
 /** Whether a run did not report all its tokens. */
-export function hidesTokens(usage: Told | undefined): boolean {
+function hidesTokens(usage: Told | undefined): boolean {
   return typeof usage?.input_tokens !== "number" || typeof usage.output_tokens !== "number";
 }

@@ -15,16 +15,10 @@ export async function promptChoice<K extends string>(
   choices: readonly Choice<K>[],
   signal: AbortSignal,
 ): Promise<K | undefined> {
-  const title = ["", terminal.err.style("bold", heading)];
-  let label = [...title, ...choices.map((choice, index) => `  ${index + 1}  ${choice.label}`), "> "].join("\n");
-  for (;;) {
-    const typed = await promptLine(terminal, label, signal);
-    label = "> ";
-    if (typed.kind === "left") return undefined;
-    const choice = choices[Number(typed.text) - 1];
-    if (choice) return choice.key;
-    terminal.err.line(`  Type a number from 1 to ${choices.length}, or press Ctrl-D to leave it open.`);
-  }
+  const lines = ["", terminal.err.style("bold", heading)];
+  lines.push(...choices.map((choice, index) => `  ${index + 1}  ${choice.label}`));
+  const complaint = `Type a number from 1 to ${choices.length}, or press Ctrl-D to leave it open.`;
+  return promptUntil(terminal, lines, (text) => choices[Number(text) - 1]?.key, complaint, signal);
 }
 
 /** Asks yes or no; Enter means `usual`. Returns false if the person left. */
@@ -34,16 +28,27 @@ export async function promptYes(
   usual: "yes" | "no",
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { err } = terminal;
-  const choices = usual === "yes" ? "[Y/n]" : "[y/N]";
-  let label = [...wrapped(`${question} ${choices}`, err.width, 0), "> "].join("\n");
+  const lines = wrapped(`${question} ${usual === "yes" ? "[Y/n]" : "[y/N]"}`, terminal.err.width, 0);
+  const words: Readonly<Record<string, boolean>> = { "": usual === "yes", y: true, yes: true, n: false, no: false };
+  const answer = await promptUntil(terminal, lines, (text) => words[text.toLowerCase()], "Type y or n.", signal);
+  return answer ?? false;
+}
+
+/** Prompts below these lines until the typed text means something. Returns undefined if the person left. */
+async function promptUntil<T>(
+  terminal: Terminal,
+  lines: readonly string[],
+  meaning: (text: string) => T | undefined,
+  complaint: string,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  let label = [...lines, "> "].join("\n");
   for (;;) {
     const typed = await promptLine(terminal, label, signal);
+    if (typed.kind === "left") return undefined;
+    const meant = meaning(typed.text);
+    if (meant !== undefined) return meant;
+    terminal.err.line(`  ${complaint}`);
     label = "> ";
-    if (typed.kind === "left") return false;
-    const word = typed.text === "" ? usual : typed.text.toLowerCase();
-    if (["y", "yes"].includes(word)) return true;
-    if (["n", "no"].includes(word)) return false;
-    err.line("  Type y or n.");
   }
 }

@@ -6,12 +6,14 @@ import type { TotalUsage } from "../protocol/payload.ts";
 import { cut } from "../protocol/refusal.ts";
 import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
-import { type ListedSubject, subjectTable } from "./subject-columns.ts";
+import { eventStyle } from "./status.ts";
+import { columnsOf, type ListedSubject } from "./subject-columns.ts";
+import { tableLines } from "./table.ts";
 import type { Output, Style, Terminal } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, linesFor, unheardLines, type Waiting } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
-/** Maximum number of tickets shown at the end; `bosun status` shows all. */
+/** Of more tickets, only the most urgent are shown at the end; `bosun status` shows all. */
 const MAX_TICKETS = 40;
 const MAX_KEPT = 5;
 const MAX_TROUBLES = 5;
@@ -27,13 +29,9 @@ export function showEnding({ out, err }: Pick<Terminal, "out" | "err">, ending: 
 export function endingLines(output: Output, ending: Ending, resumed = false): string[] {
   const { presentation } = ending;
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthShowing(ending), output));
-  const hidden = ending.tickets.length - MAX_TICKETS;
-  if (hidden > 0) {
-    const command = localize(output, `bosun status ${ending.session_id}`);
-    lines.push(output.style("dim", `and ${counted(hidden, `more ${presentation.subjectName}`)}: ${command}`));
-  }
-  if (ending.tickets.length > 0) lines.push("");
+  const many = ending.tickets.length > MAX_TICKETS;
+  if (many) lines.push(...shortTicketTable(presentation, ending.tickets, output, MAX_TICKETS + 2), "");
+  else if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, ending.tickets, output), "");
   const style = headlineStyle(ending);
   lines.push(...hanging(headline(ending, resumed), output.width, 2).map((line) => output.style(style, line)));
   const spent = spendWords((ending.usage as Partial<TotalUsage>).by_role);
@@ -84,18 +82,6 @@ function childLines({ session_id, waiting, holds }: ChildWaiting, output: Output
   return needed.map(([words, ...details]) => [`${session_id}: ${words}`, ...details]);
 }
 
-/** If there are many tickets, those that are not done and then the first others, in the plan's order. */
-function worthShowing({ presentation, tickets }: Ending): readonly TicketLine[] {
-  if (tickets.length <= MAX_TICKETS) return tickets;
-  const undoneFirst = tickets.toSorted((a, b) => Number(isDone(presentation, a)) - Number(isDone(presentation, b)));
-  const shown = new Set(undoneFirst.slice(0, MAX_TICKETS));
-  return tickets.filter((ticket) => shown.has(ticket));
-}
-
-function isDone(presentation: Presentation, { status }: TicketLine): boolean {
-  return shownStatus(presentation, status).stage === "done";
-}
-
 /** The most urgent tickets, in the plan's order, and the number of others in each state, in at most `rows` rows. */
 export function shortTicketTable(
   presentation: Presentation,
@@ -124,7 +110,17 @@ function urgency(presentation: Presentation, { status, interrupted }: TicketLine
 
 /** A table of tickets in the plan's order, coloured by their states. */
 export function ticketTable(presentation: Presentation, tickets: readonly TicketLine[], output: Output): string[] {
-  return subjectTable({ name: "table", presentation }, tickets.map(asListed), output);
+  const columns = columnsOf({ name: "table", presentation });
+  const rows = tickets.map((ticket) => columns.map(({ cell }) => cell(asListed(ticket))));
+  const [heading = "", ...lines] = tableLines(columns, rows, output.width);
+  return [
+    output.style("dim", heading),
+    ...lines.map((line, index) => {
+      const { status = "", interrupted } = tickets[index] ?? {};
+      const style = interrupted === true ? "yellow" : eventStyle(presentation, status);
+      return style ? output.style(style, line) : line;
+    }),
+  ];
 }
 
 /** A final line as lists show it. */
@@ -161,7 +157,7 @@ export function interruptedLines({ width }: Pick<Output, "width">, turns: number
 /** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are for the whole session. */
 export function headline(ending: Ending, resumed = false): string {
   const { presentation, tickets, usage, elapsed_ms } = ending;
-  const done = tickets.filter((ticket) => isDone(presentation, ticket)).length;
+  const done = tickets.filter(({ status }) => shownStatus(presentation, status).stage === "done").length;
   const figures = [
     ...(tickets.length > 0 && presentation.statementName === undefined
       ? [`${done} of ${counted(tickets.length, presentation.subjectName)} done`]

@@ -34,6 +34,7 @@ export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary:
     }
   };
   return {
+    ...plain,
     begin(begun) {
       opening = begun;
       plain.begin(begun);
@@ -44,8 +45,6 @@ export function githubReporter(terminal: Pick<Terminal, "out" | "err">, summary:
       if (event.kind === "warning") out.command(annotation("warning", opening?.session_id ?? "Bosun", event.text));
       else plain.event(event);
     },
-    asked: (waiting) => plain.asked(waiting),
-    childWaits: (child) => plain.childWaits(child),
     end(ending) {
       endGroup();
       plain.end(ending);
@@ -134,7 +133,7 @@ const NAME_WIDTH = 60;
 const ICONS: Readonly<Record<Tone, string>> = { good: "✅", bad: "❌", warn: "⛔", quiet: "⏳", busy: "▶️", plain: "▶️" };
 
 /** How a session was left, as Markdown for the summary of a GitHub job. Ends with a line break. */
-export function summaryMarkdown(naming: Pick<Output, "program" | "anywhere">, ending: Ending, resumed = false): string {
+export function summaryMarkdown(naming: Naming, ending: Ending, resumed = false): string {
   const { session_id, presentation, message, failure, tickets, next, report, log } = ending;
   const needs = needsOf(ending);
   const decide = needs.map(([, one]) => `- ${markdownText(sentenceFor(one), TEXT_WIDTH)}`);

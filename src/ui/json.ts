@@ -3,13 +3,12 @@ import type { Standing } from "../runtime/feed/standing.ts";
 import { EVENTS_VERSION, eventLine, type JsonEvent } from "./events.ts";
 import type { Output } from "./terminal.ts";
 import { shortHold } from "./hold-words.ts";
-import { Heartbeat } from "./heartbeat.ts";
 import { localize } from "./words.ts";
-import type { Ending, Reporter } from "./reporter.ts";
+import { type Ending, HEARTBEAT_MS, type Reporter } from "./reporter.ts";
 
 /** Writes one JSON object per line, for programs, as SPEC.md promises: `hello`, then events, last `result`. Nothing else is on that stream. */
 export function jsonReporter(out: Output): Reporter {
-  let heartbeat: Heartbeat | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
   const say = (event: JsonEvent) => {
     out.line(eventLine(event));
     heartbeat?.refresh();
@@ -17,7 +16,8 @@ export function jsonReporter(out: Output): Reporter {
   return {
     begin: ({ session_id, version, requirement, workspace, resumed, now }) => {
       say({ type: "hello", schema: EVENTS_VERSION, bosun: version, session_id, requirement, workspace, resumed });
-      heartbeat = new Heartbeat(() => say({ type: "heartbeat", session_id, ...standing(now()) }));
+      const beat = () => say({ type: "heartbeat", session_id, ...standing(now()) });
+      heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
     },
     event(event) {
       const { kind } = event;
@@ -33,7 +33,7 @@ export function jsonReporter(out: Output): Reporter {
       for (const hold of holds) say({ type: "hold", session_id, ...hold });
     },
     end: (ending) => say(result(out, ending)),
-    close: () => heartbeat?.stop(),
+    close: () => clearInterval(heartbeat),
   };
 }
 

@@ -43,23 +43,7 @@ export function pagerAt(out: Output, command: string, environment: NodeJS.Proces
     if (rows < 0) begin();
   };
   return {
-    out: {
-      stream: out.stream,
-      program: out.program,
-      ...(out.anywhere !== undefined && { anywhere: out.anywhere }),
-      line,
-      command: line,
-      get lost() {
-        return out.lost;
-      },
-      ended: ended.signal,
-      alert: () => {},
-      keepBelow: () => () => {},
-      style: (style, text) => out.style(style, text),
-      get width() {
-        return out.width;
-      },
-    },
+    out: { ...out, line, command: line, ended: ended.signal, alert: () => {}, keepBelow: () => () => {} },
     async end() {
       for (const line of held) out.line(line);
       held = [];

@@ -2,10 +2,9 @@ import { shownStatus } from "../kernel/presentation.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, hanging, safeLine, wrapped } from "./display.ts";
 import { showEnding } from "./ending.ts";
-import { FIRST_MS, Heartbeat } from "./heartbeat.ts";
 import { LiveLine } from "./live-line.ts";
 import { PROGRESS_MS, PendingProgress } from "./progress.ts";
-import type { Opening, Reporter } from "./reporter.ts";
+import { HEARTBEAT_MS, type Opening, type Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
 import { BRIEF, type RecordLine } from "./record-lines.ts";
 import { stoppingWords } from "./stopping.ts";
@@ -19,7 +18,7 @@ import { doneOf, isOfWork, standingWords, summaryWords } from "./standing-words.
 /** Prints a line for everything that happens, for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "err" | "canRedraw">): Reporter {
   let opening: Opening | undefined;
-  let heartbeat: Heartbeat | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
   let live: LiveLine | undefined;
   const closeLive = () => {
@@ -89,7 +88,7 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
         head("dim", `${counted(skipped, "earlier record")}:`, `bosun log ${session_id}`);
         line(standing());
       }
-      heartbeat = new Heartbeat(() => line(`HEARTBEAT ${standing()}`), FIRST_MS);
+      heartbeat = setInterval(() => line(`HEARTBEAT ${standing()}`), HEARTBEAT_MS).unref();
       if (canRedraw && begun.closed !== true)
         live = new LiveLine(out, () => summaryWords(begun.now(), begun.presentation()));
       progressTimer = setInterval(() => {
@@ -119,7 +118,7 @@ export function plainReporter({ out, err, canRedraw }: Pick<Terminal, "out" | "e
     },
     close() {
       closeLive();
-      heartbeat?.stop();
+      clearInterval(heartbeat);
       clearInterval(progressTimer);
     },
   };

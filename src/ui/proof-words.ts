@@ -9,18 +9,14 @@ export interface ProofLine {
 
 /** What a log proves, in lines. */
 export function proofLines({ records, integrity, completeness, decisions }: Proof): ProofLine[] {
-  return [
-    records === 0 && integrity === "ok"
-      ? { name: "integrity", found: "unknown", text: "there are no records" }
-      : { name: "integrity", found: integrity, text: INTEGRITY[integrity] },
-    { name: "completeness", found: FOUND[completeness], text: COMPLETENESS[completeness] },
-    {
-      name: "decisions",
-      found: decisions === "not_comparable" ? "unknown" : decisions,
-      text: DECISIONS[decisions],
-    },
-    { name: "authenticity", found: "unknown", text: "unsigned: the author is unknown" },
-  ];
+  const isEmpty = records === 0 && integrity === "ok";
+  const lines = {
+    integrity: isEmpty ? (["unknown", "there are no records"] as const) : INTEGRITY[integrity],
+    completeness: COMPLETENESS[completeness],
+    decisions: DECISIONS[decisions],
+    authenticity: ["unknown", "unsigned: the author is unknown"],
+  } as const;
+  return Object.entries(lines).map(([name, [found, text]]) => ({ name, found, text }));
 }
 
 /** The problems of a proof, each with its place. */
@@ -34,21 +30,19 @@ export function isDamaged({ integrity, completeness, decisions, problems }: Proo
 }
 
 const INTEGRITY = {
-  ok: "every record is in its place and unchanged",
-  failed: "records were changed, moved, added or removed",
+  ok: ["ok", "every record is in its place and unchanged"],
+  failed: ["failed", "records were changed, moved, added or removed"],
 } as const;
 
 /** Without a closing record, it is unknown whether the end was cut off. */
-const FOUND = { closed: "ok", open: "unknown", truncated: "failed" } as const;
-
 const COMPLETENESS = {
-  closed: "from the session's opening to its closing record",
-  open: "no closing record: the session is still open, or the end was cut off",
-  truncated: "later records are missing",
+  closed: ["ok", "from the session's opening to its closing record"],
+  open: ["unknown", "no closing record: the session is still open, or the end was cut off"],
+  truncated: ["failed", "later records are missing"],
 } as const;
 
 const DECISIONS = {
-  ok: "replaying the facts gives every recorded decision",
-  failed: "replaying the facts gives other decisions",
-  not_comparable: "not replayed: other rules, or incomplete",
+  ok: ["ok", "replaying the facts gives every recorded decision"],
+  failed: ["failed", "replaying the facts gives other decisions"],
+  not_comparable: ["unknown", "not replayed: other rules, or incomplete"],
 } as const;

@@ -3,10 +3,7 @@ import { parseDuration } from "../lib/durations.ts";
 import type { QuotaWindow } from "../protocol/record.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { safeLine } from "./display.ts";
-import { localMoment, localTime } from "./timeline.ts";
-
-const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const WEEK_MS = 7 * 86_400_000;
+import { localMoment } from "./timeline.ts";
 
 /** Maximum difference between the used and the elapsed part of a window that counts as on pace, in percentage points. */
 const POINTS = 10;
@@ -22,24 +19,15 @@ export function quotaLines({ quotas, terms }: Pick<Ledger, "quotas" | "terms">, 
     });
 }
 
-/** `codex week 63 % left, resets Thu 09:00, reserve 20 %, on pace`. */
+/** `codex week 63 % left, resets 2026-12-24 09:00, reserve 20 %, on pace`. */
 function windowWords(account: string, window: QuotaWindow, reserve: number | undefined, now: number): string {
   const pace = paceOf(window, now);
   return [
     `${safeLine(account)} ${safeLine(window.name)} ${Math.round(100 - window.used_percent)} % left`,
-    `resets ${resetMoment(milliseconds(window.resets_at), now)}`,
+    `resets ${localMoment(new Date(milliseconds(window.resets_at)), new Date(now))}`,
     ...(reserve === undefined ? [] : [`reserve ${reserve} %`]),
     ...(pace === undefined ? [] : [pace]),
   ].join(", ");
-}
-
-/** `09:00` today, `Thu 09:00` within a week, otherwise `2026-12-24 09:00`; local time. */
-export function resetMoment(at: number, now: number): string {
-  const date = new Date(at);
-  const moment = localMoment(date, new Date(now));
-  const time = localTime(date).slice(0, 5);
-  if (!moment.includes(" ")) return time;
-  return at - now <= WEEK_MS ? `${WEEKDAYS[date.getDay()]} ${time}` : moment;
 }
 
 /** Compares the used part of a window with the elapsed part; undefined if the window's name is not a duration. */

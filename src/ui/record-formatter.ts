@@ -21,9 +21,6 @@ export const CONTEXT_TYPES: ReadonlySet<string> = new Set<PayloadType>([
   ...AGENT_PAYLOAD_TYPES.filter((type) => type !== "plan"),
 ]);
 
-/** Maximum number of turns whose role is remembered. */
-const REMEMBERED = 10_000;
-
 /** Minimum wait for a role's rate that is shown, in ms. */
 const NOTICEABLE_MS = 5_000;
 
@@ -40,26 +37,18 @@ export class RecordFormatter {
     for (const hold of holds) this.#holds.set(hold.hold_id, hold);
   }
 
-  /** When a turn was given, in ms since 1970, if it is one of the latest. */
+  /** When a turn was given, in ms since 1970, if it was. */
   since(turn_id: string): number | undefined {
     return this.#turns.get(turn_id)?.since;
   }
 
   /** The lines of a record. */
   format(record: UnsealedRecord, options: FormatOptions): RecordLine[] {
-    const { turn_id } = record.record;
-    if (record.payload_type === "turn_request" && turn_id !== undefined) this.#remember(turn_id, record);
+    const { turn_id, received_at } = record.record;
+    if (record.payload_type === "turn_request" && turn_id !== undefined)
+      this.#turns.set(turn_id, { role_id: record.target, since: Date.parse(received_at) });
     const role_id = turn_id === undefined ? undefined : this.#turns.get(turn_id)?.role_id;
     return [...recordLines(record, { ...options, role_id }), ...this.#holdLines(record, tellingOf(record))];
-  }
-
-  #remember(turn_id: string, { target, record }: UnsealedRecord): void {
-    // A turn that is given again becomes the latest.
-    this.#turns.delete(turn_id);
-    this.#turns.set(turn_id, { role_id: target, since: Date.parse(record.received_at) });
-    if (this.#turns.size <= REMEMBERED) return;
-    const [oldest] = this.#turns.keys();
-    if (oldest !== undefined) this.#turns.delete(oldest);
   }
 
   /** The roles that a record holds, and those that work again; the roles of an account in one line. A close ends all holds without a line. */

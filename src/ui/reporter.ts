@@ -7,6 +7,9 @@ import type { Standing } from "../runtime/feed/standing.ts";
 import type { ListedSubject } from "./subject-columns.ts";
 import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
+/** A session that has been silent this long shows that it is alive, in ms: automatic builds kill silent processes. */
+export const HEARTBEAT_MS = 30_000;
+
 /** Shows a session. It only watches: nothing that it does, or fails to do, affects the session. */
 export interface Reporter {
   /** Set if it shows the state after all records, and so needs every earlier one. Others only get those that later lines depend on. */

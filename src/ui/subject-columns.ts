@@ -4,9 +4,7 @@ import { formatDuration } from "../lib/durations.ts";
 import { costFigure } from "../log/usage-words.ts";
 import type { Spent } from "../protocol/payload.ts";
 import { clipped } from "./display.ts";
-import { eventStyle } from "./status.ts";
-import { PROSE_WIDTH, tableLines } from "./table.ts";
-import type { Output } from "./terminal.ts";
+import { PROSE_WIDTH } from "./table.ts";
 
 /** A subject as lists show it: of a screen's model, or of a final table. What a list does not know is undefined. */
 export interface ListedSubject
@@ -109,20 +107,4 @@ function whatOf({ id, title, outputs = [], said = "" }: ListedSubject, list: Lis
   if (statementName !== undefined) return title === id ? "-" : title;
   if (list === "summary" && said !== "") return `${title}: ${said}`;
   return list === "table" && outputs.length > 0 ? `${clipped(title, PROSE_WIDTH)} -> ${outputs.join(", ")}` : title;
-}
-
-/** A list as a table for a terminal, coloured by what went well or wrong. */
-export function subjectTable(list: SubjectList, subjects: readonly ListedSubject[], output: Output): string[] {
-  const columns = columnsOf(list);
-  const headings = columns.map(({ heading, width }) => ({ heading: heading.toUpperCase(), widest: width }));
-  const rows = subjects.map((subject) => columns.map(({ cell }) => cell(subject)));
-  const [heading = "", ...lines] = tableLines(headings, rows, output.width);
-  return [
-    output.style("dim", heading),
-    ...lines.map((line, index) => {
-      const { status = "", interrupted } = subjects[index] ?? {};
-      const style = interrupted === true ? "yellow" : eventStyle(list.presentation, status);
-      return style ? output.style(style, line) : line;
-    }),
-  ];
 }

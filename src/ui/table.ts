@@ -4,7 +4,7 @@ import { clipped, safeLine } from "./display.ts";
 /** A column: its heading, and its maximum width. */
 export interface Column {
   readonly heading: string;
-  readonly widest?: number | undefined;
+  readonly width?: number;
 }
 
 /** Maximum width of free text in a row, even without a terminal. It is enough to tell rows apart; `--json` has the whole text. */
@@ -20,10 +20,10 @@ const MIN_LAST = 10;
  * fit beside each other continue on further lines, indented. With an infinite width nothing is cut. Cells are made safe.
  */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
-  const cells = [columns.map((column) => column.heading), ...rows.map((row) => row.map(safeLine))];
+  const cells = [columns.map(({ heading }) => heading.toUpperCase()), ...rows.map((row) => row.map(safeLine))];
   const endless = Number.POSITIVE_INFINITY;
   const last = columns.length - 1;
-  const widths = columns.map(({ widest = endless }, index) =>
+  const widths = columns.map(({ width: widest = endless }, index) =>
     Math.min(
       width === endless ? endless : widest,
       cells.reduce((widestYet, row) => Math.max(widestYet, widthOf(row[index] ?? "")), 0),

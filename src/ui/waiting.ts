@@ -162,21 +162,8 @@ export function linesFor(waiting: Waiting, output: Pick<Output, "program" | "any
 
 /** Why a question is withdrawn: it was answered elsewhere, with this answer, or is no longer open. */
 export function settledSentence(waiting: Waiting, taken: string | undefined): string {
-  const [what, how] = settledWords(waiting);
-  return taken === undefined ? `${what} is no longer open.` : `${what} was ${how} elsewhere: ${quoted(taken)}`;
-}
-
-function settledWords(waiting: Waiting): [what: string, how: string] {
-  switch (waiting.kind) {
-    case "question":
-      return [safeLine(waiting.question_id), "answered"];
-    case "approval":
-      return [`The ${waiting.about}`, "decided"];
-    case "review":
-      return [`The work on ${waiting.ticket_id}`, "reviewed"];
-    case "permission":
-      return [waiting.ask_id, "decided"];
-  }
+  const how = taken === undefined ? "No longer open" : `Answered elsewhere with ${quoted(taken)}`;
+  return clipped(`${how}: ${sentenceFor(waiting)}`, REPORT_WIDTH);
 }
 
 /** The outputs of the work under review, and the issues that its worker reported. */

@@ -78,7 +78,7 @@ describe("the replay player", () => {
     const pane = openDashboard(here, ["replay", copy, "--at", "4"], { columns: 100, rows: 30 });
     await seen(pane, "NOT VERIFIED", `${names[3]} cannot be read`, "It is not a record");
     pane.type("g", "8", "Enter");
-    await seen(pane, "record 7 is missing before it");
+    await seen(pane, "missing before it: 7");
     pane.type("End", "q");
     expect(await pane.exit()).toBe(0);
   });

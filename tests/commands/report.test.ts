@@ -46,7 +46,7 @@ describe("bosun report", () => {
     const { session_id } = await done(here);
     const { code, stdout, stderr } = await typed(here, ["report"]);
     expect([code, stderr]).toEqual([0, ""]);
-    for (const said of [session_id, "Do the <second>", "shell", "2 passed, 0 failed", "list.txt", "verified", "2 of 2"])
+    for (const said of [session_id, "Do the <second>", "shell", "2 passed", "list.txt", "verified", "2 of 2"])
       expect(stdout).toContain(said);
   });
 

@@ -67,7 +67,7 @@ describe("subjects of a mode that are no tickets", () => {
 
   it("are counted by the name of their mode, and not as done", () => {
     const lines = ending(41, [], { tickets: jurors, presentation });
-    expect(lines).toContain("and 1 more juror: bosun status s-1");
+    expect(lines).toContain("and 1 answered");
     expect(lines).toContain("s-1 is closed: 1 turn");
   });
 });
@@ -76,18 +76,18 @@ describe("the end of a session", () => {
   it("shows each of forty tickets", () => {
     const lines = ending(40);
     expect(rows(lines)).toHaveLength(40);
-    expect(lines.join("\n")).not.toContain("more ticket");
+    expect(lines.join("\n")).not.toContain("and ");
   });
 
   it("counts one turn as one, and shows no cost of free agents", () => {
     expect(ending(1)).toContain("s-1 is closed: 1 of 1 ticket done, 1 turn");
   });
 
-  it("shows of more tickets first those that are not done, in the plan's order", () => {
+  it("shows of more tickets the most urgent, in the plan's order", () => {
     const lines = ending(500, [3, 499]);
     const told = rows(lines);
     expect([told.length, told[3], told.at(-2), told.at(-1)]).toEqual([40, "t3", "t38", "t499"]);
-    expect(lines).toContain("and 460 more tickets: bosun status s-1");
+    expect(lines).toContain("and 460 done");
     expect(lines.join("\n")).toContain("498 of 500 tickets done");
     expect(
       rows(

@@ -198,12 +198,12 @@ describe("a session without events for half a minute", () => {
       presentation: () => undefined,
     } as unknown as Opening);
     reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs", "2026-01-02T03:08:00Z") });
-    vi.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(30_000);
     const beats = lines.length;
     vi.advanceTimersByTime(29_999);
     expect(lines).toHaveLength(beats);
     expect(lines.at(-1)).toContain(
-      "HEARTBEAT running: build (hand, 4m10s), docs (hand, 15s), manager; checking page; held: other (rate_limited); 3 pending, 2 in_progress; 1 turn",
+      "HEARTBEAT running: build (hand, 4m30s), docs (hand, 35s), manager; checking page; held: other (rate_limited); 3 pending, 2 in_progress; 1 turn",
     );
     reporter.end({
       session_id: "s-1",

@@ -4,15 +4,15 @@ import { tableLines } from "../../src/ui/table.ts";
 it("lays out more rows than a function takes arguments", () => {
   const rows = Array.from({ length: 150_000 }, (_, n) => [`t${n}`, "done"]);
   const lines = tableLines([{ heading: "ticket" }, { heading: "status" }], rows, 80);
-  expect(lines[0]).toBe("ticket   status");
+  expect(lines[0]).toBe("TICKET   STATUS");
   expect(lines.at(-1)).toBe("t149999  done");
 });
 
 describe("a table", () => {
   const COLUMNS = [
-    { heading: "TICKET", widest: 24 },
-    { heading: "STATE", widest: 36 },
-    { heading: "OWNER", widest: 16 },
+    { heading: "TICKET", width: 24 },
+    { heading: "STATE", width: 36 },
+    { heading: "OWNER", width: 16 },
     { heading: "TRY" },
     { heading: "WHAT" },
   ];
@@ -44,14 +44,14 @@ describe("a table", () => {
   });
 
   it("is not cut without a terminal", () => {
-    const columns = [{ heading: "ID", widest: 6 }, { heading: "WHAT" }];
+    const columns = [{ heading: "ID", width: 6 }, { heading: "WHAT" }];
     const lines = tableLines(columns, [["a-long-name", "x".repeat(500)]], Number.POSITIVE_INFINITY);
     expect(lines[1]).toBe(`a-long-name  ${"x".repeat(500)}`);
   });
 
   it("aligns columns of wide characters, and cuts the last to the width", () => {
     const lines = tableLines(
-      [{ heading: "ID", widest: 6 }, { heading: "WHAT" }],
+      [{ heading: "ID", width: 6 }, { heading: "WHAT" }],
       [
         ["漢字", "x".repeat(50)],
         ["toolongid", "\u001b[31my\n z"],

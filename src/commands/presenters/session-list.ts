@@ -56,8 +56,8 @@ export function listParts(out: Output, sessions: readonly ListedSession[], now: 
     clipped(row.requirement ?? "", PROSE_WIDTH),
   ]);
   const columns = [
-    { heading: "SESSION", widest: 40 },
-    { heading: "STATE", widest: 30 },
+    { heading: "SESSION", width: 40 },
+    { heading: "STATE", width: 30 },
     { heading: "AGO" },
     { heading: "WHAT" },
   ];

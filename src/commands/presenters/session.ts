@@ -5,7 +5,7 @@ import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import { spendWords, totalWords } from "../../log/usage-words.ts";
 import { withCutRuns } from "../../kernel/spends.ts";
 import { usageOf } from "../../runtime/usage.ts";
-import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
+import { quotaLines } from "../../ui/quota-words.ts";
 import { FollowedState, NOTED, type RunningTurn } from "../../runtime/feed/standing.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
@@ -176,7 +176,7 @@ function holdText(hold: LedgerHold, now: number): string | undefined {
       );
     case "quota": {
       const left = safeLine(`${account ?? role} ${window ?? ""}`.trim());
-      const reset = later && resetMoment(milliseconds(later), now);
+      const reset = later && here(later, now);
       return reset && `Role ${role} is held until ${reset}: of ${left} no more than the reserve is left`;
     }
     default: {

@@ -48,7 +48,7 @@ function applyToSession(model: SessionModel, { session_id, payload_type, payload
       model.stopped = undefined;
       return;
     case "session_finished":
-      return addChild(model, { payload, record } as UnsealedRecord);
+      return addChild(model, { payload, record });
     case "user_command":
       if (payload.command === "limits") limits(model, objectOf(payload.limits));
   }
@@ -71,7 +71,7 @@ function open(model: SessionModel, session_id: string, payload: JsonObject, at: 
 }
 
 function limits({ budget }: SessionModel, set: JsonObject): void {
-  for (const limit of ["turns", "usd", "tokens", "wall_s"] as const) {
+  for (const limit of ["turns", "usd"] as const) {
     const value = numberOf(set[limit]);
     if (value !== undefined) budget[limit] = value;
   }

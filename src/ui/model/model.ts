@@ -1,5 +1,5 @@
 import type { LedgerSpend } from "../../kernel/ledger.ts";
-import { type Presentation, shownStatus, statusesOf } from "../../kernel/presentation.ts";
+import { type Presentation, shownStatus, urgencyOf } from "../../kernel/presentation.ts";
 import { emptyState, newSubject, type SessionState, type SubjectState } from "../../kernel/state.ts";
 import type { ToldAsk } from "../../protocol/telling.ts";
 import { spentOf } from "../../runtime/usage.ts";
@@ -30,15 +30,13 @@ export interface SessionModel extends SessionState<TicketModel> {
   readonly roles: Map<string, RoleModel>;
   /** What each open ask waits for, once its record is there. */
   readonly waiting: Map<string, readonly Waiting[]>;
-  readonly spend: SpendModel;
+  spend: LedgerSpend;
 }
 
 /** Limits of the session; undefined means no limit. */
 export interface BudgetModel {
   turns: number | undefined;
   usd: number | undefined;
-  tokens: number | undefined;
-  wall_s: number | undefined;
   /** Maximum number of workers at once. */
   slots: number | undefined;
 }
@@ -48,16 +46,13 @@ export interface RoleModel {
   readonly type: string;
   /** What fills the seat: `cli`, `acp`, … */
   readonly backend: string;
-  readonly spend: SpendModel;
+  spend: LedgerSpend;
 }
-
-/** Number of turns and what they have used. */
-export type SpendModel = { -readonly [Field in keyof LedgerSpend]: LedgerSpend[Field] };
 
 export interface TicketModel extends SubjectState {
   /** When its first turn was given; undefined until then. */
   begun: string | undefined;
-  readonly spend: SpendModel;
+  spend: LedgerSpend;
   /** The latest progress that its agent reported. */
   progress: string | undefined;
   /** The latest failure of a turn about it. */
@@ -110,7 +105,7 @@ export function emptyModel(): SessionModel {
     at: "",
     stopped: undefined,
     closed: undefined,
-    budget: { turns: undefined, usd: undefined, tokens: undefined, wall_s: undefined, slots: undefined },
+    budget: { turns: undefined, usd: undefined, slots: undefined },
     roles: new Map(),
     ...(emptyState() as SessionState<TicketModel>),
     waiting: new Map(),
@@ -132,7 +127,7 @@ export function newTicket(id: string, order: number): TicketModel {
   };
 }
 
-export function noSpend(): SpendModel {
+export function noSpend(): LedgerSpend {
   const tokens = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
   return { turns: 0, ...tokens, cost_usd: 0, unpriced_turns: 0, untold_turns: 0 };
 }
@@ -163,10 +158,8 @@ export function askText({ waiting }: SessionModel, { ask_id }: ToldAsk): string 
 /** Sorts tickets by how much they need a person: those with an open ask, then by the urgency of their status, in the plan's order. */
 export function ticketsByNeed({ subjects, asks }: SessionModel, presentation: Presentation | undefined): TicketModel[] {
   const needy = new Set([...asks.values()].map(({ subject }) => subject));
-  const urgency = new Map(statusesOf(presentation).map((status, rank) => [status, rank]));
-  const ranked = Map.groupBy(subjects.values(), ({ id, status }) =>
-    needy.has(id) ? -1 : (urgency.get(status) ?? Infinity),
-  );
+  const rankOf = ({ id, status }: TicketModel) => (needy.has(id) ? -1 : urgencyOf(presentation, status));
+  const ranked = Map.groupBy(subjects.values(), rankOf);
   // Most tickets are already in the plan's order, so sorting is fast even for large plans.
   return [...ranked].sort(([a], [b]) => a - b).flatMap(([, same]) => same.sort((a, b) => a.order - b.order));
 }
@@ -189,7 +182,7 @@ export function copyOf(model: SessionModel): SessionModel {
   return {
     ...model,
     budget: { ...model.budget },
-    roles: mapped(model.roles, copyOfRole),
+    roles: mapped(model.roles, (role) => ({ ...role })),
     subjects: mapped(model.subjects, copyOfTicket),
     counts: new Map(model.counts),
     turns: new Map(model.turns),
@@ -197,21 +190,14 @@ export function copyOf(model: SessionModel): SessionModel {
     holds: new Map(model.holds),
     checks: new Map(model.checks),
     waiting: new Map(model.waiting),
-    spend: { ...model.spend },
   };
 }
 
-function copyOfRole(role: RoleModel): RoleModel {
-  return { ...role, spend: { ...role.spend } };
-}
-
 function copyOfTicket(ticket: TicketModel): TicketModel {
-  const { spend, reviews, artifacts, moves } = ticket;
-  return { ...ticket, spend: { ...spend }, reviews: [...reviews], artifacts: [...artifacts], moves: [...moves] };
+  const { reviews, artifacts, moves } = ticket;
+  return { ...ticket, reviews: [...reviews], artifacts: [...artifacts], moves: [...moves] };
 }
 
 function mapped<V>(map: ReadonlyMap<string, V>, copy: (value: V) => V): Map<string, V> {
-  const copied = new Map<string, V>();
-  for (const [key, value] of map) copied.set(key, copy(value));
-  return copied;
+  return new Map(Array.from(map, ([key, value]) => [key, copy(value)]));
 }

@@ -132,8 +132,7 @@ function proofSpan({ state, problems }: ProofState): Span {
 }
 
 const PROMPTS = {
-  time: "go to the time (20:31, +6m)",
-  record: "go to record",
+  place: "go to record or time (17, 20:31, +6m)",
   filter: "only records with",
   find: "find",
 } as const;
@@ -153,8 +152,7 @@ function footLine({ player }: PlayerScene, columns: number): Line {
       "/ find",
       "? help",
       "q leave",
-      "t time",
-      "g record",
+      "g go to",
       "f filter",
     ],
     json: ["↑↓ scroll", "←→ step", "v back", "q leave"],
@@ -170,8 +168,7 @@ const HELP = [
   ["] [", "next, previous marker: x error ? question D decision R review"],
   ["0 … 9 Home End", "tenths of the log, its first and last record"],
   ["PgUp PgDn", "move by a page"],
-  ["t", "go to a time: 20:31, 20:31:10, +6m02s, or with a date and zone"],
-  ["g :", "go to a record by its number"],
+  ["g t :", "go to a record (17) or a time (20:31, +6m02s, or with date and zone)"],
   ["/ n N", "search the records; next, previous match"],
   ["f", "step only through records of a ticket, type or role"],
   ["↑ ↓", "select a ticket; Esc selects that of the record again"],

@@ -54,14 +54,11 @@ function typeKey(
       return filtered(ended, words, tape);
     case "find":
       return words === "" ? ended : searched({ ...ended, find: words }, tape, 1, shown);
-    case "record":
+    case "place": {
       if (/^\d+$/.test(words)) return stopAt(ended, tape, placeOf(tape, Number(words)));
-      return { ...ended, notice: "Not a record number." };
-    case "time": {
-      const [first] = tape.entries;
-      const at = parseMoment(words, { from: first?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
+      const at = parseMoment(words, { from: tape.entries[0]?.at ?? 0, to: tape.entries.at(-1)?.at ?? 0 });
       if (at !== undefined) return { ...goTo(ended, tape, { at }), playing: false };
-      return { ...ended, notice: "A time is 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." };
+      return { ...ended, notice: "Go to a record number, or a time: 20:31, 20:31:10, +6m or 2026-01-31T20:31:10Z." };
     }
   }
 }
@@ -184,9 +181,9 @@ function isMarked({ marker }: Entry): boolean {
 }
 
 const TYPED: Readonly<Record<string, NonNullable<Player["typing"]>["what"]>> = {
-  t: "time",
-  g: "record",
-  ":": "record",
+  t: "place",
+  g: "place",
+  ":": "place",
   f: "filter",
   "/": "find",
 };

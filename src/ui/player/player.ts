@@ -20,7 +20,7 @@ export interface Player {
   /** The selected ticket; the record's ticket if undefined. */
   readonly selected: string | undefined;
   /** The text being typed on the last row, if any. */
-  readonly typing: { readonly what: "time" | "record" | "filter" | "find"; readonly text: string } | undefined;
+  readonly typing: { readonly what: "place" | "filter" | "find"; readonly text: string } | undefined;
   /** A message from the player itself, shown until the next key. */
   readonly notice: string | undefined;
 }

@@ -1,4 +1,3 @@
-import type { Json } from "../../lib/json.ts";
 import { folded } from "../../lib/text-layout.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { safeLine, safeText, wrapped } from "../display.ts";
@@ -22,9 +21,6 @@ const LINES_OF_A_VALUE = 3;
 /** With fewer columns, time, version and size are not shown. */
 const NARROW = 60;
 
-/** Maximum number of ticket transitions shown. */
-const MOVES_SHOWN = 3;
-
 /** Maximum number of characters laid out of a value. */
 const VALUE_SHOWN = 2_000;
 
@@ -33,20 +29,17 @@ const JSON_SHOWN = 200_000;
 
 /** The header: who says what to whom, when, about which ticket. `before` is the sequence of the previous record. */
 export function recordHeader(entry: Entry, { name, stored }: ShownRecord, before: number, columns: number): Line {
-  const { sequence, at, marker } = entry;
+  const { sequence, at, bytes, marker } = entry;
   const mark = marker === undefined ? [] : [trusted(`${MARKS[marker].icon} `, MARKS[marker].style)];
   const start: Line = [trusted(` #${sequence} `, "bold"), ...mark];
-  const isOne = sequence === before + 2;
-  const missing = isOne ? `record ${before + 1} is` : `records ${before + 1} to ${sequence - 1} are`;
-  const gap = sequence > before + 1 ? [trusted(`  ${missing} missing before it`, "red")] : [];
+  const missing = [...new Set([before + 1, sequence - 1])].join(" to ");
+  const gap = sequence > before + 1 ? [trusted(`  missing before it: ${missing}`, "red")] : [];
   if (stored === undefined) return [...start, untrusted(`${name} cannot be read`, "red"), ...gap];
   const { source, target, payload_type, version, record } = stored;
-  const isNarrow = columns < NARROW;
   const disposition = record.disposition === "applied" ? [] : [trusted("  "), untrusted(record.disposition, "yellow")];
   const person = record.actor === undefined ? "" : `  by ${safeLine(record.actor.user)}`;
   const left: Line = [
     ...start,
-    trusted(isNarrow ? "" : `${localTime(new Date(at))}  `, "dim"),
     untrusted(`${source} -> ${target}`),
     trusted("  "),
     untrusted(payload_type, "bold"),
@@ -55,8 +48,8 @@ export function recordHeader(entry: Entry, { name, stored }: ShownRecord, before
     ...disposition,
     ...gap,
   ];
-  if (isNarrow) return left;
-  return justified(left, [trusted(` v${safeLine(version)}  ${sizeWords(entry.bytes)} `, "dim")], columns);
+  const about = ` ${localTime(new Date(at))}  v${safeLine(version)}  ${bytes.toLocaleString("en")} B `;
+  return columns < NARROW ? left : justified(left, [trusted(about, "dim")], columns);
 }
 
 /** The record's ticket transitions, and the first lines of its payload. */
@@ -64,7 +57,9 @@ export function payloadLines({ resolved }: ShownRecord, columns: number, rows: n
   if (resolved === undefined) return [[trusted("   v shows the file.", "dim")]];
   const width = Math.max(1, columns - 3);
   const lines = movesLines(resolved);
-  for (const [key, value] of byWeight(resolved)) {
+  // Objects and lists come last.
+  const weight = ([, value]: [string, unknown]) => Number(typeof value === "object");
+  for (const [key, value] of Object.entries(resolved.payload).sort((one, other) => weight(one) - weight(other))) {
     if (lines.length > rows) break;
     const shown = typeof value === "string" ? wrapped(`${key}: ${value.slice(0, VALUE_SHOWN)}`, width, 0) : [];
     const json = (JSON.stringify(value) ?? "").slice(0, VALUE_SHOWN);
@@ -76,35 +71,8 @@ export function payloadLines({ resolved }: ShownRecord, columns: number, rows: n
 }
 
 function movesLines({ record: { effects = [] } }: LogRecord): Line[] {
-  if (effects.length === 0) return [];
-  const shown = effects
-    .slice(0, MOVES_SHOWN)
-    .map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
-  const more = effects.length > MOVES_SHOWN ? `, and ${effects.length - MOVES_SHOWN} more` : "";
-  return [[trusted("   "), untrusted(`${shown.join(", ")}${more}`, "bold")]];
-}
-
-/** The most informative fields, which come first. */
-const TELLING = [
-  "decision",
-  "status",
-  "outcome",
-  "code",
-  "summary",
-  "text",
-  "message",
-  "notes",
-  "questions",
-  "answers",
-];
-
-/** Sorts the payload's fields: the most informative first, objects and lists last. */
-function byWeight({ payload }: LogRecord): [key: string, value: Json | undefined][] {
-  const rank = ([key, value]: [string, Json | undefined]) => {
-    const place = TELLING.indexOf(key);
-    return place >= 0 ? place : TELLING.length + Number(typeof value === "object");
-  };
-  return Object.entries(payload).sort((one, other) => rank(one) - rank(other));
+  const moves = effects.map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
+  return moves.length === 0 ? [] : [[trusted("   "), untrusted(moves.join(", ").slice(0, VALUE_SHOWN), "bold")]];
 }
 
 /** The whole record as stored, wrapped to `columns`. */
@@ -117,10 +85,4 @@ export function jsonLines({ bytes, stored }: ShownRecord, columns: number): Line
     .map((line): Line => [trusted(" "), trusted(line)]);
   if (bytes === null) return [[trusted(" The file cannot be read.", "red")]];
   return whole.length === text.length ? lines : [...lines, [trusted(" … replay --json shows all", "dim")]];
-}
-
-/** `812 B`, `41 KiB`, `1.2 MiB`. */
-function sizeWords(bytes: number): string {
-  if (bytes < 1_024) return `${bytes} B`;
-  return bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`;
 }

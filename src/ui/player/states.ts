@@ -15,9 +15,6 @@ const EVERY = 250;
 const MAX_TICKETS = 100_000;
 const COPY = 50;
 
-/** When going back to a record, one more copy is kept this many records before it. */
-const BACK = 50;
-
 /** Reads the record at `place`; undefined if it cannot be read. */
 export type ReadRecord = (place: number) => LogRecord | undefined;
 
@@ -27,8 +24,6 @@ export class States {
   readonly #newest = beginning();
   #current = beginning();
   #copies: State[] = [];
-  /** A copy shortly before the record that was last gone back to: who steps back once usually steps back again. */
-  #near = beginning();
   #every = EVERY;
 
   constructor(read: ReadRecord) {
@@ -48,18 +43,10 @@ export class States {
 
   /** The session as of the record at `place`. It is valid until the next call. */
   at(place: number): SessionModel {
-    const kept = [beginning(), ...this.#copies, this.#near].filter((one) => one.place <= place);
-    const nearest = kept.reduce((one, other) => (one.place > other.place ? one : other));
-    if (this.#current.place > place || this.#current.place < nearest.place) {
-      this.#near = this.#moved(copied(nearest), place - BACK);
-      this.#current = copied(this.#near);
-    }
-    return this.#moved(this.#current, place).model;
-  }
-
-  #moved(state: State, place: number): State {
-    while (state.place < place) step(state, this.#read(state.place + 1));
-    return state;
+    const nearest = this.#copies.findLast((copy) => copy.place <= place) ?? beginning();
+    if (this.#current.place > place || this.#current.place < nearest.place) this.#current = copied(nearest);
+    while (this.#current.place < place) step(this.#current, this.#read(this.#current.place + 1));
+    return this.#current.model;
   }
 
   #isCopied({ place }: State): boolean {

@@ -1,4 +1,4 @@
-import { type Json, objectOf } from "../../lib/json.ts";
+import { objectOf } from "../../lib/json.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { cut } from "../../protocol/refusal.ts";
 import type { RecordFormatter } from "../record-formatter.ts";
@@ -19,9 +19,6 @@ export interface Envelope {
   /** JSON, or its beginning with a note. */
   readonly payload: string;
 }
-
-/** Maximum length of a text in a payload that is too long as a whole, in characters. */
-const LONGEST_TEXT = 400;
 
 const LONGEST_LINE = 160;
 
@@ -52,7 +49,7 @@ export function envelopeOf(
     ticket_id: meta.ticket_id,
     disposition: meta.disposition,
     line: cut(lineOf(record, formatter).replace(/\s+/g, " ").trim(), LONGEST_LINE),
-    payload: payloadText(payload, longest),
+    payload: cutText(JSON.stringify(payload, undefined, 2), longest),
   };
 }
 
@@ -77,16 +74,6 @@ function linesOf(record: UnsealedRecord, formatter: RecordFormatter): string[] {
   } catch {
     return [];
   }
-}
-
-/** A payload as JSON. If it is too long, its long texts are cut first, then the JSON itself. */
-export function payloadText(payload: Json, longest: number): string {
-  const whole = JSON.stringify(payload);
-  if (whole.length <= longest) return whole;
-  const shorter = JSON.stringify(payload, (_, value: unknown) =>
-    typeof value === "string" && value.length > LONGEST_TEXT ? cutText(value, LONGEST_TEXT) : value,
-  );
-  return shorter.length <= longest ? shorter : cutText(shorter, longest);
 }
 
 /** The beginning of a text, and how many characters follow. */

@@ -1,34 +1,14 @@
+import type { LedgerSpend } from "../../kernel/ledger.ts";
 import { shownStatus, statusesOf, type Tone } from "../../kernel/presentation.ts";
 import { reasonReader } from "../../kernel/state.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { costWords, countWords, totalWords } from "../../log/usage-words.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import {
-  askText,
-  countOf,
-  listed,
-  type SessionModel,
-  type SpendModel,
-  stateOf,
-  type TicketModel,
-} from "../model/model.ts";
-import { isDamaged, type ProofLine } from "../proof-words.ts";
-import type { ListedSubject, SubjectList } from "../subject-columns.ts";
+import { askText, countOf, type SessionModel, type TicketModel } from "../model/model.ts";
 import { counted } from "../words.ts";
 import type { SessionReport, TurnSpan } from "./report-model.ts";
 
 // Labels and figures that a report shows in every format.
-
-/** The state of the session in a few words, with its tone. */
-export function outcomeOf({ session }: SessionReport): { readonly text: string; readonly tone: Tone } {
-  const { closed, stopped } = session;
-  const state = stateOf(session) || "unknown";
-  if (closed !== undefined) {
-    const reason = closed.reason === undefined ? "" : `, ${closed.reason}`;
-    return { text: `${state}${reason}`, tone: closed.outcome === "done" ? "good" : "bad" };
-  }
-  return { text: stopped === undefined ? state : `${state}: ${stopped.message}`, tone: "warn" };
-}
 
 /** The figures of the session, each with its label. */
 export function factsOf(report: SessionReport): [label: string, text: string][] {
@@ -71,15 +51,6 @@ function waitsOf(session: SessionModel): string {
     .join("; ");
 }
 
-/** The result of the proof in a few words, with its tone. */
-export function proofWord({ proof }: SessionReport): { readonly text: string; readonly tone: Tone } {
-  if (proof.ok) return { text: "verified", tone: "good" };
-  return isDamaged(proof) ? { text: "damaged", tone: "bad" } : { text: "intact, not closed", tone: "warn" };
-}
-
-/** The tone of a line of the proof. */
-export const PROOF_TONE: Readonly<Record<ProofLine["found"], Tone>> = { ok: "good", unknown: "warn", failed: "bad" };
-
 /** Whether a turn failed or was cut off, else who held it. */
 export type SpanKind = "worker" | "manager" | "bad";
 
@@ -99,14 +70,8 @@ export function toneOf({ presentation }: SessionReport, status: string): Tone {
   return shownStatus(presentation, status).tone;
 }
 
-/** The list of tickets, with its rows. */
-export function ticketList(report: SessionReport): { readonly list: SubjectList; readonly subjects: ListedSubject[] } {
-  const { presentation, to } = report;
-  return { list: { name: "report", presentation, now: Date.parse(to) }, subjects: ticketsOf(report).map(listed) };
-}
-
 /** The cost alone, for use under a heading that names it. */
-export function costOf(spend: SpendModel): string {
+export function costOf(spend: LedgerSpend): string {
   const { cost_usd, told_usd } = spentOf(spend);
   return cost_usd === null && told_usd === undefined ? "unknown" : costWords(cost_usd, told_usd);
 }
@@ -121,6 +86,6 @@ export function momentOf(at: string): string {
 }
 
 /** `4 turns`, with tokens and cost if there are any. */
-export function spendWordsOf(spend: SpendModel): string {
+export function spendWordsOf(spend: LedgerSpend): string {
   return [counted(spend.turns, "turn"), ...totalWords(spentOf(spend))].join(", ");
 }

@@ -6,12 +6,12 @@ import { listed, type RoleModel, type TicketModel } from "../model/model.ts";
 import { columnsOf, type ListColumn } from "../subject-columns.ts";
 import type { Asked } from "./asked.ts";
 import { cutText } from "./envelopes.ts";
-import { costOf, momentOf, spendWordsOf, subjectNameOf, ticketList, ticketsOf, toneOf } from "./figures.ts";
+import { costOf, momentOf, spendWordsOf, subjectNameOf, ticketsOf, toneOf } from "./figures.ts";
 import type { PageDetail, PageList } from "./html/page-data.ts";
 import type { CheckRun, SessionReport, TurnSpan } from "./report-model.ts";
 
-/** Maximum length of a check's output, in characters. */
-const LONGEST_OUTPUT = 4_000;
+/** Maximum length of a check's output or a payload, in characters. */
+const LONGEST_OUTPUT = 9_000;
 
 /** Maximum length of any other text, in characters. */
 const LONGEST_TEXT = 1_000;
@@ -104,7 +104,6 @@ interface ListParts<T> extends Pick<PageList, "id" | "title" | "empty"> {
   readonly entries: readonly T[];
   readonly columns: readonly ListColumn<T>[];
   readonly tone?: (entry: T) => Tone;
-  /** What an opened row shows besides its cells, or in place of the cell with the same name. */
   readonly more?: (entry: T) => readonly PageDetail[];
 }
 
@@ -112,23 +111,45 @@ function listOf<T>({ entries, columns, tone = () => "plain", more = () => [], ..
   return {
     ...names,
     columns: columns.map(({ heading, width, align, toned }) => ({ heading, ...defined({ width, align, toned }) })),
-    rows: entries.map((entry) => {
-      const cells = columns.map(({ cell }) => cell(entry));
-      const others = more(entry);
-      const shown = columns.flatMap(({ heading }, index): PageDetail[] =>
-        others.some(([label]) => label === heading) ? [] : [[heading, cells[index] ?? ""]],
-      );
-      return { cells, tone: tone(entry), details: known([...shown, ...others]) };
-    }),
+    rows: entries.map((entry) => ({
+      cells: columns.map(({ cell }) => cell(entry)),
+      tone: tone(entry),
+      more: known(more(entry)),
+    })),
   };
 }
 
 /** Drops details without text, and cuts long ones. */
 function known(details: readonly PageDetail[]): PageDetail[] {
-  return details.flatMap(([label, text, style]): PageDetail[] => {
-    if (text.trim() === "" || text === "-") return [];
-    const cut = cutText(text, style === "code" ? LONGEST_OUTPUT : LONGEST_TEXT);
-    return [style === undefined ? [label, cut] : [label, cut, style]];
+  return details.flatMap(([label, text, ...style]): PageDetail[] => {
+    if (text.trim() === "") return [];
+    return [[label, cutText(text, style[0] === "code" ? LONGEST_OUTPUT : LONGEST_TEXT), ...style]];
+  });
+}
+
+/** The list of all records, with their payloads. */
+export function envelopeList({ envelopes }: SessionReport): PageList {
+  return listOf({
+    id: "envelopes",
+    title: "Envelopes",
+    empty: "There are no records.",
+    entries: envelopes,
+    columns: [
+      { heading: "record", width: 7, align: "right", cell: ({ sequence }) => `#${sequence}` },
+      { heading: "time (UTC)", width: 13, cell: ({ at }) => at.slice(11, 23) },
+      { heading: "from → to", width: 24, cell: ({ source, target }) => `${source} → ${target}` },
+      { heading: "type", width: 23, cell: ({ payload_type }) => payload_type },
+      { heading: "ticket", width: 18, cell: ({ ticket_id = "-" }) => ticket_id },
+      {
+        heading: "what",
+        cell: ({ disposition, line }) => (disposition === "applied" ? line : `${disposition}: ${line}`),
+      },
+    ],
+    tone: ({ disposition }) => (disposition === "applied" ? "plain" : "quiet"),
+    more: ({ at, payload }) => [
+      ["time (UTC)", at],
+      ["payload", payload, "code"],
+    ],
   });
 }
 
@@ -141,7 +162,7 @@ function subjectList(report: SessionReport): PageList {
     title: `${name.charAt(0).toUpperCase()}${name.slice(1)}s`,
     empty: `There is no ${name} yet.`,
     entries: ticketsOf(report).map(listed),
-    columns: columnsOf(ticketList(report).list),
+    columns: columnsOf({ name: "report", presentation: report.presentation, now: Date.parse(report.to) }),
     tone: ({ status }) => toneOf(report, status),
     more: (ticket) => [
       ...aboutTicket(report, ticket),
@@ -180,8 +201,7 @@ function checkLine({ passed, criterion, sequence }: CheckRun): string {
   return `${passed ? "passed" : "FAILED"}  ${criterion}  #${sequence}`;
 }
 
-/** The roles with their usage. */
-export function roleList({ session }: SessionReport): PageList {
+function roleList({ session }: SessionReport): PageList {
   return listOf<RoleModel>({
     id: "roles",
     title: "Cost and tokens by role",

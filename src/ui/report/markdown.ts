@@ -2,12 +2,11 @@ import { markdownSection, markdownTable } from "../../lib/markdown.ts";
 import { safeText } from "../display.ts";
 import { markdownCell, markdownText } from "../markdown.ts";
 import { mermaidLines } from "../mermaid.ts";
-import { problemLines, proofLines } from "../proof-words.ts";
 import { cutText } from "./envelopes.ts";
-import { factsOf, outcomeOf, proofWord, ticketsOf } from "./figures.ts";
-import type { PageList, PageRow } from "./html/page-data.ts";
-import { listsOf } from "./lists.ts";
+import { ticketsOf } from "./figures.ts";
+import type { PageList, PageProof, PageRow } from "./html/page-data.ts";
 import type { SessionReport } from "./report-model.ts";
+import { shownReport } from "./shown-report.ts";
 
 /** The first line of every Markdown report, and of no other file. */
 export const MARKDOWN_MARK = "<!-- bosun report -->";
@@ -19,28 +18,26 @@ const escaped = (text: string) => markdownText(text);
 
 /** A report as Markdown, line by line with line feeds. Untrusted text in it cannot create markup. */
 export function* markdownReport(report: SessionReport): IterableIterator<string> {
-  const { session } = report;
-  const outcome = outcomeOf(report);
-  const [tickets = [], ...lists] = listsOf(report).map(listLines);
-  const head = [
-    MARKDOWN_MARK,
-    `# ${markdownText(session.requirement) || markdownText(session.session_id)}`,
-    "",
-    `Session ${markdownText(session.session_id)}: **${markdownText(outcome.text)}**. The log is ${proofWord(report).text}.`,
-    "",
-    ...factsOf(report).map(([label, text]) => `- ${label}: ${markdownText(text)}`),
-  ];
+  const { title, session_id, outcome, facts, parts, proof, lists } = shownReport(report);
+  const [tickets = [], ...others] = lists.map(listLines);
   const sections = [
-    head,
-    ...report.result.map(({ title, text, points }) =>
-      markdownSection(`## ${markdownText(title)}`, text, points.map(escaped), escaped),
+    [
+      MARKDOWN_MARK,
+      `# ${markdownText(title)}`,
+      "",
+      `Session ${markdownText(session_id)}: **${markdownText(outcome)}**. The log is ${proof.word}.`,
+      "",
+      ...facts.map(([label, text]) => `- ${label}: ${markdownText(text)}`),
+    ],
+    ...parts.map((part) =>
+      markdownSection(`## ${markdownText(part.title)}`, part.text, part.points.map(escaped), escaped),
     ),
     tickets,
     graphLines(report),
     workLines(report),
-    ...lists,
+    ...others,
     printedLines(report),
-    proofSection(report),
+    proofSection(proof),
   ];
   for (const [index, section] of sections.filter((lines) => lines.length > 0).entries()) {
     if (index > 0) yield "\n";
@@ -78,12 +75,12 @@ function printedLines({ checks }: SessionReport): string[] {
   ];
 }
 
-function proofSection(report: SessionReport): string[] {
+function proofSection({ word, lines, problems }: PageProof): string[] {
   return [
-    `## Verification: ${proofWord(report).text}`,
+    `## Verification: ${word}`,
     "",
-    ...proofLines(report.proof).map(({ name, found, text }) => `- ${name}: ${found}, ${text}`),
-    ...problemLines(report.proof).map((problem) => `- **${markdownText(problem)}**`),
+    ...lines.map(([, name, text]) => `- ${name}: ${text}`),
+    ...problems.map((problem) => `- **${markdownText(problem)}**`),
   ];
 }
 

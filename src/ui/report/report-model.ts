@@ -50,7 +50,6 @@ export interface TurnSpan {
 
 /** What a worker reports that it did. */
 export interface WorkDone {
-  readonly sequence: number;
   readonly summary: string;
   readonly outputs: readonly string[];
   readonly issues: readonly string[];
@@ -144,12 +143,10 @@ export class ReportGatherer {
         this.#result = payload.result === undefined ? undefined : objectOf(payload.result);
         return;
       case "report":
-        if (ticket_id !== undefined && payload.status === "completed")
-          this.#work.set(ticket_id, workOf(sequence, payload));
+        if (ticket_id !== undefined && payload.status === "completed") this.#work.set(ticket_id, workOf(payload));
         return;
       case "check_result":
-        for (const result of resultsOf(payload).map(objectOf)) {
-          const { criterion, passed, exit_code, duration_ms, output } = result;
+        for (const { criterion, passed, exit_code, duration_ms, output } of resultsOf(payload)) {
           this.#checks.push({
             sequence,
             at,
@@ -173,6 +170,6 @@ function failureOf({ payload_type, payload }: UnsealedRecord): string | undefine
   return payload_type === "turn_failed" ? textOf(payload.code) || "failed" : undefined;
 }
 
-function workOf(sequence: number, { summary, outputs, issues }: JsonObject): WorkDone {
-  return { sequence, summary: wordsOf(summary), outputs: listOf(outputs).map(outputWords), issues: allWords(issues) };
+function workOf({ summary, outputs, issues }: JsonObject): WorkDone {
+  return { summary: wordsOf(summary), outputs: listOf(outputs).map(outputWords), issues: allWords(issues) };
 }

@@ -119,7 +119,7 @@ function needLine(scene: Scene): Line {
   const { model, answer, steers } = scene;
   const asked = askWords(model);
   if (asked === undefined) return troubleLine(scene, retries(scene) && model.closed === undefined);
-  const how = steers ? "[a] answer" : (answer ?? "");
+  const how = steers ? "[a] answer" : answer;
   return [trusted(" ? ", "yellow"), untrusted(how, "bold"), trusted("  "), untrusted(asked, "yellow")];
 }
 

@@ -19,7 +19,7 @@ export interface Shown {
 /** Everything the dashboard shows at one instant. Plain data: `dashboardFrame` draws it. */
 export interface Scene extends Shown {
   /** The command that answers the oldest ask, as it is typed here. */
-  readonly answer: string | undefined;
+  readonly answer: string;
   /** Whether this screen can answer asks and send commands. */
   readonly steers: boolean;
   /** What is away, and when it is tried again. */

@@ -58,7 +58,11 @@ export function storyOf(record: UnsealedRecord, formatter: RecordFormatter, opti
 
 /** A line that an agent printed. The embedded worker prefixes the output of its commands with `| ` itself. */
 export function outputLine(
-  { subject, role_id, text }: { readonly subject?: string; readonly role_id: string; readonly text: string },
+  {
+    subject,
+    role_id,
+    text,
+  }: { readonly subject?: string | undefined; readonly role_id: string; readonly text: string },
   at: number,
 ): StoryLine {
   return { at, ticket: subject, text: `${role_id} | ${text.replace(/^\| /, "")}`, style: "dim" };
@@ -67,6 +71,5 @@ export function outputLine(
 /** Reads what the agent of an open turn has printed so far from its files in the folder `output`. */
 export function outputBefore(output: string, { turn_id, run, role_id, subject, since }: ToldTurn): StoryLine[] {
   const lines = new TurnOutput(output, { turn_id, run }, false).read(true).slice(-LINES_BEFORE);
-  const about = { role_id, ...(subject === undefined ? {} : { subject }) };
-  return lines.map(({ text }) => outputLine({ ...about, text }, Date.parse(since)));
+  return lines.map(({ text }) => outputLine({ role_id, subject, text }, Date.parse(since)));
 }

@@ -67,11 +67,12 @@ export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
 
 /** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
 export function handlePaste(view: View, text: string): View {
-  const { typing } = view;
-  if (typing === undefined) return view;
-  const after = withPaste(typing.text, text);
-  const filter = typing.what === "filter" ? { filter: after, selected: undefined } : {};
-  return { ...view, ...filter, typing: { ...typing, text: after } };
+  return view.typing === undefined ? view : withText(view, view.typing.what, withPaste(view.typing.text, text));
+}
+
+function withText(view: View, what: NonNullable<View["typing"]>["what"], text: string): View {
+  const filter = what === "filter" ? { filter: text, selected: undefined } : {};
+  return { ...view, ...filter, typing: { what, text } };
 }
 
 /** The typed text after a paste, which becomes one line. */
@@ -98,18 +99,15 @@ function typeKey(view: View, typing: NonNullable<View["typing"]>, { name }: Key)
     const ticket_id = view.page === "ticket" ? view.selected : undefined;
     return { view: ended, action: { do: "tell", ticket_id, text: text.trim() } };
   }
-  const after = editText(text, name);
-  const filter = what === "filter" ? { filter: after, selected: undefined } : {};
-  return { view: { ...view, ...filter, typing: { what, text: after } } };
+  return { view: withText(view, what, editText(text, name)) };
 }
 
 /** The typed text after a key. */
 export function editText(text: string, name: string): string {
   if (name === "backspace") return text.replace(/.$/u, "");
-  return NAMED.has(name) ? text : text + name;
+  // The names of other keys than characters are longer.
+  return /^.$/u.test(name) ? text + name : text;
 }
-
-const NAMED = new Set(["up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab", "delete"]);
 
 /** Navigates. Returns undefined if the key is for something else. */
 function moveKey(view: View, { name }: Key, { listed, rows }: KeyContext): KeyResult | undefined {

@@ -50,7 +50,7 @@ describe("the replay player", () => {
       one.sequence > 3 ? { ...one, sequence: one.sequence + 2 } : one,
     );
     const scene = playerSceneOf(recording, { place: 3 }, { tape: { ...tape, entries } });
-    expect(textOf(playerFrame(scene, 120, 24))).toContain("records 4 to 5 are missing before it");
+    expect(textOf(playerFrame(scene, 120, 24))).toContain("missing before it: 4 to 5");
   });
 
   it("fills every screen size exactly, whatever the records contain", () => {

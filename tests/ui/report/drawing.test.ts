@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { formatDuration } from "../../../src/lib/durations.ts";
 import { drawGraph, MAX_NODES } from "../../../src/ui/report/html/graph.ts";
-import { drawTimeline, tickLabel, ticksOf } from "../../../src/ui/report/html/timeline.ts";
+import { drawTimeline, ticksOf } from "../../../src/ui/report/html/timeline.ts";
 import { computing } from "../../computing.ts";
+import { SESSION } from "../model/session.ts";
+import { gathered } from "./gathered.ts";
 
 const drawn = (id: string, ...depends_on: string[]) =>
   ({ id, depends_on, tone: "plain", status: "done", row: 0 }) as const;
@@ -109,28 +112,31 @@ describe("the drawing of dependencies", () => {
 
 describe("the timeline", () => {
   it.each([1, 900, 6_000, 59_000, 600_000, 7_200_000, 400 * 86_400_000])(
-    "has between two and ten labels at round times over %i ms",
+    "has at most ten labels, all different, over %i ms",
     (length) => {
       const ticks = ticksOf(length);
       expect(ticks[0]).toBe(0);
       expect(ticks.length).toBeLessThanOrEqual(10);
       expect(ticks.every((tick) => tick <= length)).toBe(true);
-      const labels = ticks.map((tick) => tickLabel(tick, length));
+      const labels = ticks.map((tick) => formatDuration(tick));
       expect(new Set(labels).size).toBe(labels.length);
     },
   );
 
   it("keeps spans inside the axis and wide enough to be seen", () => {
-    const spans = [{ from: -5_000, to: 99_000, kind: "worker", title: "x" } as const];
-    const short = [{ from: 500, to: 500, kind: "bad", title: "y" } as const];
-    const rows = [spans, short].map((spans, row) => ({ name: "<b>", row, spans, marks: [] }));
-    const svg = drawTimeline(rows, 0, 1_000);
+    const [from, to] = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"];
+    const turn = { turn_id: "t1", run: 1, role_id: "<b>", ticket_id: "build", failed: undefined };
+    const turns = [
+      { ...turn, from: "2025-12-31T23:00:00Z", to: "2026-01-01T09:00:00Z" },
+      { ...turn, from: "2026-01-01T00:00:00.5Z", to: "2026-01-01T00:00:00.5Z" },
+    ];
+    const svg = drawTimeline({ ...gathered(SESSION), from, to, turns });
     const widths = [...svg.matchAll(/<rect [^>]*width="([\d.]+)"/g)].map(([, width]) => Number(width));
     expect(widths).toEqual([990, 2]);
     expect(svg).not.toContain("<b>");
   });
 
   it("is left out without turns", () => {
-    expect(drawTimeline([{ name: "a", row: 0, spans: [], marks: [] }], 0, 1_000)).toBe("");
+    expect(drawTimeline({ ...gathered(SESSION), turns: [] })).toBe("");
   });
 });

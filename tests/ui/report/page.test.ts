@@ -158,7 +158,7 @@ describe("the page of a report in Chromium", () => {
       expect(found).toMatchObject({
         links: 0,
         handlers: 0,
-        scripts: ["application/jsondata", "application/jsonenvelopes-0", ""],
+        scripts: ["application/jsondata", ""],
       });
       expect([said, requests]).toEqual([[], []]);
       const shown = isMild ? page.locator("h1") : page.locator("#envelopes [data-place]").first();

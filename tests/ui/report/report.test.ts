@@ -1,4 +1,3 @@
-import { columnsOf } from "../../../src/ui/subject-columns.ts";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { widthOf } from "../../../src/lib/text-layout.ts";
@@ -6,8 +5,9 @@ import { stampOf } from "../../../src/kernel/ledger.ts";
 import { readerOf } from "../../../src/kernel/kit/descriptor.ts";
 import { debate as debateDescriptor } from "../../../src/modes/debate/debate.ts";
 import type { Proof } from "../../../src/runtime/proof.ts";
-import { factsOf, ticketList } from "../../../src/ui/report/figures.ts";
+import { factsOf } from "../../../src/ui/report/figures.ts";
 import { htmlReport } from "../../../src/ui/report/html/html-report.ts";
+import { listsOf } from "../../../src/ui/report/lists.ts";
 import { markdownReport } from "../../../src/ui/report/markdown.ts";
 import { reportObject } from "../../../src/ui/report/report-object.ts";
 import { terminalReport } from "../../../src/ui/report/terminal.ts";
@@ -61,9 +61,9 @@ it("counts what is done in the words of the mode, and ends its time then", () =>
     .command("tell", undefined, { text: "Hurry." });
   const debate = gathered(records, proofOf(records), readerOf(debateDescriptor).presentation);
   expect(factsOf(debate)).toContainEqual(["debaters", "1 of 3 answered"]);
-  const { list, subjects } = ticketList(debate);
-  const time = columnsOf(list).find(({ heading }) => heading === "time");
-  expect(subjects.map((subject) => [subject.id, time?.cell(subject)])).toEqual([
+  const [{ columns, rows } = { columns: [], rows: [] }] = listsOf(debate);
+  const time = columns.findIndex(({ heading }) => heading === "time");
+  expect(rows.map(({ cells }) => [cells[0], cells[time]])).toEqual([
     ["python", "3s"],
     ["go", "4s"],
     ["architect", "2s"],

@@ -1,6 +1,6 @@
 import type { ResultPart, Tone } from "../../../kernel/presentation.ts";
 
-/** The data for the script of a report's page, ready to show. It contains untrusted text, which the page only ever sets as text. */
+/** A report as every format for people shows it, and the data of its page. Its texts are untrusted: the page only ever sets them as text. */
 export interface PageData {
   readonly title: string;
   readonly session_id: string;
@@ -12,11 +12,6 @@ export interface PageData {
   readonly parts: readonly ResultPart[];
   readonly proof: PageProof;
   readonly lists: readonly PageList[];
-  /** When the first record was received, in ms since 1970. The times of envelopes are relative to it. */
-  readonly began: number;
-  /** Number of envelopes in total, and in each of their data blocks. */
-  readonly envelopes: number;
-  readonly block: number;
 }
 
 export interface PageProof {
@@ -45,29 +40,24 @@ export interface PageColumn {
   readonly toned?: true;
 }
 
-/** A row: its cells, its tone, and the details shown when it is opened. */
 export interface PageRow {
   readonly cells: readonly string[];
   readonly tone: Tone;
-  readonly details: readonly PageDetail[];
+  /** What the row tells besides its cells, or in place of the cell with the same name. */
+  readonly more: readonly PageDetail[];
 }
 
 /** A labelled text; `code` keeps its line breaks. */
 export type PageDetail = readonly [label: string, text: string, style?: "code"];
 
-/** An envelope. The time is in ms since `began`; the disposition is empty if it is `applied`. */
-export type PageEnvelope = readonly [
-  sequence: number,
-  after_ms: number,
-  source: string,
-  target: string,
-  payload_type: string,
-  ticket: string,
-  disposition: string,
-  line: string,
-  payload: string,
-];
-
-/** The id of the data block, and the id prefix of the envelope blocks, which are numbered from 0. */
+/** The id of the page's data block. */
 export const DATA_ID = "data";
-export const ENVELOPES_ID = "envelopes-";
+
+/** All that a row tells, by the headings of its columns. */
+export function detailsOf({ columns }: PageList, { cells, more }: PageRow): PageDetail[] {
+  const shown = columns.map(({ heading }, index): PageDetail => [heading, cells[index] ?? ""]);
+  const own = shown.filter(
+    ([heading, text]) => !["", "-"].includes(text) && !more.some(([label]) => label === heading),
+  );
+  return [...own, ...more];
+}

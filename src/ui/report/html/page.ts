@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { escapeMarkup } from "./markup.ts";
-import { DATA_ID, ENVELOPES_ID, type PageData, type PageEnvelope } from "./page-data.ts";
+import { DATA_ID, type PageData } from "./page-data.ts";
 
 /** The built script and stylesheet of the page. */
 export interface PageAssets {
@@ -24,12 +24,7 @@ const LEGEND =
  * The page, in parts to be written in order. Nothing in it can reach the network or run except its one script: the content security policy
  * names the digests of the script and the stylesheet. Untrusted text is escaped, or in a data block that it cannot end.
  */
-export function* pageParts(
-  data: PageData,
-  envelopes: Iterable<readonly PageEnvelope[]>,
-  drawings: Drawings,
-  { script, style }: PageAssets,
-): IterableIterator<string> {
+export function pageParts(data: PageData, drawings: Drawings, { script, style }: PageAssets): string[] {
   const policy = [
     "default-src 'none'",
     `script-src ${digestOf(script)}`,
@@ -37,7 +32,7 @@ export function* pageParts(
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
-  yield `<!doctype html>
+  const head = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -59,26 +54,18 @@ ${drawing("timeline", "Timeline", drawings.timeline, LEGEND)}${drawing("graph", 
 <footer>Written by Bosun. Press ? for the keys.</footer>
 <dialog id="dialog"></dialog>
 `;
-  yield dataBlock(DATA_ID, data);
-  let number = 0;
-  for (const block of envelopes) {
-    yield dataBlock(`${ENVELOPES_ID}${number}`, block);
-    number += 1;
-  }
-  yield `<script>${script}</script>
-</body>
-</html>
-`;
+  // Escapes `<`, so that no text can end the block or begin a comment in it.
+  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
+  return [
+    head,
+    `<script type="application/json" id="${DATA_ID}">${json}</script>\n`,
+    `<script>${script}</script>\n</body>\n</html>\n`,
+  ];
 }
 
 function drawing(id: string, title: string, svg: string, legend = ""): string {
   if (svg === "") return "";
   return `<section id="${id}"><h2>${title}</h2><div class="drawing">${svg}</div>${legend}</section>\n`;
-}
-
-/** Escapes `<`, so that no text can end the block or begin a comment in it. */
-function dataBlock(id: string, value: unknown): string {
-  return `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>\n`;
 }
 
 function digestOf(text: string): string {

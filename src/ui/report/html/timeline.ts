@@ -1,30 +1,9 @@
+import { formatDuration } from "../../../lib/durations.ts";
 import { cut } from "../../../protocol/refusal.ts";
-import type { SpanKind } from "../figures.ts";
+import type { MoveModel } from "../../model/model.ts";
+import { durationOf, kindOf, ticketsOf, toneOf } from "../figures.ts";
+import type { SessionReport, TurnSpan } from "../report-model.ts";
 import { escapeMarkup, notDrawn } from "./markup.ts";
-import type { Tone } from "../../../kernel/presentation.ts";
-
-/** A row of the timeline: the turns about a ticket, or about the session. Times are in ms since 1970. */
-export interface TimelineRow {
-  readonly name: string;
-  /** Index of the ticket in the list of tickets; undefined for the session. */
-  readonly row: number | undefined;
-  readonly spans: readonly TimelineSpan[];
-  readonly marks: readonly TimelineMark[];
-}
-
-export interface TimelineSpan {
-  readonly from: number;
-  readonly to: number;
-  readonly kind: SpanKind;
-  readonly title: string;
-}
-
-/** A transition of the ticket to a state that has a tone. */
-export interface TimelineMark {
-  readonly at: number;
-  readonly tone: Tone;
-  readonly title: string;
-}
 
 const NAMES = 170;
 const WIDTH = 1_180;
@@ -41,28 +20,35 @@ const MAX_ROWS = 1_500;
 /** Maximum number of labels on the axis. */
 const MAX_TICKS = 9;
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const STEPS = [
-  ...[100, 200, 500, SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND, 15 * SECOND, 30 * SECOND],
-  ...[MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE],
-  ...[HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR, 48 * HOUR, 168 * HOUR],
-];
+/** Possible distances of the labels, in seconds; for a longer session, any. */
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800];
 
-/** The turns of a session over time as SVG, with an axis. Empty without turns; a note if there are too many rows. */
-export function drawTimeline(rows: readonly TimelineRow[], from: number, to: number): string {
+/** The turns of a session over time as SVG, a row for each ticket. Empty without turns; a note if there are too many rows. */
+export function drawTimeline(report: SessionReport): string {
+  const turns = Map.groupBy(report.turns, ({ ticket_id }) => ticket_id);
+  const tickets = ticketsOf(report);
+  // The turns about no ticket come first.
+  const rows = turns.has(undefined) ? [undefined, ...tickets] : tickets;
   if (rows.length > MAX_ROWS) return notDrawn(rows.length, MAX_ROWS);
-  if (rows.every(({ spans }) => spans.length === 0)) return "";
-  const length = Math.max(1, to - from);
-  const xOf = (at: number) => NAMES + (Math.max(0, Math.min(length, at - from)) / length) * PLOT;
+  if (turns.size === 0) return "";
+  const from = Date.parse(report.from);
+  const length = Math.max(1, Date.parse(report.to) - from);
+  const xAfter = (ms: number) => round(NAMES + (Math.max(0, Math.min(length, ms)) / length) * PLOT);
+  const xOf = (at: string) => xAfter(Date.parse(at) - from);
   const height = AXIS + rows.length * ROW + 8;
   const lines = ticksOf(length).map((after) => {
-    const x = round(xOf(from + after));
-    const label = `<text class="soft" x="${x}" y="14" text-anchor="middle">${tickLabel(after, length)}</text>`;
+    const x = xAfter(after);
+    const label = `<text class="soft" x="${x}" y="14" text-anchor="middle">+${formatDuration(after)}</text>`;
     return `<line class="grid" x1="${x}" x2="${x}" y1="${AXIS - 4}" y2="${height}"/>${label}`;
   });
-  const drawn = rows.map((row, index) => drawRow(row, AXIS + index * ROW, xOf));
+  const drawn = rows.map((ticket, index) => {
+    const top = AXIS + index * ROW;
+    const place = ticket === undefined ? "" : ` data-ticket="${index - rows.length + tickets.length}"`;
+    const label = `<text x="8" y="${top + 14}">${escapeMarkup(cut(ticket?.id ?? "session", NAME_LENGTH))}</text>`;
+    const bars = (turns.get(ticket?.id) ?? []).map((turn) => bar(report, turn, top, xOf));
+    const marks = (ticket?.moves ?? []).map((move) => mark(report, move, top, xOf));
+    return `<g${place}>${label}${bars.join("")}${marks.join("")}</g>`;
+  });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" role="img" aria-label="Timeline">`,
     ...lines,
@@ -71,41 +57,27 @@ export function drawTimeline(rows: readonly TimelineRow[], from: number, to: num
   ].join("");
 }
 
-function drawRow({ name, row, spans, marks }: TimelineRow, top: number, xOf: (at: number) => number): string {
-  const bars = spans.map(({ from, to, kind, title }) => {
-    const x = xOf(from);
-    const width = Math.max(MIN_WIDTH, xOf(to) - x);
-    const place = `x="${round(x)}" y="${top + 4}" width="${round(width)}" height="${ROW - 8}" rx="2"`;
-    return `<rect class="span ${kind}" ${place}><title>${escapeMarkup(title)}</title></rect>`;
-  });
-  const points = marks.map(
-    ({ at, tone, title }) =>
-      `<circle class="mark ${tone}" cx="${round(xOf(at))}" cy="${top + ROW / 2}" r="4"><title>${escapeMarkup(title)}</title></circle>`,
-  );
-  const place = row === undefined ? "" : ` data-ticket="${row}"`;
-  const label = `<text x="8" y="${top + 14}">${escapeMarkup(cut(name, NAME_LENGTH))}</text>`;
-  return `<g${place}>${label}${bars.join("")}${points.join("")}</g>`;
+function bar(report: SessionReport, turn: TurnSpan, top: number, xOf: (at: string) => number): string {
+  const { role_id, from, to = report.to, failed, turn_id, run } = turn;
+  const title = `${role_id}, ${durationOf(from, to)}${failed === undefined ? "" : `, ${failed}`} (${turn_id}.${run})`;
+  const width = round(Math.max(MIN_WIDTH, xOf(to) - xOf(from)));
+  const place = `x="${xOf(from)}" y="${top + 4}" width="${width}" height="${ROW - 8}" rx="2"`;
+  return `<rect class="span ${kindOf(report, turn)}" ${place}><title>${escapeMarkup(title)}</title></rect>`;
+}
+
+/** A dot for a move of the ticket to a state that has a tone. */
+function mark(report: SessionReport, { at, to, reason }: MoveModel, top: number, xOf: (at: string) => number): string {
+  const tone = toneOf(report, to);
+  if (tone === "busy" || tone === "quiet" || tone === "plain") return "";
+  const title = escapeMarkup(`${to}${reason === undefined ? "" : ` (${reason})`}`);
+  return `<circle class="mark ${tone}" cx="${xOf(at)}" cy="${top + ROW / 2}" r="4"><title>${title}</title></circle>`;
 }
 
 /** Positions of the labels on the axis, in ms since its beginning: round times, not too many. */
 export function ticksOf(length: number): number[] {
-  const step = STEPS.find((one) => length / one <= MAX_TICKS) ?? Math.ceil(length / MAX_TICKS);
+  const seconds = length / 1_000 / MAX_TICKS;
+  const step = (STEPS.find((one) => seconds <= one) ?? Math.ceil(seconds)) * 1_000;
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
-}
-
-/** `+0:05`, `+1:02:00`; with days after the first day, and with tenths of a second in a short session. */
-export function tickLabel(after: number, length: number): string {
-  const days = Math.floor(after / (24 * HOUR));
-  const hours = Math.floor(after / HOUR) % 24;
-  const minutes = Math.floor(after / MINUTE) % 60;
-  const seconds = Math.floor(after / SECOND) % 60;
-  const tenths = length < 5 * SECOND ? `.${Math.floor((after % SECOND) / 100)}` : "";
-  const clock = hours > 0 || length >= HOUR ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
-  return `+${days > 0 ? `${days}d ` : ""}${clock}${tenths}`;
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, "0");
 }
 
 function round(value: number): number {

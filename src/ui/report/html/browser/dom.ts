@@ -16,9 +16,3 @@ export function byId(id: string): HTMLElement {
   if (element === null) throw new Error(`The page has no element "${id}".`);
   return element;
 }
-
-/** The value of a data block in the page; undefined if there is no such block. */
-export function dataOf(id: string): unknown {
-  const text = document.getElementById(id)?.textContent;
-  return text === undefined || text === null ? undefined : JSON.parse(text);
-}

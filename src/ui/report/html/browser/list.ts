@@ -1,19 +1,6 @@
-import type { PageColumn } from "../page-data.ts";
+import { detailsOf, type PageColumn, type PageList } from "../page-data.ts";
+import { showDetails } from "./detail.ts";
 import { make } from "./dom.ts";
-
-/** The content of a list. */
-export interface ListSource {
-  readonly title: string;
-  readonly empty: string;
-  readonly columns: readonly PageColumn[];
-  readonly length: number;
-  cells(index: number): readonly string[];
-  /** The CSS class of the row. */
-  tone(index: number): string;
-  /** All searchable text of the row, in lower case. */
-  haystack(index: number): string;
-  open(index: number): void;
-}
 
 /** Height of a row in pixels, as in the stylesheet. */
 const ROW = 26;
@@ -25,20 +12,22 @@ const SPARE = 8;
 /** A virtual list: only the rows in sight are in the document, so that twenty thousand cost no more than twenty. */
 export class List {
   readonly section: HTMLElement;
-  readonly #source: ListSource;
+  readonly #source: PageList;
   readonly #count = make("span", "count");
   readonly #scroller = make("div", "scroller");
   readonly #canvas = make("div", "canvas");
+  /** All text of each row in lower case, once a search needs it. */
+  #haystacks: readonly string[] | undefined;
   /** Indexes of the rows that match the search; undefined if all do. */
   #found: readonly number[] | undefined;
   #selected = 0;
   #drawn = "";
 
   /** `chosen` is called when the list gets the focus. */
-  constructor(id: string, source: ListSource, chosen: (list: List) => void) {
+  constructor(source: PageList, chosen: (list: List) => void) {
     this.#source = source;
     this.section = make("section", "", make("h2", "", source.title, this.#count), this.#scroller);
-    this.section.id = id;
+    this.section.id = source.id;
     this.#scroller.tabIndex = 0;
     this.#scroller.setAttribute("role", "listbox");
     this.#scroller.setAttribute("aria-label", source.title);
@@ -56,7 +45,7 @@ export class List {
   }
 
   get length(): number {
-    return this.#found?.length ?? this.#source.length;
+    return this.#found?.length ?? this.#source.rows.length;
   }
 
   /** Shows only the rows that contain all these words, which are in lower case. */
@@ -84,7 +73,8 @@ export class List {
   }
 
   openSelected(): void {
-    if (this.length > 0) this.#source.open(this.#indexAt(this.#selected));
+    const row = this.#source.rows[this.#indexAt(this.#selected)];
+    if (row !== undefined) showDetails(row.cells[0] ?? "", detailsOf(this.#source, row));
   }
 
   /** Selects a row of the source. Clears the search if it hides the row. */
@@ -96,12 +86,10 @@ export class List {
   }
 
   #matching(words: readonly string[]): number[] {
-    const found: number[] = [];
-    for (let index = 0; index < this.#source.length; index++) {
-      const text = this.#source.haystack(index);
-      if (words.every((word) => text.includes(word))) found.push(index);
-    }
-    return found;
+    this.#haystacks ??= this.#source.rows.map(({ cells, more }) =>
+      [...cells, ...more.map(([, text]) => text)].join(" ").toLowerCase(),
+    );
+    return this.#haystacks.flatMap((text, index) => (words.every((word) => text.includes(word)) ? [index] : []));
   }
 
   #indexAt(place: number): number {
@@ -113,14 +101,14 @@ export class List {
   }
 
   #fit(): void {
-    const { length, empty } = this.#source;
-    const all = length.toLocaleString("en");
+    const { rows, empty } = this.#source;
+    const all = rows.length.toLocaleString("en");
     this.#count.textContent = this.#found === undefined ? all : `${this.length.toLocaleString("en")} of ${all}`;
     this.#scroller.style.setProperty("height", `${(1 + Math.max(1, Math.min(SEEN, this.length))) * ROW}px`);
     this.#canvas.style.setProperty("height", `${Math.max(1, this.length) * ROW}px`);
     this.#drawn = "";
     if (this.length > 0) this.#draw();
-    else this.#canvas.replaceChildren(make("div", "row empty", length === 0 ? empty : "Nothing here matches."));
+    else this.#canvas.replaceChildren(make("div", "row empty", rows.length === 0 ? empty : "Nothing here matches."));
   }
 
   #draw(): void {
@@ -136,8 +124,8 @@ export class List {
 
   #row(place: number): HTMLElement {
     const index = this.#indexAt(place);
-    const cells = this.#source.cells(index);
-    const row = make("div", `row ${this.#source.tone(index)}`.trim());
+    const { cells, tone } = this.#source.rows[index] ?? { cells: [], tone: "plain" };
+    const row = make("div", `row ${tone}`);
     this.#source.columns.forEach((column, at) => row.append(cell(column, cells[at] ?? "")));
     row.style.setProperty("top", `${place * ROW}px`);
     row.dataset.place = String(place);

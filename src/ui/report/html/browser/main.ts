@@ -1,49 +1,53 @@
-import { DATA_ID, type PageData, type PageList, type PageRow } from "../page-data.ts";
-import { type Detail, showDetail } from "./detail.ts";
-import { byId, dataOf, make } from "./dom.ts";
-import { Envelopes } from "./envelopes.ts";
-import { Keyboard } from "./keyboard.ts";
-import { List, type ListSource } from "./list.ts";
-import { overview, proofOf } from "./overview.ts";
+import type { ResultPart } from "../../../../kernel/presentation.ts";
+import { DATA_ID, type PageData, type PageProof } from "../page-data.ts";
+import { byId, make } from "./dom.ts";
+import { listenToKeys } from "./keyboard.ts";
+import { List } from "./list.ts";
 
 /** Debounce of the search, in ms. */
 const PAUSE_MS = 80;
 
-const data = dataOf(DATA_ID) as PageData | undefined;
-if (data !== undefined) show(data);
+show(JSON.parse(byId(DATA_ID).textContent) as PageData);
 
 function show(page: PageData): void {
   byId("overview").append(...overview(page));
   byId("proof").append(...proofOf(page.proof));
   const search = byId("search") as HTMLInputElement;
-  const chosen = (list: List) => keyboard.turnTo(list);
-  const lists = page.lists.map((list) => new List(list.id, rowsOf(list, showDetail), chosen));
-  const envelopes = new List("envelopes", new Envelopes(page, showDetail), chosen);
-  const all = [...lists, envelopes];
-  const keyboard = new Keyboard(all, search, turnTheme);
+  const lists = page.lists.map((list) => new List(list, (chosen) => turnTo(chosen)));
+  const turnTo = listenToKeys(lists, search, turnTheme);
   const [tickets] = lists;
-  byId("lists").append(...all.map(({ section }) => section));
+  byId("lists").append(...lists.map(({ section }) => section));
   // The tickets (what was done) come before the timeline (when it was done).
   if (tickets) byId("proof").after(tickets.section);
   byId("contents").append(...Array.from(document.querySelectorAll("section"), linkTo));
   byId("theme").addEventListener("click", turnTheme);
-  searchIn(all, search);
+  searchIn(lists, search);
   openTickets(tickets);
 }
 
-function rowsOf({ title, empty, columns, rows }: PageList, open: (detail: Detail) => void): ListSource {
-  const textOf = ({ cells, details }: PageRow) =>
-    [...cells, ...details.map(([, text]) => text)].join(" ").toLowerCase();
-  return {
-    title,
-    empty,
-    columns,
-    length: rows.length,
-    cells: (index) => rows[index]?.cells ?? [],
-    tone: (index) => rows[index]?.tone ?? "",
-    haystack: (index) => (rows[index] === undefined ? "" : textOf(rows[index])),
-    open: (index) => open({ title: rows[index]?.cells[0] ?? "", details: rows[index]?.details ?? [] }),
-  };
+/** The header of the page: what was wanted, how it ended, and the figures. */
+function overview({ title, session_id, outcome, tone, facts, parts }: PageData): HTMLElement[] {
+  const figures = make("dl", "facts");
+  for (const [label, text] of facts) figures.append(make("div", "", make("dt", "", label), make("dd", "", text)));
+  const named = make("p", "named", make("span", `badge ${tone}`, outcome), " ", make("code", "", session_id));
+  return [make("h1", "", title), named, figures, ...parts.map(partOf)];
+}
+
+function partOf({ title, text, points }: ResultPart): HTMLElement {
+  const list = make("ul", "", ...points.map((point) => make("li", "", point)));
+  return make("article", "", make("h3", "", title), make("p", "", text), ...(points.length > 0 ? [list] : []));
+}
+
+/** What the log proves. */
+function proofOf({ tone, word, lines, problems }: PageProof): HTMLElement[] {
+  const table = make("dl", "proof");
+  for (const [tone, name, text] of lines) table.append(make("dt", tone, name), make("dd", "", text));
+  const list = make("ul", "problems", ...problems.map((problem) => make("li", "", problem)));
+  return [
+    make("h2", "", "Verification ", make("span", `badge ${tone}`, word)),
+    table,
+    ...(problems.length > 0 ? [list] : []),
+  ];
 }
 
 function linkTo(section: Element): HTMLElement {
