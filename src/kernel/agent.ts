@@ -19,6 +19,8 @@ export interface Agent {
 /** One turn for an agent: the request as sent on the wire (SPEC.md, `turn_request`), and what the agent needs to run it. */
 export interface TurnRequest {
   readonly session_id: string;
+  /** The name of the session's mode. Absent outside a session. */
+  readonly mode?: string;
   /** When the request was recorded: the timestamp of its envelope. */
   readonly at: Instant;
   readonly role: Role;

@@ -235,9 +235,9 @@ export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(M
 
 /**
  * The collections of the runtime: the processes that it started, the conversations that they began, and the notifications that it sent, which it needs
- * after a crash; and its clock, which others read. They do not follow from facts, so a replay does not create them.
+ * after a crash; its clock, which others read; and the version of the mode's rows. They do not follow from facts, so a replay does not create them.
  */
-export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "conversing", "told", "clock"]);
+export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "conversing", "told", "clock", "rows"]);
 
 export function emptyLedger(): Ledger {
   return {

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
-import type { Conversation, QuotaWindow } from "../protocol/record.ts";
+import type { Actor, Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Role, RoleType } from "../protocol/roles.ts";
@@ -31,7 +31,11 @@ export interface Mode<S> extends ModeReader<S> {
 /** The part of a mode that loads and shows a session, without deciding anything. */
 export interface ModeReader<S> {
   readonly name: string;
-  /** Increment when the stored values change, so that those of a session of before are made anew from its log; absent for the first. */
+  /**
+   * The version of its stored rows, 1 if absent. Increment it when `decide` writes the same state as other changes, and keep `rules`: rows of an
+   * earlier version are not read but made from the records again, which needs the same rules, and the next resume replaces them. The collection and
+   * the `status` of subjects keep their names.
+   */
   readonly rows?: number;
   readonly presentation: Presentation;
   empty(): S;
@@ -93,6 +97,8 @@ export interface FactHeader {
   readonly received_at: Instant;
   /** The sender, known from the channel: a role id, `user` or `scheduler`. */
   readonly source: string;
+  /** The person or program behind `user`, known from the channel too. */
+  readonly actor?: Actor;
   /** The subject of the turn or checks that it belongs to, such as a ticket id. */
   readonly subject?: string;
   readonly turn?: TurnStamp;

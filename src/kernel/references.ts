@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { at } from "../lib/json-pointer.ts";
 import { type Cut, cutEntries, cutQuoted, LEVELS, sizeOf } from "./cut.ts";
 import type { Reference } from "./mode.ts";
@@ -38,8 +38,8 @@ export function eventsOf(sequences: readonly number[]): JsonObject {
   return { $events: sequences };
 }
 
-/** A reference to the first of these values that exists. */
-export function firstOf(...choices: readonly Reference[]): JsonObject {
+/** The first of these values that exists. */
+export function firstOf(...choices: readonly Json[]): JsonObject {
   return { $first: choices };
 }
 
@@ -48,6 +48,11 @@ export function linesOf(
   ...parts: readonly (string | Reference | readonly [heading: string, JsonObject])[]
 ): JsonObject {
   return { $lines: parts };
+}
+
+/** A text in which `{name}` stands for the text of a value. Braces around other words, and in the values, are text. */
+export function filled(text: Json, values: JsonObject): JsonObject {
+  return { $filled: [text, values] };
 }
 
 /** The value with its references shortened. With `commands`, executable values stay whole. */
@@ -76,7 +81,7 @@ interface Meter {
 
 /**
  * Replaces references with recorded values: `$from` with a value, `$history` and `$events` with `history[]` entries of SPEC.md, `$file` with a path,
- * `$first` with the first value that exists, `$lines` with one text, `$cut` and `$fit` with a shortened value. A member whose reference leads nowhere
+ * `$first` with the first value that exists, `$lines` and `$filled` with one text, `$cut` and `$fit` with a shortened value. A member whose reference leads nowhere
  * is left out. The result depends only on the draft and the log, so a replay rebuilds every request byte for byte.
  */
 export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): Json | undefined {
@@ -139,6 +144,14 @@ const REFERENCES: ReadonlyMap<string, Resolver> = new Map<string, Resolver>([
     "$lines",
     (parts: readonly Json[], lookup, cut, meter) =>
       parts.flatMap((part) => linesFrom(part, lookup, cut, meter)).join("\n"),
+  ],
+  [
+    "$filled",
+    ([text, values]: [Json, JsonObject], lookup, cut, meter) => {
+      const [whole = ""] = textOf(resolve(text, lookup, cut, meter));
+      const texts = objectOf(resolve(values, lookup, cut, meter));
+      return whole.replaceAll(/\{(\w+)\}/g, (mark, name: string) => textOf(texts[name])[0] ?? mark);
+    },
   ],
   [
     "$cut",

@@ -1,7 +1,11 @@
 import { type Descriptor, readerOf as readerOfKit } from "../kernel/kit/descriptor.ts";
 import type { Mode, ModeReader } from "../kernel/mode.ts";
 import { debate } from "./debate/debate.ts";
+import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
+
+/** The descriptor of any mode of the kit. */
+export type AnyDescriptor = Descriptor<never, never, never>;
 
 /** A mode of this version. */
 interface KnownMode {
@@ -17,11 +21,9 @@ interface KnownMode {
   readonly descriptor?: AnyDescriptor;
 }
 
-/** The descriptor of any mode of the kit. */
-export type AnyDescriptor = Descriptor<never, never, never>;
-
 const KNOWN: readonly KnownMode[] = [
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
+  ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
   {
     letter: "s",
     reader: scheduleReader,

@@ -52,7 +52,7 @@ export interface SessionEnvironment {
 
 /** What every part of a running session shares: its environment, and what a part may do to the session. */
 export interface SessionContext extends SessionEnvironment {
-  readonly mode: Pick<Mode<never>, "attached">;
+  readonly mode: Pick<Mode<never>, "name" | "attached">;
   readonly ledger: Ledger;
   readonly bus: Bus;
   /** Decides a fact, and puts it into the next commit. Returns undefined once nothing more is recorded. */

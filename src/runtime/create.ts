@@ -17,6 +17,7 @@ import { type FactInput, fromPerson } from "./facts.ts";
 import { RecordHashes } from "./checked-records.ts";
 import { withholderFor, withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
+import { rowsVersion } from "./stored-state.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
 /** The input of a new session; its first record holds all of it. */
@@ -103,6 +104,7 @@ function begin<S>(
     payload_type: "session_opened",
     payload: openingOf(around, mode, input),
   });
+  void session.keep(rowsVersion(mode));
   for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });
   return opened;
 }

@@ -19,7 +19,7 @@ import type { ArtifactRow, Commit, NewSession } from "../store/store.ts";
 import { checkRecords } from "./checked-records.ts";
 import { sessionPaths } from "./paths.ts";
 import { verifySession } from "./proof.ts";
-import { checkedState, replayState } from "./replayed-state.ts";
+import { checkedState, replayState, storing } from "./replayed-state.ts";
 
 type Modes = ReadonlyMap<string, Mode<unknown>>;
 
@@ -102,7 +102,7 @@ function readLog(home: string, session_id: string, modes: Modes): ReadLog | stri
       records.map(({ line }) => line),
     );
   if (!replayed || !first || opened.session_id !== session_id) return `it is the log of ${opened.session_id}`;
-  const { engine, rows } = replayed;
+  const { engine } = replayed;
   const { closed, paused } = engine.ledger.figures;
   const state = paused && !closed ? "paused" : mode.phase(engine.state);
   const session = { session_id, mode: name, workspace, created_at: opened.timestamp };
@@ -113,7 +113,7 @@ function readLog(home: string, session_id: string, modes: Modes): ReadLog | stri
       expected: 0,
       records,
       artifacts: records.flatMap(artifactIn),
-      changes: Array.from(rows.values(), ({ collection, id, value }) => ({ put: collection, id, value })),
+      changes: storing(mode, replayed),
       session: { state, outcome: closed?.outcome ?? null, published: records.length },
     },
   };

@@ -169,7 +169,7 @@ class Replay {
 
 /** The fact in a record; undefined for a decided record, and for a message that moves nothing. */
 export function factIn(sequence: number, record: UnsealedRecord): Fact | undefined {
-  const { kind, disposition, received_at, turn_id, ticket_id, attempt, run, usage, conversation, quota } =
+  const { kind, disposition, received_at, turn_id, ticket_id, attempt, run, usage, conversation, quota, actor } =
     record.record;
   // A late end of a turn changes nothing, but the usage that it reports counts.
   if (kind === "decided" || (isNote(record) && !(disposition === "late" && (usage || quota)))) return undefined;
@@ -177,7 +177,7 @@ export function factIn(sequence: number, record: UnsealedRecord): Fact | undefin
   const payload_type = record.payload_type as PayloadType;
   const about = defined({ subject: ticket_id });
   const turn = turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...about };
-  const known = { source, payload_type, payload, ...about, turn, usage, conversation, quota };
+  const known = { source, payload_type, payload, ...about, turn, usage, conversation, quota, actor };
   return factFrom(known, sequence, received_at);
 }
 

@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Ledger } from "../kernel/ledger.ts";
-import type { Mode } from "../kernel/mode.ts";
+import type { Change, Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
@@ -21,7 +21,7 @@ import { recover } from "./recovery.ts";
 import { withSecrets } from "./secrets.ts";
 import { NOTIFIED, type SentNotification } from "./notifications.ts";
 import type { Session } from "./session.ts";
-import { checkedState } from "./replayed-state.ts";
+import { checkedState, madeByOthers } from "./replayed-state.ts";
 import { valuesOf } from "./stored-state.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
@@ -38,8 +38,8 @@ export interface ResumeTerms {
 
 /**
  * Resumes a session, after ending the processes that a dead scheduler left. Fails with `busy`, naming the holder, `not_found`, `usage` for a
- * session of another mode, or `environment` for missing secrets or processes that do not end. A closed session gets no record unless it is
- * reopened.
+ * session of another mode, or `environment` for missing secrets, processes that do not end, or rows and rules of another version. A closed session
+ * gets no record unless it is reopened.
  */
 export async function resumeSession<S>(
   around: Surroundings,
@@ -94,6 +94,7 @@ async function takeUp<S>(
     },
   );
   if (!session.ok) return session;
+  for (const change of left.rewrite) void session.value.keep(change);
   for (const { id } of left.programs) void session.value.keep({ drop: "process", id });
   recover((input) => session.value.submit(input), ledger, opened, lease.epoch, {
     ...change,
@@ -112,6 +113,8 @@ interface Left<S> {
   readonly opened_at: Instant;
   readonly state: S;
   readonly ledger: Ledger;
+  /** Replaces its rows, if they are of another version. */
+  readonly rewrite: readonly Change[];
   /** The processes that it had started and not seen end. */
   readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
   /** The conversations that programs had begun, by turn. */
@@ -129,13 +132,15 @@ async function readLeft<S>(
   const { session: row } = loaded.value;
   if (row.last_sequence === 0) return err(neverBegun(row));
   const hashes = checkRecords(store, row, sessionPaths(home, session_id).log);
+  const checked = checkedState(store, loaded.value, mode);
+  if (checked === undefined) return err(madeByOthers(store, session_id, mode));
   const first = keptRecord(store, session_id, 1);
   return ok({
     row,
     hashes,
     opened: first.payload as unknown as PayloadByType["session_opened"],
     opened_at: first.timestamp,
-    ...checkedState(store, loaded.value, mode),
+    ...checked,
     programs: Array.from(valuesOf<ProcessIdentity>(loaded.value, "process"), ([id, one]) => ({ ...one, id })),
     conversing: valuesOf<Conversation>(loaded.value, "conversing"),
     sent: valuesOf<SentNotification>(loaded.value, NOTIFIED),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { builtInPrompts, makePrompts, type PromptFile } from "../../src/agents/prompts/prompts.ts";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
+import { isPayloadType } from "../../src/protocol/payload.ts";
 
 const NONCE = "0123456789abcdef";
 
@@ -129,11 +130,21 @@ describe("a prompt", () => {
     expect(prompts().render(turn)).toMatchSnapshot();
   });
 
+  it("is worded by its mode", () => {
+    const text = prompts([replacing("debate.instruction", "Step: {{message.summary}}")]).render({
+      ...INSTRUCTION,
+      mode: "debate",
+    });
+    expect(text).toContain("Step: Write the limiter.\n");
+    expect(text).not.toContain("### The instruction");
+  });
+
   it("leaves no mark of a template in any message", () => {
     for (const { name } of builtInPrompts()) {
-      const [payload_type, answer = "report"] = name.split(".");
+      const parts = name.split(".");
+      const [payload_type = name, answer = "report"] = parts.slice(parts.findIndex(isPayloadType));
       const turn = request("manager", { message: { payload_type, payload: {} }, expects: [answer] });
-      const text = prompts().render(turn);
+      const text = prompts().render({ ...turn, mode: parts[0] ?? "" });
       expect(text).not.toMatch(/\{\{|\}\}|undefined/);
     }
   });

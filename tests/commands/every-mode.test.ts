@@ -9,6 +9,8 @@ import { statusOf } from "./waiting-task.ts";
 interface Case {
   /** The words of its command, without roles and session. */
   readonly words: readonly string[];
+  /** The file that stands behind the command's name, if it has one. */
+  readonly input?: object;
   /** Number of agents that are asked first, at once. */
   readonly first: number;
   /** A subject that hears a note, and the role that reads it. */
@@ -31,15 +33,25 @@ const CASES: readonly Case[] = [
       agent.role_id === "judge" ? agent.say("verdict", { conclusion: "Go.", winner: "architect" }) : agent.hold(),
     retried: { code: 2, said: /is a debate, which retries by itself/ },
   },
+  {
+    words: ["pipeline", "Python or Go?"],
+    input: { steps: ["python", "go", "architect"].map((role) => ({ role, on_error: "abort" })) },
+    first: 1,
+    told: { subject: "2-go", role_id: "go" },
+    cancelled: "3-architect",
+    answer: (agent) => agent.say("report", { status: "completed", summary: `${agent.role_id} did it.` }),
+    retried: { code: 0, said: /3 of 3 steps done/ },
+  },
 ];
 
 const NOTE = "Mind the budget.";
 
-async function staged({ words }: Case) {
+async function staged({ words: [name = "", ...words], input }: Case) {
   const here = endAfterwards(rig());
+  const file = input === undefined ? [] : [here.write("input.json", JSON.stringify(input))];
   const stage = await Stage.open(here.workspace);
   const roles = here.write("roles.json", JSON.stringify({ roles: rolesAt(stage.address) }));
-  return { here, stage, begin: [...words, "--roles", roles, "--session", "it"] };
+  return { here, stage, begin: [name, ...file, ...words, "--roles", roles, "--session", "it"] };
 }
 
 /** Answers agents as they come, until the test ends. */

@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import { fieldOf } from "../../src/kernel/kit/descriptor.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
+import { type AnyDescriptor, DESCRIPTORS } from "../../src/modes/index.ts";
 
 const AGENTS = join(import.meta.dirname, "agents");
 
@@ -22,7 +24,7 @@ export interface Scenario {
 }
 
 /**
- * Without a sandbox, so that only the next scheduler ends a dead one's leftovers, and agents see each other. The debate has the default
+ * Without a sandbox, so that only the next scheduler ends a dead one's leftovers, and agents see each other. Participants have the default
  * sandbox.
  */
 function agent(role_id: string, type: string, program: string, env: JsonObject = {}): JsonObject {
@@ -66,7 +68,25 @@ export function holding(count: number): Scenario {
   };
 }
 
-const DEBATERS = ["this", "that", "judge"].map((role_id) => agent(role_id, "participant", "debater.sh"));
+const DEBATERS = ["this", "that", "judge"].map(member);
+
+function member(role_id: string): JsonObject {
+  return agent(role_id, "participant", "member.sh");
+}
+
+/** A session of a mode of the kit: two roles for each option that takes a list, one for each other seat. */
+function ofKit({ name, command: { options }, input, seats }: AnyDescriptor): Scenario {
+  const taken = options.flatMap(({ flags, field }) => {
+    const roles = fieldOf(input, field)?.["type"] === "array" ? [`${field}1`, `${field}2`] : [field];
+    return seats.some(({ at }) => at.split(".")[0] === field) ? [{ flag: flags.split(" ")[0] ?? "", roles }] : [];
+  });
+  return {
+    name,
+    begin: [name, "This or that?", ...taken.flatMap(({ flag, roles }) => [flag, roles.join(",")])],
+    roles: taken.flatMap(({ roles }) => roles.map(member)),
+    exit_code: 0,
+  };
+}
 
 const UNINSTRUCTED = { instruction: undefined } as unknown as JsonObject;
 
@@ -113,12 +133,7 @@ export const SCENARIOS: readonly Scenario[] = [
     person: "cancels",
     exit_code: 1,
   },
-  {
-    name: "debate",
-    begin: ["debate", "This or that?", "--agents", "this,that", "--judge", "judge", "--rounds", "2"],
-    roles: DEBATERS,
-    exit_code: 0,
-  },
+  ...DESCRIPTORS.map(ofKit),
   {
     name: "discussed",
     begin: ["run", "Write what was talked over"],

@@ -21,7 +21,7 @@ import { INPUT } from "./stage.ts";
 import { value } from "../results.ts";
 import { recordsIn } from "../log-files.ts";
 
-const SESSION = "s-debate";
+export const SESSION = "s-debate";
 
 const CLI: Agent = cliAgent({
   launcher: embeddedLauncher(),

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { requestLine } from "../../src/agents/cli/dialects/envelope.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
+import { DESCRIPTORS } from "../../src/modes/index.ts";
 import { CATALOGUE } from "../../src/commands/catalogue.ts";
 import type { Answer, TurnContext, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
@@ -142,7 +143,7 @@ describe("the text of SPEC.md", () => {
       coded(from).map((state) => `${state} ${coded(event)[0]} ${coded(to)[0]}`),
     );
     const real = Object.keys(ticketMachine.states).flatMap((state) =>
-      (ticketMachine.events as string[]).flatMap((event) => {
+      ticketMachine.events.flatMap((event) => {
         const to = ticketLifecycle.next(state as never, event as never);
         return to === undefined ? [] : [`${state} ${event} ${to}`];
       }),
@@ -167,7 +168,9 @@ describe("the text of SPEC.md", () => {
 
   it("lists every command with its summary", () => {
     const told = table("command", "what it does").map(([name, summary]) => [coded(name)[0], summary]);
-    expect(told).toEqual(CATALOGUE.map(({ name, summary }) => [name, summary]));
+    const modes = new Set(DESCRIPTORS.map(({ name }) => name));
+    const others = CATALOGUE.filter(({ name }) => !modes.has(name));
+    expect(told).toEqual(others.map(({ name, summary }) => [name, summary]));
   });
 
   test.each(["sh", "py"])("quotes the minimal worker in %s unchanged", (ending) => {

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { from, historyOf, type Lookup, type Recorded, resolve } from "../../src/kernel/references.ts";
+import { filled, from, historyOf, type Lookup, type Recorded, resolve } from "../../src/kernel/references.ts";
 
 const plan = {
   payload_type: "plan",
@@ -55,6 +55,13 @@ describe("resolve", () => {
 
   it("leaves out a member that the record does not have", () => {
     expect(resolve({ kept: 1, gone: { ...from(1, "/nothing/here") } }, lookup)).toEqual({ kept: 1 });
+  });
+
+  it("fills texts into a text, once, and leaves other braces as they are", () => {
+    const text = '{a}, {b}, {a} {"c": {}} {__proto__}';
+    expect(resolve(filled(text, { a: "{b}", b: { ...from(1, "/summary") } }), lookup)).toBe(
+      '{b}, s, {b} {"c": {}} {__proto__}',
+    );
   });
 
   it("takes the first reference that leads to a value", () => {

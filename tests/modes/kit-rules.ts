@@ -1,4 +1,5 @@
 import type { Descriptor } from "../../src/kernel/kit/descriptor.ts";
+import { MODE_TIMER } from "../../src/kernel/kit/holder.ts";
 import { lifecyclesOf } from "../../src/kernel/kit/lifecycles.ts";
 import type { KitState, Self, Subject } from "../../src/kernel/kit/state.ts";
 import { holds, type ModeRules, same } from "./invariants.ts";
@@ -19,16 +20,21 @@ export function kitRules<I, S extends Self, U extends Subject>(
         waits_for === undefined || waits_for === "resume" ? [] : [waits_for],
       );
       const { asks, checks, children } = ledger;
-      const timers = [...ledger.timers].flatMap(([id, { passive }]) => (passive ? [] : [id]));
+      const active = [...ledger.timers].flatMap(([id, { passive }]) => (passive ? [] : [id]));
+      // The ledger alone holds the timers of the mode's own.
+      const timers = active.filter((id) => !id.startsWith(MODE_TIMER));
       // The engine's own questions have a turn's id, or ask for a permission.
       const own = [...asks].flatMap(([id, { permission }]) => (permission || ledger.turns.has(id) ? [] : [id]));
-      const awaited = [...timers, ...own, ...checks.keys(), ...Array.from(children.keys(), (id) => `s${id}`)];
+      // A withdrawn child stays until it has ended.
+      const wanted = [...children].flatMap(([id, { status }]) => (status === "withdrawn" ? [] : [`s${id}`]));
+      const awaited = [...timers, ...own, ...checks.keys(), ...wanted];
       same(awaited.sort(), waits.sort(), "what the ledger has open");
       const { closed, stopping, stopped } = ledger.figures;
       const isClosed = self === undefined || session.next(self.phase, "finished") === undefined;
       same(closed !== undefined, isClosed, "whether the session is closed");
-      const isOpen = turns.length + waits.length > 0;
-      holds(isOpen || closed || stopping || stopped, "nothing is open, but the session goes on");
+      const isOpen = turns.length + waits.length + active.length > 0;
+      const isReopened = self?.ended !== undefined;
+      holds(isOpen || closed || stopping || stopped || isReopened, "nothing is open, but the session goes on");
     },
   };
 }

@@ -155,12 +155,13 @@ export class ModeSession<S> {
     this.sequence = this.records.length + 1;
     this.#now = channel.at ?? (this.sequence === 1 ? START : later(this.#now, SECOND_MS));
     const { subject, turn, usage, actor } = channel;
-    const header = { sequence: this.sequence, received_at: this.#now, source, ...optional({ subject, turn, usage }) };
+    const known = optional({ subject, turn, usage, actor });
+    const header = { sequence: this.sequence, received_at: this.#now, source, ...known };
     const fact = freeze({ ...header, payload_type, payload }) as unknown as Fact;
     this.#invariants?.before(fact);
     this.last = advance(this.engine, fact);
     const target = fact.payload_type === "turn_request" ? { target: fact.payload.role_id } : {};
-    const input = { ...fact, ...target, ...optional({ actor }) } as unknown as FactInput;
+    const input = { ...fact, ...target } as unknown as FactInput;
     const record = factRecord(SESSION_ID, input, this.#now, this.last, this.lookup);
     this.records.push(record);
     for (const envelope of this.last.envelopes)

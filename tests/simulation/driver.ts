@@ -216,14 +216,15 @@ export class Driver {
     this.reports.push(report);
     const { scenario, chance, isCalm } = this.#world;
     const tickets = (report["tickets"] ?? []) as { ticket_id: string; status: string }[];
-    const failed = tickets.filter((ticket) => ticket.status === "error");
+    const errors = tickets.flatMap(({ ticket_id, status }) => (status === "error" ? [ticket_id] : []));
+    const failed = errors.length > 0 ? errors : (this.#mode.presentation.worthRetrying?.(report) ?? []);
     const again = failed.length > 0 && !scenario.comparable && !isCalm && this.#reopenings > 0 && chance.chance(0.3);
     if (!again) {
       this.isOver = true;
       return;
     }
     this.#reopenings -= 1;
-    const { ticket_id } = chance.pick(failed);
+    const ticket_id = chance.pick(failed);
     const fact = { payload_type: "user_command", payload: { command: "retry", ticket_id } } as const;
     this.#takeUp({ reopen: "retry", fact });
   }
@@ -240,7 +241,7 @@ export class Driver {
       roles,
       workspace: "/",
       started_by: { user: "ada", host: "here", via: "run" },
-      facts: mode === "debate" ? [] : planGiven ? [requirement, plan] : [requirement],
+      facts: mode !== "schedule" ? [] : planGiven ? [requirement, plan] : [requirement],
     };
   }
 }

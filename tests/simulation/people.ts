@@ -3,6 +3,7 @@ import type { LedgerAsk, LedgerFigures, LedgerHold, LedgerTurn } from "../../src
 import type { QuestionSet, Ticket } from "../../src/modes/schedule/state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import type { Crew } from "./crew.ts";
+import { MODES } from "./modes.ts";
 import { type Random, randomOf } from "./random.ts";
 import { renamed } from "./renaming.ts";
 import { SESSION_ID, type World } from "./world.ts";
@@ -242,7 +243,8 @@ export class People {
     if (isCalm || !to) return;
     const { session_id, mode } = to;
     const tasks = this.#crew.plan.tasks.map((task) => task["task_id"] as string);
-    const any = mode === "schedule" ? chance.pick(tasks) : "side1";
+    const subjects = [...this.#world.database.texts(session_id, MODES.get(mode)?.subjects ?? "").keys()];
+    const any = mode === "schedule" ? chance.pick(tasks) : chance.pick(["nobody", ...subjects]);
     const ticket_id = (chance.chance(0.6) ? this.#somethingBusy(session_id) : undefined) ?? any;
     const command = (payload: JsonObject): Word => ["user_command", payload];
     const what = chance.weighted({
@@ -272,7 +274,7 @@ export class People {
       cancel: () => command({ command: "cancel" }),
       cancelTicket: () => command({ command: "cancel", ticket_id }),
       retry: () => command({ command: "retry", ticket_id }),
-      release: () => command({ command: "release", role_id: session_id === SESSION_ID ? "boss" : "side1" }),
+      release: () => command({ command: "release", role_id: chance.pick(this.#world.scenario.roles).role_id }),
       limits: () => command({ command: "limits", limits: { turns: 500 } }),
       plan: () => ["plan", { summary: "My plan", tasks: this.#edited(chance) }],
       review: () => ["review", { decision: chance.pick(["approved", "changes_requested"]), ticket_id }],

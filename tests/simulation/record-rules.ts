@@ -211,7 +211,7 @@ export class RecordRules {
     const before = this.#runs.get(turn_id) ?? 0;
     if (run <= before) this.#violated("a turn's runs rise", `${turn_id}: ${run} after ${before}`);
     this.#runs.set(turn_id, run);
-    if (ticket_id === undefined || this.#mode === "debate") return;
+    if (ticket_id === undefined || this.#mode !== "schedule") return;
     const ticket = this.#tickets.get(ticket_id);
     for (const dependency of ticket?.dependencies ?? []) {
       const status = this.#tickets.get(dependency)?.status;

@@ -45,12 +45,3 @@ export function recovery(random: Random, comparable: boolean): Pick<Role, "recov
   const policy = random.pick(["restart", "resume", comparable ? "restart" : "ask", undefined] as const);
   return policy === undefined ? {} : { recovery: policy };
 }
-
-export function debaters(random: Random): Role[] {
-  const roles: Role[] = [];
-  for (let index = random.between(2, 4); index > 0; index--) {
-    roles.push({ role_id: `side${index}`, type: "participant", cli_command: ["agent"] });
-  }
-  const type = random.pick(["participant", "manager"] as const);
-  return [...roles, { role_id: "judge", type, cli_command: ["agent"] }];
-}

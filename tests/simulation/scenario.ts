@@ -1,10 +1,12 @@
 import type { JsonObject } from "../../src/lib/json.ts";
+import { DESCRIPTORS } from "../../src/modes/index.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { discussing } from "./discussions.ts";
 import { withQuotas } from "./quotas.ts";
 import { type Random, randomOf } from "./random.ts";
-import { crew, debaters, limitsOfRole } from "./roles.ts";
+import { type KitSession, sessionOf } from "./kit-scenarios.ts";
+import { crew, limitsOfRole } from "./roles.ts";
 
 /** The probability of a misfortune for each event, and how many of each kind there may be. */
 export interface Misfortunes {
@@ -27,7 +29,7 @@ export interface Outage {
 /** Everything that a seed decides beforehand. */
 export interface Scenario {
   readonly seed: number;
-  readonly mode: "schedule" | "debate";
+  readonly mode: string;
   /** Agents and people depend only on what they are asked, so crashes must not change the final report. */
   readonly comparable: boolean;
   readonly config: ResolvedConfiguration;
@@ -63,16 +65,17 @@ export const CALM: Misfortunes = {
 
 export function scenarioOf(seed: number): Scenario {
   const random = randomOf(seed, "scenario");
-  const mode = random.chance(0.1) ? "debate" : "schedule";
+  const ofKit = random.chance(0.15) ? random.pick(DESCRIPTORS) : undefined;
   const comparable = random.chance(0.3);
-  const roles = mode === "debate" ? debaters(random) : crew(random, comparable);
-  const tasks = mode === "debate" ? [] : planOf(random, roles);
+  const drawn: KitSession | undefined = ofKit && sessionOf(ofKit, random);
+  const roles = drawn?.roles ?? crew(random, comparable);
+  const tasks = drawn ? [] : planOf(random, roles);
   // A stream of its own, so that limits change nothing else about a seed.
   const limits = randomOf(seed, "limits");
   const few = random.between(0, 3);
   const scenario: Scenario = {
     seed,
-    mode,
+    mode: ofKit?.name ?? "schedule",
     comparable,
     roles: roles.map((role) => ({ ...role, ...limitsOfRole(limits, comparable) })),
     tasks: tasks.map((task) => (limits.chance(0.08) ? { ...task, budget: limitsOfTicket(limits, comparable) } : task)),
@@ -80,8 +83,8 @@ export function scenarioOf(seed: number): Scenario {
       ...limited(configurationOf(random, comparable), limits, comparable),
       max_attempts: randomOf(seed, "attempts").between(1, 8),
     },
-    input: mode === "debate" ? debateInput(random, roles) : random.chance(0.1) ? { confirm: true } : {},
-    planGiven: mode === "schedule" && random.chance(0.1),
+    input: drawn?.input ?? (random.chance(0.1) ? { confirm: true } : {}),
+    planGiven: !drawn && random.chance(0.1),
     misfortunes: {
       rate: random.pick([0.004, 0.01, 0.03]),
       crashes: few,
@@ -150,17 +153,6 @@ function limited(config: ResolvedConfiguration, random: Random, comparable: bool
   const tokens = !comparable && random.chance(0.03) ? { tokens: random.between(100, 2000) } : {};
   const usd = !comparable && random.chance(0.03) ? { usd: random.between(1, 3) } : {};
   return { ...config, budget: { ...config.budget, ...ticket, ...tokens, ...usd } };
-}
-
-function debateInput(random: Random, roles: readonly Role[]): JsonObject {
-  const sides = roles.map((role) => role.role_id).filter((id) => id !== "judge");
-  return {
-    topic: "Which way?",
-    debaters: sides,
-    judge: "judge",
-    rounds: random.between(1, 3),
-    until: random.pick(["rounds", "stable"]),
-  };
 }
 
 /** The first plan. Tasks depend on earlier ones, and are listed forwards or backwards. */

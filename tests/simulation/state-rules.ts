@@ -2,6 +2,7 @@ import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import type { Change } from "../../src/kernel/mode.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
+import { MODES } from "./modes.ts";
 import type { SimulatedProcess } from "./processes.ts";
 import type { Remembered, Scheduler } from "./scheduler.ts";
 import type { World } from "./world.ts";
@@ -114,7 +115,9 @@ function compareSession(world: World, { session, state: known }: Remembered): vo
     if (permission && turns.get(permission.turn_id)?.status !== "open")
       world.violated("a permission is withdrawn with its turn", `${session_id}: ${ask_id}`);
   }
-  const state = known as JsonObject & Record<"tickets" | "questions" | "debaters", Map<string, Json> | undefined>;
+  const state = known as JsonObject & Record<"tickets" | "questions" | "subjects", Map<string, Json> | undefined>;
+  const mode = world.sessions.find((one) => one.session_id === session_id)?.mode ?? "";
+  const { subjects = "" } = MODES.get(mode) ?? {};
   const one = (name: string, value: unknown) => new Map(value === undefined ? [] : [[name, value]]);
   const memory: Record<string, ReadonlyMap<string, unknown>> = {
     turn: turns,
@@ -133,8 +136,8 @@ function compareSession(world: World, { session, state: known }: Remembered): vo
     session: one("session", state["session"]),
     ticket: state.tickets ?? new Map<string, Json>(),
     question: state.questions ?? new Map<string, Json>(),
-    debate: one("debate", state["debate"]),
-    debater: state.debaters ?? new Map<string, Json>(),
+    self: one("self", state["self"]),
+    ...(state.subjects && { [subjects]: state.subjects }),
   };
   for (const [collection, values] of Object.entries(memory)) {
     const stored = world.database.texts(session_id, collection);

@@ -4,6 +4,7 @@ import type { TurnRequest } from "../../kernel/agent.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem } from "../../protocol/document/problem.ts";
+import { isPayloadType } from "../../protocol/payload.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
 import { shippedConfig } from "../shipped.ts";
 import { nonceFor } from "./quoting.ts";
@@ -24,7 +25,7 @@ export interface PromptFile {
   readonly text: string;
 }
 
-/** The template around every message, and the one that asks again. The others are named after their message. */
+/** The template around every message, and the one that asks again. The others are named `[mode.]message[.answer]`. */
 const FRAME = "turn";
 const REPAIR = "repair";
 
@@ -87,15 +88,15 @@ function standard(): Prompts {
   return made;
 }
 
-/** The template for a message: `report.verdict` if it asks for a verdict and there is such a template, else `report`. */
-function templateOf({ payload }: TurnRequest, templates: ReadonlyMap<string, Template>): string {
+/** The template for a message: its mode's own, or that for one of the expected answers, such as `report.verdict`, or that for every mode. */
+function templateOf({ mode, payload }: TurnRequest, templates: ReadonlyMap<string, Template>): string {
   const { payload_type } = payload.message;
-  const special = payload.expects.map((type) => `${payload_type}.${type}`).find((name) => templates.has(name));
-  return special ?? payload_type;
+  const special = [`${mode}.${payload_type}`, ...payload.expects.map((type) => `${payload_type}.${type}`)];
+  return special.find((name) => templates.has(name)) ?? payload_type;
 }
 
 function messageOf(name: string): string {
-  return name.split(".")[0] ?? name;
+  return name.split(".").find((part) => isPayloadType(part)) ?? name;
 }
 
 /**

@@ -36,7 +36,7 @@ import {
 } from "../presenters/ending.ts";
 import { StoredFeed } from "../../runtime/feed/stored.ts";
 import { readerOf } from "../../modes/index.ts";
-import { retellingOf } from "../lookup/modes.ts";
+import { retellingOf, stateOf } from "../lookup/modes.ts";
 import { vanished } from "./scheduler-process.ts";
 
 /** How often to poll whether a child session waits for a person, in ms. */
@@ -212,7 +212,7 @@ export async function openViewer(parts: ViewerParts) {
   const over = new AbortController();
   const control = inboxControl(inbox, session_id, left, over.signal);
   const { output } = sessionPaths(home, session_id);
-  const feed = await StoredFeed.open({ store, session_id, output, first, joins, readerOf });
+  const feed = await StoredFeed.open({ store, session_id, output, first, joins, readerOf, stateOf });
   const retell = await retellingOf(store, session_id);
   const driver = new Driver({ ...parts, feed, retell, control, ask: inbox !== undefined, attended: () => true });
   const close = () => {

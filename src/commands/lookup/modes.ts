@@ -3,21 +3,36 @@ import { type Listing, readPlainFile, recordIn } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 import { textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
-import { stateIn } from "../../runtime/stored-state.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
+import { hasRowsOf, stateIn, type StoredState } from "../../runtime/stored-state.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import { recordAt } from "./state.ts";
 import { loadMode, readerOf } from "../../modes/index.ts";
+import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StateRow, StoredSession, StoreReader } from "../../store/store.ts";
 
-/** The state and the ledger of a stored session's engine, with the reader of its mode. Fails with `environment` for a mode that this version does not have. */
+/** The state and the ledger of a stored session's engine, with the reader of its mode. Fails with `environment` for a mode that this version does not have. Throws like `stateOf`. */
 export async function engineOf(reader: StoreReader, { session_id, mode: name }: SessionRow) {
   const mode = readerOf(name);
   if (mode === undefined) return err(unknownMode({ session_id, mode: name }));
   const stored = await reader.load(session_id);
-  return stored.ok ? ok({ mode, row: stored.value.session, ...stateIn(stored.value, mode) }) : stored;
+  return stored.ok ? ok({ mode, row: stored.value.session, ...(await stateOf(reader, stored.value, mode)) }) : stored;
+}
+
+/**
+ * The state of a stored session, made from its records if its rows have an earlier version. Only then are rules loaded. Throws a `StorageError`:
+ * `newer_database` for rows of a later version, `environment` for rows of an earlier version if other rules made them.
+ */
+export async function stateOf<S>(
+  reader: StoreReader,
+  stored: StoredSession,
+  mode: ModeReader<S>,
+): Promise<StoredState<S>> {
+  if (hasRowsOf(mode, reader, stored.session.session_id)) return stateIn(stored, mode);
+  const { stateFromRecords } = await import("../../runtime/replayed-state.ts");
+  return stateFromRecords(reader, stored.session, (await loadMode(mode.name)) as Mode<S>);
 }
 
 /** Whether a session has a subject with this id; false for a mode that this version does not have. */

@@ -15,7 +15,8 @@ import type { StoredSession, StoreReader } from "../../store/store.ts";
 import { resultsOf } from "../../ui/failure-lines.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
-// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values.
+// Single values of a schedule's stored state. No other mode may use these collections, so other sessions have none of these values. A schedule's rows have
+// had one version only: with a second, these must come from `stateOf` too.
 
 /** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {

@@ -1,15 +1,20 @@
 import { objectOf } from "../../lib/json.ts";
 import { isAgentPayloadType, isPayloadType } from "../../protocol/payload.ts";
 import { LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../ledger.ts";
-import type { Descriptor } from "./descriptor.ts";
+import { type Descriptor, isOfKit } from "./descriptor.ts";
 import { type Arrows, RESTING } from "./lifecycles.ts";
 import { SELF, type Self, type Subject } from "./state.ts";
+import { SAID } from "./views.ts";
 
-/** Everything in a descriptor that contradicts itself or the kit, a sentence each. */
-export function contradictionsIn<I, S extends Self, U extends Subject>(descriptor: Descriptor<I, S, U>): string[] {
+/** Everything in a descriptor that contradicts itself or the kit, a sentence each. `handled` are the types that `Rules.on` has. */
+export function contradictionsIn<I, S extends Self, U extends Subject>(
+  descriptor: Descriptor<I, S, U>,
+  handled: readonly string[],
+): string[] {
   return [
     ...inNames(descriptor),
     ...inMessages(descriptor),
+    ...inOutsiders(descriptor, handled),
     ...inArrows("phase", descriptor.phases),
     ...inArrows("status", descriptor.states),
     ...inEvents(descriptor),
@@ -26,14 +31,14 @@ function inNames({ name, letter, subject, phases }: Any): string[] {
     ...when(!/^[a-z][a-z_]*$/.test(name), `its name "${name}" is not a word of small letters`),
     ...when(!/^[a-z]$/.test(letter), `its letter "${letter}" is not one small letter`),
     ...when(
-      subject === SELF || LEDGER_COLLECTIONS.has(subject) || RUNTIME_COLLECTIONS.has(subject),
+      subject === SELF || subject === SAID || LEDGER_COLLECTIONS.has(subject) || RUNTIME_COLLECTIONS.has(subject),
       `its subject "${subject}" has the name of values that every session stores`,
     ),
     ...reserved.map((phase) => `its phase "${phase}" has the name of a state that every session has`),
   ];
 }
 
-function inMessages({ messages, outsiders = [] }: Any): string[] {
+function inMessages({ messages, lines = {} }: Any): string[] {
   const said = Object.entries(messages).flatMap(([message, { to, answers }]) => [
     ...when(!isPayloadType(message), `the message "${message}" is no payload type`),
     ...when(to.length === 0, `nobody gets the message "${message}"`),
@@ -42,11 +47,24 @@ function inMessages({ messages, outsiders = [] }: Any): string[] {
       when(!isAgentPayloadType(answer), `"${answer}" answers "${message}", and agents cannot send it`),
     ),
   ]);
-  const unknown = outsiders.filter((type: string) => !isPayloadType(type));
+  const unknown = Object.keys(lines).filter((type) => !isPayloadType(type));
   return [
     ...when(Object.keys(messages).length === 0, "it has no message"),
     ...said,
-    ...unknown.map((type) => `"${type}" of outsiders is no payload type`),
+    ...unknown.map((type) => `"${type}" of its lines is no payload type`),
+  ];
+}
+
+function inOutsiders({ outsiders = [] }: Any, handled: readonly string[]): string[] {
+  return [
+    ...outsiders.flatMap((type) => [
+      ...when(!isPayloadType(type), `"${type}" of outsiders is no payload type`),
+      ...when(isOfKit(type), `"${type}" of outsiders is handled in every mode`),
+      ...when(!handled.includes(type), `no rule handles "${type}" of outsiders`),
+    ]),
+    ...handled
+      .filter((type) => !outsiders.some((one) => one === type))
+      .map((type) => `a rule handles "${type}", and outsiders cannot send it`),
   ];
 }
 

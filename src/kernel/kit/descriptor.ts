@@ -7,6 +7,7 @@ import type { ModeReader, Results, SubjectRow } from "../mode.ts";
 import type { Presentation } from "../presentation.ts";
 import type { Arrows } from "./lifecycles.ts";
 import { applyTo, emptyState, inOrder, type KitState, type Self, type Subject } from "./state.ts";
+import type { Lines } from "./views.ts";
 
 /**
  * Everything about a mode that shows, loads and begins its sessions: data, and pure functions of a value. It loads no state machine, so commands that
@@ -19,7 +20,7 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly letter: string;
   /** Increment when a session decides differently for the same facts. */
   readonly rules: number;
-  /** Increment when `S` or `U` change, so that stored rows are made anew from the log; absent for the first. */
+  /** As in `ModeReader`: increment when `S` or `U` change. */
   readonly rows?: number;
   /** The word for a subject, such as `step`; also the collection in which subjects are stored. */
   readonly subject: string;
@@ -29,6 +30,8 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly messages: { readonly [K in PayloadType]?: Message };
   /** What a person, or another program in a person's name, may send at any time. `Rules.on` handles it. */
   readonly outsiders?: readonly PayloadType[];
+  /** Which accepted messages later prompts may show (`Question.view`), and how. */
+  readonly lines?: Lines;
   /** The working phases, the first one first. Stopping, waiting, resuming and closing are added. */
   readonly phases: Arrows;
   /** The statuses of a subject, the first one first. */
@@ -208,6 +211,11 @@ export function rightsOf({
     user: { ...said, ...FROM_PEOPLE },
     scheduler: FROM_SCHEDULER,
   };
+}
+
+/** Whether people or the scheduler send a type in every mode, so that the kit handles it. */
+export function isOfKit(type: PayloadType): boolean {
+  return Object.hasOwn(FROM_PEOPLE, type) || Object.hasOwn(FROM_SCHEDULER, type);
 }
 
 /** What a person sends in every mode: commands, and answers to what is asked, the engine's own questions among them. */

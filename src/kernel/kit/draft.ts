@@ -1,14 +1,17 @@
 import { defined, type JsonObject } from "../../lib/json.ts";
-import type { Fact, Outcome, Step } from "../mode.ts";
+import type { Question } from "../../protocol/payload.ts";
+import type { CriterionReference, Fact, OpenSession, Outcome, Step } from "../mode.ts";
 import { shownStatus } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
 import { accepts, type Descriptor } from "./descriptor.ts";
-import { endWaiting, type Holder, retryTimer, type Tries } from "./holder.ts";
+import { type Holders, MODE_TIMER, offerTurn, type Tries, waitingForSession, withdraw } from "./holder.ts";
 import type { Lifecycles } from "./lifecycles.ts";
+import { askFor, type QuestionSet } from "./questions.ts";
 import {
   type Asking,
   inOrder,
+  isHolding,
   type KitState,
   type NewSubject,
   SELF,
@@ -17,6 +20,7 @@ import {
   type View,
 } from "./state.ts";
 import { accepted, put, StepWriter, Values } from "./step-writer.ts";
+import { SAID, type Said, saidIn } from "./views.ts";
 
 /** What of a mode a draft needs. */
 interface Drafted<S extends Self, U extends Subject> {
@@ -29,12 +33,13 @@ interface Drafted<S extends Self, U extends Subject> {
 }
 
 /** A step of a mode of the kit, while it is written. Reads see earlier writes. A method takes no id for the session's own seat. */
-export class Draft<S extends Self, U extends Subject> implements View<S, U> {
+export class Draft<S extends Self, U extends Subject> implements View<S, U>, Holders {
   readonly out: StepWriter;
   readonly #kit: Drafted<S, U>;
   readonly #before: KitState<S, U>;
   readonly #subjects: Values<U>;
   #self: S | undefined;
+  #said: Said | undefined;
 
   constructor(kit: Drafted<S, U>, before: KitState<S, U>, fact: Fact) {
     this.#kit = kit;
@@ -80,9 +85,20 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
     return count;
   }
 
-  /** The subject that waits for an ask, checks or a timer; undefined if it is the session, or nobody. */
-  waitingFor(waits_for: string): string | undefined {
-    return this.#before.waiting.get(waits_for);
+  /** Whether nobody is asked and nothing is awaited. */
+  get isIdle(): boolean {
+    let { holding } = this.#before;
+    for (const [before, now] of this.#subjects.written()) holding += Number(isHolding(now)) - Number(isHolding(before));
+    return holding === 0 && !isHolding(this.self);
+  }
+
+  /** The questions that a person has not answered, with the subject that waits for them. */
+  openQuestions(): (QuestionSet & { readonly subject: string | undefined })[] {
+    return [undefined, ...this.#before.waiting.values()].flatMap((subject) => {
+      const { waits_for, questions = [] } = this.holder(subject) ?? {};
+      const set = questions.at(-1);
+      return set && set.id === waits_for ? [{ ...set, subject }] : [];
+    });
   }
 
   patchSubject(id: string, patch: Patch<U>): void {
@@ -101,7 +117,7 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
   /** Applies an event to a subject's machine. */
   move(id: string, event: string, reason?: string): void {
     const { descriptor, lifecycles } = this.#kit;
-    const subject = this.#subjects.patch(id, {});
+    const subject = this.#subjects.needed(id);
     const status = this.out.moved(lifecycles.subject, `the ${descriptor.subject}`, subject, event, reason);
     this.#subjects.patch(id, { status, since: this.fact.received_at, reason } as Patch<Subject> as Patch<U>);
   }
@@ -118,7 +134,7 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
     this.patch({ phase } as Patch<Self> as Patch<S>);
   }
 
-  holder(id: string | undefined): Holder | undefined {
+  holder(id: string | undefined): S | U | undefined {
     return id === undefined ? this.self : this.subject(id);
   }
 
@@ -127,23 +143,20 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
     else this.patchSubject(id, patch as Patch<U>);
   }
 
-  /** Offers a turn. */
+  /** Offers a turn. Those who get one in the same step answer independently: `Question.view` shows none of them what another says. */
   offer(id?: string, tries: Tries = { retries: 0 }): void {
-    const turn_id = this.out.nextTurn();
-    const { events } = this.#kit.descriptor;
+    const { events, lines } = this.#kit.descriptor;
     const one = this.subject(id);
     if (one && this.accepts(one, events.asked)) this.move(one.id, events.asked);
     const { seat, message } = this.#kit.rules.seat(this.self, this.subject(id));
-    const turn = { turn_id, message, ...counts(tries) };
-    this.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
+    const { as_of = this.fact.sequence } = tries;
     const about = defined({ subject: id });
-    this.out.command({ do: "offer_turn", turn_id, seat, ...about, priority: 1, attempt: tries.retries + 1 });
-  }
-
-  /** Keeps the message until `waits_for` comes. */
-  putAgainLater(id: string | undefined, waits_for: string, tries: Tries): void {
-    const { message } = this.#kit.rules.seat(this.self, this.subject(id));
-    this.patchHolder(id, { turn: undefined, waits_for, put_again: { message, ...counts(tries) } });
+    offerTurn(
+      this,
+      id,
+      { ...tries, message, ...(lines ? { as_of } : {}) },
+      { seat, ...about, priority: 1, attempt: tries.retries + 1 },
+    );
   }
 
   /** Sends the message that was kept for `waits_for`, if there is one. */
@@ -152,29 +165,80 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
     if (holder?.put_again && holder.waits_for === waits_for) this.offer(id, holder.put_again);
   }
 
-  /** Sends the message again after a back-off. */
-  retryLater(id: string | undefined, tries: Tries, delay_ms: number): void {
-    this.putAgainLater(id, retryTimer(id), tries);
-    this.out.setTimer(retryTimer(id), delay_ms);
+  /** Asks a person. The answer is in `context.clarifications` of later turns too. */
+  ask(id: string | undefined, question: Omit<Question, "question_id">): void {
+    this.#mustBeFree(id);
+    const payload = { questions: [{ question_id: "q1", ...question }], status: "open" };
+    const about = defined({ subject: id });
+    const record = this.out.envelope({ target: "user", payload_type: "clarification", payload, ...about });
+    this.patchHolder(id, { waits_for: this.putQuestions(id, record, ["q1"]) });
+  }
+
+  /** Puts the questions of a record to a person. Returns the id of the ask. */
+  putQuestions(id: string | undefined, record: number, questions: readonly string[]): string {
+    const asked = (this.self.asked ?? 0) + 1;
+    const set = { id: `c${asked}`, record, pointer: "/questions", questions, answers: questions.map(() => null) };
+    this.patch({ asked } as Patch<Self> as Patch<S>);
+    this.patchHolder(id, { questions: [...(this.holder(id)?.questions ?? []), set] });
+    this.out.command(askFor(set, id));
+    return set.id;
+  }
+
+  /** Runs executable criteria. */
+  runChecks(id: string | undefined, criteria: readonly CriterionReference[]): void {
+    this.#mustBeFree(id);
+    const check_id = this.out.nextChecks();
+    this.patchHolder(id, { waits_for: check_id });
+    this.out.command({ do: "run_checks", check_id, criteria, ...defined({ subject: id }) });
+  }
+
+  /** Begins a child session. A step can begin one, since its id is the fact's sequence. */
+  openSession(id: string | undefined, session: Pick<OpenSession, "mode" | "input" | "budget">): void {
+    this.#mustBeFree(id);
+    const child = this.out.nextChild();
+    this.patchHolder(id, { waits_for: waitingForSession(child) });
+    this.out.command({ do: "open_session", child, ...session, ...defined({ subject: id }) });
+  }
+
+  #mustBeFree(id: string | undefined): void {
+    if (isHolding(this.holder(id))) throw new Error(`${id ?? "the session"} holds a turn or waits already`);
+  }
+
+  /** Ends a wait. False if this is not what is waited for. */
+  stopWaiting(id: string | undefined, waits_for: string): boolean {
+    const isAwaited = this.holder(id)?.waits_for === waits_for;
+    if (isAwaited) this.patchHolder(id, { waits_for: undefined });
+    return isAwaited;
+  }
+
+  /** Sets a timer of the mode's own, anew if there is one of this name. A session does not keep running only for a passive one, nor without any for outsiders. */
+  setTimer(name: string, delay_ms: number, passive = false): void {
+    this.out.setTimer(MODE_TIMER + name, delay_ms, passive);
+  }
+
+  clearTimer(name: string): void {
+    this.out.command({ do: "clear_timer", timer_id: MODE_TIMER + name });
+  }
+
+  /** Keeps the fact for later prompts, if `lines` has its type. */
+  keep(): void {
+    this.#said = saidIn(this.#kit.descriptor.lines, this.fact);
   }
 
   /** Withdraws the turn, or ends what is waited for. */
   withdraw(id: string | undefined, reason: string): void {
-    const { turn, waits_for } = this.holder(id) ?? {};
-    if (turn) this.out.command({ do: "withdraw_turn", turn_id: turn.turn_id, reason });
-    for (const command of waits_for === undefined ? [] : endWaiting(waits_for, reason)) this.out.command(command);
-    if (turn ?? waits_for) this.patchHolder(id, { turn: undefined, waits_for: undefined, put_again: undefined });
+    withdraw(this, id, reason);
   }
 
   /** Closes the session: withdraws what is open, drops the subjects that are not over, and reports how it ended. */
   finish(outcome: Outcome, reason?: string): void {
     const { presentation, events } = this.#kit.descriptor;
     for (const { id, status } of this.all()) {
-      this.withdraw(id, CLOSING);
+      withdraw(this, id, CLOSING);
       const isDone = shownStatus(presentation, status).stage === "done";
       if (!isDone && this.accepts({ status }, events.left)) this.move(id, events.left, reason);
     }
-    this.withdraw(undefined, CLOSING);
+    withdraw(this, undefined, CLOSING);
     this.go("finished");
     this.patch({ ended: { outcome, ...defined({ reason }) } } as Patch<Self> as Patch<S>);
     this.close();
@@ -195,13 +259,9 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U> {
 
   step(): Step {
     const self = this.#self === this.#before.self || !this.#self ? [] : [put(SELF, SELF, this.#self)];
-    return this.out.step([...self, ...this.#subjects.changes()]);
+    const said = this.#said ? [put(SAID, String(this.#said.sequence), this.#said)] : [];
+    return this.out.step([...self, ...this.#subjects.changes(), ...said]);
   }
 }
 
 const CLOSING = "the session is closing";
-
-/** The counts alone, without those that say nothing. */
-function counts({ retries, refused = [], rounds }: Tries): Tries {
-  return { retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds }) };
-}

@@ -1,6 +1,8 @@
-import type { Json } from "../../lib/json.ts";
+import { defined, type Json } from "../../lib/json.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
-import type { Command } from "../mode.ts";
+import type { Command, Fact, OfferTurn } from "../mode.ts";
+import type { Patch } from "../step.ts";
+import type { StepWriter } from "./step-writer.ts";
 
 /** How often a message was sent before, and why its last answer was refused. */
 export interface Tries {
@@ -9,18 +11,19 @@ export interface Tries {
   /** Why the previous answer was refused; sent as `context.refused`. */
   readonly refused?: readonly Json[];
   /** Number of rounds of questions that this message has led to. */
-  readonly rounds?: number;
+  readonly rounds?: number | undefined;
+  /** Set in modes whose prompts show records: the last one when the message was first sent. Those who are asked at once answer independently. */
+  readonly as_of?: number | undefined;
 }
 
-/** A turn that is offered or open. `M` are the messages of the mode. */
-export interface OpenTurn<M extends PayloadType = PayloadType> extends Tries {
-  readonly turn_id: string;
-  readonly message: M;
-}
-
-/** A message that will be sent again, with the counts of its next turn. */
+/** A message that will be sent again, with the counts of its next turn. `M` are the messages of the mode. */
 export interface PutAgain<M extends PayloadType = PayloadType> extends Tries {
   readonly message: M;
+}
+
+/** A turn that is offered or open. */
+export interface OpenTurn<M extends PayloadType = PayloadType> extends PutAgain<M> {
+  readonly turn_id: string;
 }
 
 /**
@@ -32,6 +35,60 @@ export interface Holder<M extends PayloadType = PayloadType> {
   /** What it waits for: `RESUME`, or the id of a retry timer, an ask, checks or a child session. */
   readonly waits_for?: string;
   readonly put_again?: PutAgain<M>;
+  /** The sequences of the notes that a person sent. */
+  readonly notes?: readonly number[];
+}
+
+/** A step, as far as it writes to holders. The session itself has no id. */
+export interface Holders<M extends PayloadType = PayloadType> {
+  readonly out: StepWriter;
+  holder(id: string | undefined): Holder<M> | undefined;
+  patchHolder(id: string | undefined, patch: Patch<Holder<M>>): void;
+}
+
+/** Offers a turn with a message. */
+export function offerTurn(
+  holders: Holders,
+  id: string | undefined,
+  message: PutAgain,
+  offered: Omit<OfferTurn, "do" | "turn_id">,
+): void {
+  const turn_id = holders.out.nextTurn();
+  const turn = { turn_id, ...counted(message) };
+  holders.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
+  holders.out.command({ do: "offer_turn", turn_id, ...offered });
+}
+
+/** Removes the turn that a fact ends from its holder. Returns undefined if the fact ends none. */
+export function endedTurn<M extends PayloadType>(holders: Holders<M>, fact: Fact): OpenTurn<M> | undefined {
+  const turn = holders.holder(fact.subject)?.turn;
+  if (!turn || turn.turn_id !== fact.turn?.turn_id) return undefined;
+  holders.patchHolder(fact.subject, { turn: undefined });
+  return turn;
+}
+
+/** Keeps a message until `waits_for` comes. */
+export function putAgainLater(holders: Holders, id: string | undefined, waits_for: string, message: PutAgain): void {
+  holders.patchHolder(id, { turn: undefined, waits_for, put_again: counted(message) });
+}
+
+/** Keeps a message until a back-off has passed. */
+export function retryLater(holders: Holders, id: string | undefined, message: PutAgain, delay_ms: number): void {
+  putAgainLater(holders, id, retryTimer(id), message);
+  holders.out.setTimer(retryTimer(id), delay_ms);
+}
+
+/** Withdraws the turn, or ends what is waited for. */
+export function withdraw(holders: Holders, id: string | undefined, reason: string): void {
+  const { turn, waits_for } = holders.holder(id) ?? {};
+  if (turn) holders.out.command({ do: "withdraw_turn", turn_id: turn.turn_id, reason });
+  for (const command of waits_for === undefined ? [] : endWaiting(waits_for, reason)) holders.out.command(command);
+  if (turn ?? waits_for) holders.patchHolder(id, { turn: undefined, waits_for: undefined, put_again: undefined });
+}
+
+/** A message with its counts alone, without those that say nothing. */
+function counted({ message, retries, refused = [], rounds, as_of }: PutAgain): PutAgain {
+  return { message, retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds, as_of }) };
 }
 
 /** `waits_for` of a message that is sent again when the session is resumed. */
@@ -59,13 +116,16 @@ export function sessionWaitedFor(waits_for: string | undefined): string | undefi
   return waits_for?.startsWith("s") ? waits_for.slice(1) : undefined;
 }
 
+/** The prefix of the timers of the mode's own. */
+export const MODE_TIMER = "timer:";
+
 /** Whether `waits_for` names checks. */
 export function waitsForChecks(waits_for: string | undefined): boolean {
   return waits_for?.startsWith("k") === true;
 }
 
 /** The commands that end what is waited for: a timer, checks, a child session, or else an ask. */
-export function endWaiting(waits_for: string, reason: string): Command[] {
+function endWaiting(waits_for: string, reason: string): Command[] {
   if (waits_for === RESUME) return [];
   if (waits_for.startsWith(RETRY)) return [{ do: "clear_timer", timer_id: waits_for }];
   if (waitsForChecks(waits_for)) return [{ do: "drop_checks", check_id: waits_for }];

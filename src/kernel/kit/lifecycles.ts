@@ -4,8 +4,10 @@ import { type Lifecycle, lifecycle } from "../machine.ts";
 /** Where each event leads from a state. A state without arrows is final. */
 export type Arrows = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+const LEFT = ["waiting", "stopped"];
+
 /** The states in which a session does not work, and `paused`, which the engine adds. A mode has no phase of these names. */
-export const RESTING = ["waiting", "stopped", "closed", "paused"];
+export const RESTING = [...LEFT, "closed", "paused"];
 
 /** From each phase: a limit, a signal or a failed seat stops the session, it waits for a person, or it ends. */
 const LEAVING = { stopped: "stopped", left_waiting: "waiting", finished: "closed" } as const;
@@ -20,6 +22,11 @@ export function sessionMachine(id: string, phases: Arrows, reopened?: string) {
   const left = { on: { ...resuming, ...LEAVING } };
   const closed = reopened === undefined ? { type: "final" } : { on: { reopened } };
   return machine(id, phases, { ...Object.fromEntries(working), waiting: left, stopped: left, closed });
+}
+
+/** Whether a session has stopped, so that it resumes in the phase that was interrupted. */
+export function isStopped(phase: string): boolean {
+  return LEFT.includes(phase);
 }
 
 /** The machine of a subject, in its first state. */
@@ -42,7 +49,8 @@ export interface Lifecycles {
   readonly subject: Lifecycle<string, string>;
 }
 
-export function lifecyclesOf({ name, subject, phases, states, reopened }: Machines): Lifecycles {
+export function lifecyclesOf({ name, subject, phases, states, events }: Machines): Lifecycles {
+  const reopened = events.retried === undefined ? undefined : Object.keys(phases)[0];
   return {
     session: lifecycle(sessionMachine(name, phases, reopened)),
     subject: lifecycle(subjectMachine(subject, states)),
@@ -54,5 +62,5 @@ interface Machines {
   readonly subject: string;
   readonly phases: Arrows;
   readonly states: Arrows;
-  readonly reopened?: string;
+  readonly events: { readonly retried?: string };
 }

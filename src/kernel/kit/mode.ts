@@ -1,26 +1,28 @@
 import { failure } from "../../protocol/failure.ts";
 import { isNotice } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
-import type { Command, Fact, FactOf, Mode, TurnDraft, TurnStamp } from "../mode.ts";
-import { from } from "../references.ts";
+import { childId } from "../children.ts";
+import type { Command, Fact, FactOf, Mode } from "../mode.ts";
 import { notPermitted, stepOf } from "../step.ts";
+import { onClarification, onClarificationResponse } from "./asks.ts";
 import { contradictionsIn } from "./contradictions.ts";
 import { type Descriptor, readerOf, rightsOf } from "./descriptor.ts";
 import { Draft } from "./draft.ts";
-import { retriedBy } from "./holder.ts";
+import { endedTurn, MODE_TIMER, retriedBy, waitingForSession } from "./holder.ts";
 import { readInput } from "./input.ts";
 import { lifecyclesOf } from "./lifecycles.ts";
 import { onCommand, onRecovered, onStopped } from "./people.ts";
+import { request } from "./request.ts";
 import type { Handlers, Kit, Rules } from "./rules.ts";
-import { inOrder, type KitState, type Self, type Subject, type View } from "./state.ts";
+import type { KitState, Self, Subject } from "./state.ts";
 import { refuseAnswer, setBack } from "./trouble.ts";
 
-/** Makes a mode from its descriptor and its rules. Throws if the descriptor contradicts itself, and says everything that does. */
+/** Makes a mode from its descriptor and its rules. Throws if they contradict themselves, and says everything that does. */
 export function modeOf<I, S extends Self, U extends Subject>(
   descriptor: Descriptor<I, S, U>,
   rules: Rules<I, S, U>,
 ): Mode<KitState<S, U>> {
-  const wrong = contradictionsIn(descriptor);
+  const wrong = contradictionsIn(descriptor, Object.keys(rules.on ?? {}));
   if (wrong.length > 0) throw new Error(`the mode "${descriptor.name}" contradicts itself:\n- ${wrong.join("\n- ")}`);
   const rights = rightsOf(descriptor);
   const kit: Kit<S, U> = { descriptor, rules, rights, lifecycles: lifecyclesOf(descriptor) };
@@ -32,6 +34,7 @@ export function modeOf<I, S extends Self, U extends Subject>(
       stepOf(() => {
         const draft = new Draft(kit, state, fact);
         dispatch(kit, draft, fact);
+        goOn(kit, draft);
         return draft.step();
       }),
     request: (state, stamp) => request(kit, state, stamp),
@@ -53,23 +56,41 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
     case "user_command":
       return onCommand(kit, draft, fact);
     case "session_stopped":
-      return onStopped(kit, draft, fact);
+      return onStopped(draft, fact);
     case "session_recovered":
-      return onRecovered(kit, draft);
+      return onRecovered(draft);
     case "session_reopened":
       return onReopened(kit, draft);
     case "timer_fired": {
-      const retried = retriedBy(fact.payload.timer_id);
-      return retried === null ? onOther(kit, draft, fact) : draft.putAgain(retried, fact.payload.timer_id);
+      const { timer_id } = fact.payload;
+      const retried = retriedBy(timer_id);
+      if (retried !== null) return draft.putAgain(retried, timer_id);
+      return kit.rules.timedOut?.(draft, timer_id.slice(MODE_TIMER.length));
     }
-    // Admitted turns, artifacts and progress change nothing.
-    case "turn_request":
+    case "check_result":
+      draft.stopWaiting(fact.subject, fact.payload.check_id);
+      return kit.rules.checked?.(draft, fact, draft.subject(fact.subject));
+    case "session_finished":
+      // One that was withdrawn is no longer awaited.
+      if (draft.stopWaiting(fact.subject, waitingForSession(childId(fact.payload.session_id))))
+        kit.rules.childEnded?.(draft, fact, draft.subject(fact.subject));
       return;
+    // Admitted turns, begun children, artifacts and progress change nothing.
+    case "turn_request":
+    case "session_begun":
+      return;
+    case "clarification_response":
+      return draft.openQuestions().length > 0 ? onClarificationResponse(kit, draft, fact) : onAnswer(kit, draft, fact);
     default:
-      if (isNotice(fact)) return;
-      if (fact.turn === undefined && kit.rules.on?.[fact.payload_type] !== undefined) onOther(kit, draft, fact);
-      else onAnswer(kit, draft, fact);
+      if (fact.source === "user" && kit.descriptor.outsiders?.includes(fact.payload_type)) onOutsider(kit, draft, fact);
+      else if (!isNotice(fact)) onAnswer(kit, draft, fact);
   }
+}
+
+/** Lets the rules go on when the step leaves nobody asked and nothing awaited. A reopened session needs a retry first. */
+function goOn<S extends Self, U extends Subject>({ descriptor, rules }: Kit<S, U>, draft: Draft<S, U>): void {
+  if (!draft.isOpen || draft.self.ended || !Object.hasOwn(descriptor.phases, draft.self.phase)) return;
+  if (draft.isIdle) rules.goOn(draft);
 }
 
 /** Opens the session. Invalid input closes it at once, and the refusal says what is wrong. */
@@ -84,18 +105,18 @@ function onOpened<S extends Self, U extends Subject>(
   const input = readInput(descriptor, given, roles);
   if (!input.ok) {
     const message = input.error.map(({ what }) => what).join("; ");
-    const expected = input.error.flatMap((finding) => finding.expected ?? []).join("; ");
-    const hint = expected === "" ? `SPEC.md lists what the input of a ${name} has` : `expected: ${expected}`;
+    const expected = input.error.flatMap((finding) => finding.expected ?? []);
+    const hint = expected.length > 0 ? `expected: ${expected.join("; ")}` : "SPEC.md lists the fields of the input";
     const details = { pointer: input.error[0]?.pointer };
     draft.out.refuse(failure("validation_failed", message, { hint, details }));
     return draft.out.command(UNOPENED);
   }
   const { self, subjects } = rules.begin(input.value, fact);
-  const { max_retries, retry_backoff_ms } = config;
-  const own: Self = { phase: lifecycles.session.initial, opened: fact.sequence, max_retries, retry_backoff_ms };
+  const { max_retries, retry_backoff_ms, max_clarification_rounds } = config;
+  const limits = { max_retries, retry_backoff_ms, max_clarification_rounds };
+  const own: Self = { phase: lifecycles.session.initial, opened: fact.sequence, ...limits };
   draft.open({ ...self, ...own } as S);
   for (const [order, subject] of subjects.entries()) draft.create(subject, order);
-  rules.goOn(draft);
 }
 
 /** A closed session goes on only if something of it can be retried. Otherwise the ledger has opened it again, so it is closed as before. */
@@ -111,13 +132,12 @@ function onReopened<S extends Self, U extends Subject>({ descriptor }: Kit<S, U>
 function onAnswer<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draft<S, U>, fact: Fact): void {
   const { descriptor, rules, rights } = kit;
   const id = fact.subject;
-  const turn = draft.holder(id)?.turn;
-  if (!turn || turn.turn_id !== fact.turn?.turn_id)
+  const turn = endedTurn(draft, fact);
+  if (!turn)
     return draft.out.forbid(
       `no turn of this ${descriptor.name} is open for this "${fact.payload_type}"`,
       "see SPEC.md",
     );
-  draft.patchHolder(id, { turn: undefined });
   if (fact.payload_type === "turn_failed")
     return setBack(kit, draft, id, turn, fact.payload.code, fact.payload.refused);
   if (fact.payload_type === "error") {
@@ -133,50 +153,17 @@ function onAnswer<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
     const what = `${who} answers with ${wanted.join(" or ")}, not with "${fact.payload_type}"`;
     return refuseAnswer(kit, draft, id, turn, notPermitted(what, "send one of the types in expects"));
   }
+  if (fact.payload_type === "clarification") return onClarification(kit, draft, fact, turn);
   const why = rules.answered(draft, fact, one);
-  if (why && "failed" in why) setBack(kit, draft, id, turn, why.failed);
-  else if (why) refuseAnswer(kit, draft, id, turn, why);
+  if (!why) draft.keep();
+  else if ("failed" in why) setBack(kit, draft, id, turn, why.failed);
+  else refuseAnswer(kit, draft, id, turn, why);
 }
 
-/** Handles what answers no turn. */
-function onOther<S extends Self, U extends Subject>({ rules }: Kit<S, U>, draft: Draft<S, U>, fact: Fact): void {
+function onOutsider<S extends Self, U extends Subject>({ rules }: Kit<S, U>, draft: Draft<S, U>, fact: Fact): void {
   // The table pairs each type with a handler of that type, which the compiler cannot follow through the lookup.
   const handle = rules.on?.[fact.payload_type] as Handlers<Draft<S, U>, U>["error"];
   const why = handle?.(draft, fact as FactOf<"error">, draft.subject(fact.subject));
   if (why) draft.out.refuse(why);
-}
-
-/** The request of an offered or open turn, with the context that an agent without memory needs. */
-function request<S extends Self, U extends Subject>(
-  { descriptor, rules, rights }: Kit<S, U>,
-  state: KitState<S, U>,
-  { subject: id, turn_id }: TurnStamp,
-): TurnDraft {
-  const { self, subjects } = state;
-  const one = id === undefined ? undefined : subjects.get(id);
-  const turn = id === undefined ? self?.turn : one?.turn;
-  if (!self || turn?.turn_id !== turn_id) throw new Error(`nobody holds turn ${turn_id}`);
-  const { payload, context } = rules.question(viewOf(self, state), one);
-  // In the order in which they were sent.
-  const notes = [...(self.notes ?? []), ...(one?.notes ?? [])].toSorted((a, b) => a - b);
-  const { type } = rules.seat(self, one).seat;
-  return {
-    expects: expectedAnswers(rights, type, turn.message),
-    message: { payload_type: turn.message, payload },
-    context: {
-      requirement: from(self.opened, `/input/${descriptor.requirement}`),
-      ...context,
-      ...(notes.length > 0 ? { notes: notes.map((sequence) => from(sequence, "/text")) } : {}),
-      ...(turn.refused ? { refused: turn.refused } : {}),
-    },
-  };
-}
-
-function viewOf<S extends Self, U extends Subject>(self: S, { subjects, counts }: KitState<S, U>): View<S, U> {
-  return {
-    self,
-    subject: (id) => (id === undefined ? undefined : subjects.get(id)),
-    all: () => [...subjects.values()].toSorted(inOrder),
-    count: (status) => counts.get(status) ?? 0,
-  };
+  else draft.keep();
 }

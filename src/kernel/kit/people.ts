@@ -1,7 +1,8 @@
 import type { FactOf } from "../mode.ts";
 import type { Patch } from "../step.ts";
 import type { Draft } from "./draft.ts";
-import { RESUME } from "./holder.ts";
+import { type Holders, RESUME, withdraw } from "./holder.ts";
+import { isStopped } from "./lifecycles.ts";
 import type { Kit } from "./rules.ts";
 import type { Self, Subject } from "./state.ts";
 
@@ -25,16 +26,15 @@ export function onCommand<S extends Self, U extends Subject>(
   }
   switch (command) {
     case "tell":
-      if (!text) return draft.out.forbid("nothing was told", "bosun tell <session> TEXT");
-      if (one && rules.canBeTold?.(draft, one) === false)
+      if (text && one && rules.canBeTold?.(draft, one) === false)
         return draft.out.forbid(
           `"${one.id}" is asked nothing any more`,
           `tell the whole ${name}: bosun tell <session> TEXT`,
         );
-      return draft.patchHolder(id, { notes: [...((one ?? draft.self).notes ?? []), sequence] });
+      return tell(draft, id, text, sequence);
     case "cancel":
       if (!one) return draft.finish("cancelled", "cancelled");
-      draft.withdraw(one.id, "cancelled");
+      withdraw(draft, one.id, "cancelled");
       return rules.drop(draft, one, "cancelled");
     case "pause":
     case "resume":
@@ -43,6 +43,12 @@ export function onCommand<S extends Self, U extends Subject>(
     case "stop":
       return;
   }
+}
+
+/** Keeps a person's note for the turns of a holder. */
+export function tell(holders: Holders, id: string | undefined, text: string | undefined, sequence: number): void {
+  if (!text) return holders.out.forbid("nothing was told", "bosun tell <session> TEXT");
+  holders.patchHolder(id, { notes: [...(holders.holder(id)?.notes ?? []), sequence] });
 }
 
 function retry<S extends Self, U extends Subject>(
@@ -65,30 +71,26 @@ function retry<S extends Self, U extends Subject>(
   draft.patch({ ended: undefined } as Patch<Self> as Patch<S>);
   if (rules.retry) rules.retry(draft, one);
   else draft.move(one.id, retried);
-  rules.goOn(draft);
 }
 
 /** The runtime has stopped the session without closing it. */
 export function onStopped<S extends Self, U extends Subject>(
-  { descriptor }: Kit<S, U>,
   draft: Draft<S, U>,
   { payload: { reason } }: FactOf<"session_stopped">,
 ): void {
-  const { phase, ended } = draft.self;
+  const { ended, phase } = draft.self;
   // A session that was reopened without effect is closed as before.
   if (reason === "no_progress") return draft.finish(ended?.outcome ?? "failed", ended ? ended.reason : "no_progress");
-  if (Object.hasOwn(descriptor.phases, phase)) draft.patch({ interrupted: phase } as Patch<Self> as Patch<S>);
+  if (!isStopped(phase)) draft.patch({ interrupted: phase } as Patch<Self> as Patch<S>);
   draft.go(reason === "waiting" ? "left_waiting" : "stopped");
 }
 
 /** Resumes the session in the phase that it left. Its own seat is asked again if its retries were spent. */
-export function onRecovered<S extends Self, U extends Subject>({ rules }: Kit<S, U>, draft: Draft<S, U>): void {
-  const { interrupted } = draft.self;
-  if (interrupted !== undefined) {
+export function onRecovered<S extends Self, U extends Subject>(draft: Draft<S, U>): void {
+  const { phase, interrupted = "" } = draft.self;
+  if (isStopped(phase)) {
     draft.go(`resumed_${interrupted}`);
     draft.patch({ interrupted: undefined } as Patch<Self> as Patch<S>);
   }
   draft.putAgain(undefined, RESUME);
-  // What was awaited may have been dropped while the session was stopped.
-  rules.goOn(draft);
 }

@@ -7,6 +7,7 @@ import type { Descriptor } from "./descriptor.ts";
 import type { Draft } from "./draft.ts";
 import type { Lifecycles } from "./lifecycles.ts";
 import type { Asking, NewSubject, Self, Subject, View } from "./state.ts";
+import type { ViewName } from "./views.ts";
 
 /**
  * What only this mode decides; the kit decides the rest. Rules are pure, and read and write a session through a `Draft`. A rule that returns a failure
@@ -24,7 +25,7 @@ export interface Rules<I, S extends Self, U extends Subject> {
   question(session: View<S, U>, subject: U | undefined): Question;
   /** Handles an expected answer. A failure refuses it, and the message is sent again; a `failed` code makes it a failed turn. */
   answered(draft: Draft<S, U>, fact: Fact, subject: U | undefined): Failure | { readonly failed: string } | undefined;
-  /** Offers what is to be asked next, or finishes. Called at the opening and after each resume, so it must not ask twice. */
+  /** Offers what is to be asked next, or finishes. Called when nobody is asked and nothing awaited: of those asked at once, the last has answered or is out. */
   goOn(draft: Draft<S, U>): void;
   /** The retries of a subject are spent, or its failure is not retried. */
   spent(draft: Draft<S, U>, subject: U, code: string): void;
@@ -38,8 +39,16 @@ export interface Rules<I, S extends Self, U extends Subject> {
   gaveUp?(draft: Draft<S, U>, code: string): void;
   /** A person retries a subject whose status accepts `events.retried`; it is moved by that event otherwise. */
   retry?(draft: Draft<S, U>, subject: U): void;
-  /** Handles what answers no turn: checks and child sessions that end, the mode's timers, messages of outsiders. */
+  /** Handles messages of `outsiders`, which answer no turn. Who sent one is its `actor`; its payload says only what it is about, as `subject`. */
   readonly on?: Handlers<Draft<S, U>, U>;
+  /** A person has answered what `Draft.ask` asked; there is no text if the person leaves it to the agents. */
+  told?(draft: Draft<S, U>, text: string | undefined, subject: U | undefined): void;
+  /** A timer of `Draft.setTimer` is due. */
+  timedOut?(draft: Draft<S, U>, name: string): void;
+  /** The checks of `Draft.runChecks` have ended. */
+  checked?(draft: Draft<S, U>, fact: FactOf<"check_result">, subject: U | undefined): void;
+  /** The child session of `Draft.openSession` has ended. */
+  childEnded?(draft: Draft<S, U>, fact: FactOf<"session_finished">, subject: U | undefined): void;
   /** The `result` of the final report. */
   result(session: View<S, U>): JsonObject;
 }
@@ -52,6 +61,8 @@ export type Handlers<D, U> = {
 export interface Question {
   readonly payload: JsonObject;
   readonly context?: JsonObject;
+  /** What its reader is shown of the records that `Descriptor.lines` names. */
+  readonly view?: ViewName;
 }
 
 /** A mode, as the files of the kit pass it on. */

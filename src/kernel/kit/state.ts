@@ -2,11 +2,13 @@ import type { Instant } from "../../protocol/timestamp.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Change, Outcome, Seat } from "../mode.ts";
 import type { Holder } from "./holder.ts";
+import type { QuestionSet } from "./questions.ts";
+import { SAID, type Said } from "./views.ts";
 
-/** Who is asked, and the notes that a person sent. */
+/** Who is asked. */
 interface Asked extends Holder {
-  /** The sequences of the notes. */
-  readonly notes?: readonly number[];
+  /** The questions that a person was asked about it. The set that it waits for is the last one. */
+  readonly questions?: readonly QuestionSet[];
 }
 
 /** What every subject has. */
@@ -29,14 +31,12 @@ export interface Self extends Asked {
   readonly opened: number;
   readonly max_retries: number;
   readonly retry_backoff_ms: number;
+  readonly max_clarification_rounds: number;
   /** Number of asks to people so far; their ids count up. */
   readonly asked?: number;
   /** How it was closed, until something of it is retried. */
   readonly ended?: { readonly outcome: Outcome; readonly reason?: string };
 }
-
-/** The fields of `S` that a mode adds. */
-export type Own<S, Base> = Omit<S, keyof Base>;
 
 /** The state of a mode of the kit: the stored values, and indexes that `applyTo` derives. `self` is absent only if the opening was refused. */
 export interface KitState<S extends Self, U extends Subject> {
@@ -46,6 +46,10 @@ export interface KitState<S extends Self, U extends Subject> {
   readonly counts: Map<string, number>;
   /** The subject that waits for something, by its `waits_for`. */
   readonly waiting: Map<string, string>;
+  /** Number of subjects that hold a turn or wait. */
+  holding: number;
+  /** The records that prompts may show, by sequence. */
+  readonly said: Map<string, Said>;
 }
 
 /** A subject as a mode makes it; the kit adds its status and its place. */
@@ -70,7 +74,7 @@ export interface View<S extends Self, U extends Subject> {
 export const SELF = "self";
 
 export function emptyState<S extends Self, U extends Subject>(): KitState<S, U> {
-  return { self: undefined, subjects: new Map(), counts: new Map(), waiting: new Map() };
+  return { self: undefined, subjects: new Map(), counts: new Map(), waiting: new Map(), holding: 0, said: new Map() };
 }
 
 /** Stores a value and updates the indexes. The subjects are stored in `collection`. */
@@ -83,6 +87,10 @@ export function applyTo<S extends Self, U extends Subject>(
     state.self = change.value as unknown as S;
     return;
   }
+  if ("put" in change && change.put === SAID) {
+    state.said.set(change.id, change.value as unknown as Said);
+    return;
+  }
   if (("put" in change ? change.put : change.drop) !== collection)
     throw new Error(`this mode has no collection "${"put" in change ? change.put : change.drop}"`);
   const before = state.subjects.get(change.id);
@@ -93,8 +101,14 @@ export function applyTo<S extends Self, U extends Subject>(
     if (before) count(state.counts, before.status, -1);
     if (now) count(state.counts, now.status, 1);
   }
+  state.holding += Number(isHolding(now)) - Number(isHolding(before));
   if (before?.waits_for !== undefined) state.waiting.delete(before.waits_for);
   if (now?.waits_for !== undefined) state.waiting.set(now.waits_for, now.id);
+}
+
+/** Whether a turn is open, or something is awaited. */
+export function isHolding(holder: Holder | undefined): boolean {
+  return (holder?.turn ?? holder?.waits_for) !== undefined;
 }
 
 function count(counts: Map<string, number>, status: string, by: number): void {

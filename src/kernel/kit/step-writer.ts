@@ -14,6 +14,8 @@ export class StepWriter {
   readonly #commands: Command[] = [];
   #refused: Failure | undefined;
   #turns = 0;
+  #checks = 0;
+  #hasChild = false;
 
   constructor(fact: Fact) {
     this.fact = fact;
@@ -42,6 +44,19 @@ export class StepWriter {
   nextTurn(): TurnId {
     this.#turns += 1;
     return turnId(this.fact, this.#turns);
+  }
+
+  /** The id of the next checks that the step begins. */
+  nextChecks(): string {
+    this.#checks += 1;
+    return this.#checks === 1 ? `k${this.fact.sequence}` : `k${this.fact.sequence}.${this.#checks}`;
+  }
+
+  /** The id of the only child session that the step can begin. */
+  nextChild(): string {
+    if (this.#hasChild) throw new Error("a step begins one child session");
+    this.#hasChild = true;
+    return String(this.fact.sequence);
   }
 
   /** Sets a timer that fires `delay_ms` after the fact. */
@@ -111,11 +126,16 @@ export class Values<T extends object> {
     this.#written.set(id, value);
   }
 
-  /** Returns the value with the patch applied. Throws `EventRefused` if there is none. */
-  patch(id: string, patch: Patch<T>): T {
+  /** Throws `EventRefused` if there is no such value. */
+  needed(id: string): T {
     const value = this.get(id);
     if (!value) throw new EventRefused(`there is no ${this.#collection} "${id}"`);
-    const next = patched(value, patch);
+    return value;
+  }
+
+  /** Returns the value with the patch applied. Throws `EventRefused` if there is none. */
+  patch(id: string, patch: Patch<T>): T {
+    const next = patched(this.needed(id), patch);
     this.put(id, next);
     return next;
   }
@@ -126,8 +146,10 @@ export class Values<T extends object> {
 
   /** All values, in no particular order. */
   all(): T[] {
-    const added = [...this.#written.keys()].filter((id) => !this.#before.has(id));
-    return [...this.#before.keys(), ...added].flatMap((id) => this.get(id) ?? []);
+    const values: T[] = [];
+    for (const [id, value] of this.#before) if (!this.#written.has(id)) values.push(value);
+    for (const value of this.#written.values()) if (value) values.push(value);
+    return values;
   }
 
   /** The values that the step wrote, with what they were before it. */
@@ -136,9 +158,10 @@ export class Values<T extends object> {
   }
 
   changes(): Change[] {
-    return Array.from(this.#written, ([id, value]) =>
-      value === undefined ? { drop: this.#collection, id } : put(this.#collection, id, value),
-    );
+    const changes: Change[] = [];
+    for (const [id, value] of this.#written)
+      changes.push(value === undefined ? { drop: this.#collection, id } : put(this.#collection, id, value));
+    return changes;
   }
 }
 

@@ -4,7 +4,7 @@ import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
 import { backoff } from "../step.ts";
 import type { Draft } from "./draft.ts";
-import { type OpenTurn, RESUME } from "./holder.ts";
+import { type Holders, type OpenTurn, type PutAgain, putAgainLater, RESUME, retryLater } from "./holder.ts";
 import type { Kit } from "./rules.ts";
 import type { Self, Subject } from "./state.ts";
 
@@ -35,7 +35,7 @@ export function setBack<S extends Self, U extends Subject>(
     return retriesSpent(kit, draft, id, turn, code, refused);
   if (id !== undefined) draft.move(id, kit.descriptor.events.failed, code);
   const delay_ms = backoff(draft.self.retry_backoff_ms, turn.retries);
-  draft.retryLater(id, { ...turn, retries: turn.retries + 1, refused }, delay_ms);
+  retryLater(draft, id, { ...turn, retries: turn.retries + 1, refused }, delay_ms);
 }
 
 /** Without its own seat the session cannot go on: it stops, and resuming it asks again. What a spent subject means is the mode's. */
@@ -49,11 +49,23 @@ function retriesSpent<S extends Self, U extends Subject>(
 ): void {
   const one = draft.subject(id);
   if (one) return rules.spent(draft, one, code);
-  draft.putAgainLater(undefined, RESUME, { ...turn, retries: 0, refused });
   const { role_id = "" } = rules.seat(draft.self, undefined).seat;
-  const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
-  const message = `the ${descriptor.seat ?? descriptor.name} ${role_id} failed ${howOften(turn.retries + 1)}, ${tail}`;
-  draft.out.command({ do: "stop_session", reason: "manager_failed", message });
+  stopFor(draft, undefined, { ...turn, refused }, code, `the ${descriptor.seat ?? descriptor.name} ${role_id}`);
+}
+
+/** Stops a session that cannot go on without the answer to a message. Resuming it sends the message again. */
+export function stopFor(
+  holders: Holders,
+  id: string | undefined,
+  message: PutAgain,
+  code: string,
+  who: string,
+  on = "",
+): void {
+  putAgainLater(holders, id, RESUME, { ...message, retries: 0 });
+  const tail = message.retries === 0 ? `with ${code}` : `the last time with ${code}`;
+  const why = `${who} failed ${howOften(message.retries + 1)}${on}, ${tail}`;
+  holders.out.command({ do: "stop_session", reason: "manager_failed", message: why });
 }
 
 function retriesOf<S extends Self, U extends Subject>(

@@ -26,7 +26,7 @@ export const debateMode = modeOf(debate, {
       ? { seat: { type: "participant", role_id: debater.id }, message: "requirement" }
       : { seat: { type, role_id }, message: "report" },
   question: (session, debater) => (debater ? toDebater(session) : toJudge(session)),
-  goOn: endRound,
+  goOn: nextRound,
   answered(draft, fact, debater) {
     if (fact.payload_type === "opinion" && debater) {
       const { round } = draft.self;
@@ -40,7 +40,6 @@ export const debateMode = modeOf(debate, {
         opinions: [...debater.opinions, fact.sequence],
         unchanged: fact.payload.changed === false ? true : undefined,
       });
-      endRound(draft);
     } else if (fact.payload_type === "verdict") {
       const { winner } = fact.payload;
       if (winner !== undefined && !draft.subject(winner)) {
@@ -75,11 +74,10 @@ export const debateMode = modeOf(debate, {
   },
 });
 
-/** If every debater has answered, asks all of them in one step, or the judge. They see only the round before, so they answer independently. */
-function endRound(draft: D): void {
+/** Asks all debaters in one step, or the judge. They see only the round before, so they answer independently. */
+function nextRound(draft: D): void {
   const { phase, round } = draft.self;
-  const isUnderWay = round > 0 && draft.count("waiting") + draft.count("answering") > 0;
-  if (phase !== "debating" || isUnderWay) return;
+  if (phase !== "debating") return;
   const argued_by = arguedBy(draft);
   if (argued_by === undefined) {
     draft.go("round_over");
@@ -105,7 +103,6 @@ function drop(draft: D, { id }: Debater, reason: string): void {
   draft.move(id, "dropped", reason);
   const isAnyLeft = draft.all().some(({ status }) => status !== "dropped");
   if (draft.self.argued_by === undefined && !isAnyLeft) draft.finish("failed", "no_debaters_left");
-  else endRound(draft);
 }
 
 /** A debater gets all opinions of the previous round, including its own, and never one of the current round. */

@@ -31,7 +31,7 @@ export function isRepeated(draft: Draft, id: string, code: string, evidence: Jso
   const before = draft.ticket(id)?.failed_as;
   const compared = canonicalJson([draft.answered?.message ?? null, draft.fact.payload_type, code, evidence]);
   const failed_as = hash("sha256", compared, "buffer").toString("hex", 0, 16);
-  draft.patchTicket(id, { failed_as });
+  draft.tickets.patch(id, { failed_as });
   return failed_as === before;
 }
 

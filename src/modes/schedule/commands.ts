@@ -63,15 +63,15 @@ export function announce(
   const its = defined({ subject });
   const described = { role_id: fact.source, ...descriptionOf(commands) };
   const payload: JsonObject = { subject: "permission", ask_id, ...about(subject), about: described };
-  const record = draft.envelope({ target: "user", payload_type: "approval_request", payload, ...its });
+  const record = draft.out.envelope({ target: "user", payload_type: "approval_request", payload, ...its });
   if (asksForCommands(draft)) {
-    draft.command({ do: "ask", ask_id, kind: "permission", record, ...its });
+    draft.out.command({ do: "ask", ask_id, kind: "permission", record, ...its });
     return ask_id;
   }
   const isAllowed = session.later_commands === "allowed";
   const notes = isAllowed ? "later commands were allowed with the plan" : "plan_approval is never";
   const approval = { decision: "approved", ask_id, scope: subject === undefined ? "session" : "ticket", notes };
-  draft.envelope({ target: fact.source, payload_type: "approval", payload: approval, ...its });
+  draft.out.envelope({ target: fact.source, payload_type: "approval", payload: approval, ...its });
   return undefined;
 }
 

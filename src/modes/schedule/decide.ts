@@ -1,3 +1,4 @@
+import { endedTurn } from "../../kernel/kit/holder.ts";
 import type { Fact, FactOf, ReadonlyState, Step } from "../../kernel/mode.ts";
 import { notPermitted, stepOf } from "../../kernel/step.ts";
 import { permits } from "../../protocol/rights.ts";
@@ -40,7 +41,7 @@ const HANDLERS: Handlers = {
   session_begun: onSessionBegun,
   session_finished: onSessionFinished,
   artifact_ref: onArtifact,
-  plan: (draft, fact) => (fact.source === "user" ? onUserPlan(draft, fact) : onAnswer(draft, fact)),
+  plan: (draft, fact) => (fact.source === "user" ? onPlan(draft, fact) : onAnswer(draft, fact)),
   review: (draft, fact) => (fact.source === "user" ? onUserReview(draft, fact) : onAnswer(draft, fact)),
   report: (draft, fact) => {
     if (fact.payload.status !== "progress") onAnswer(draft, fact);
@@ -55,56 +56,41 @@ function dispatch(draft: Draft, fact: Fact): void {
 
 /** Handles the end of a turn: removes the turn from its holder, then handles the answer. Refuses a fact that ends no open turn. */
 function onAnswer(draft: Draft, fact: Fact): void {
-  const id = fact.subject;
-  const turn = draft.holder(id)?.turn;
-  if (!turn || turn.turn_id !== fact.turn?.turn_id)
-    return draft.forbid(`no turn is open for this "${fact.payload_type}"`, "see SPEC.md");
+  const turn = endedTurn(draft, fact);
+  if (!turn) return draft.out.forbid(`no turn is open for this "${fact.payload_type}"`, "see SPEC.md");
   draft.answered = turn;
-  draft.patchHolder(id, { turn: undefined });
-  if (id !== undefined) draft.remember(id);
-  dispatchAnswer(draft, fact, turn, draft.ticket(id));
+  if (fact.subject !== undefined) draft.remember(fact.subject);
+  if (fact.payload_type === "turn_failed") return onTurnFailed(draft, fact, turn);
+  const sender = isForWorker(turn.message) ? "worker" : "manager";
+  if (!permits(SCHEDULE_RIGHTS, sender, fact.payload_type, turn.message)) return refuseUnexpected(draft, fact, turn);
+  const ticket = draft.ticket(fact.subject);
+  if (fact.payload_type === "error") onError(draft, fact, ticket, turn);
+  else if (fact.payload_type === "clarification") onClarification(draft, fact, turn);
+  else if (!ticket) onManagerAnswer(draft, fact);
+  else onTicketAnswer(draft, fact, ticket, turn);
 }
 
-function dispatchAnswer(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | undefined): void {
-  if (fact.payload_type === "turn_failed") {
-    onTurnFailed(draft, fact, turn);
-    return;
-  }
-  if (!permits(SCHEDULE_RIGHTS, isForWorker(turn.message) ? "worker" : "manager", fact.payload_type, turn.message)) {
-    refuseUnexpected(draft, fact, turn);
-    return;
-  }
+/** The manager answers about the session. */
+function onManagerAnswer(draft: Draft, fact: Fact): void {
+  if (fact.payload_type === "plan") onPlan(draft, fact);
+  // It keeps waiting: its answer is kept in the history, and nothing else changes.
+  else if (fact.payload_type === "instruction" && draft.session.long_wait)
+    draft.remember(draft.session.long_wait.ticket);
+}
+
+function onTicketAnswer(draft: Draft, fact: Fact, ticket: Ticket, turn: OpenTurn): void {
   switch (fact.payload_type) {
-    case "error":
-      onError(draft, fact, ticket, turn);
-      return;
-    case "clarification":
-      onClarification(draft, fact, turn);
-      return;
-    case "plan": {
-      if (ticket && turn.message === "report") {
-        refuseUnexpected(draft, fact, turn);
-        return;
-      }
-      const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
-      if (wrong) refuseAnswer(draft, ticket?.id, wrong);
-      return;
-    }
+    case "plan":
+      return turn.message === "report" ? refuseUnexpected(draft, fact, turn) : onPlan(draft, fact);
     case "instruction":
-      if (ticket) onInstruction(draft, fact, ticket);
-      // The manager keeps waiting: its answer is kept in the history, and nothing else changes.
-      else if (draft.session.long_wait) draft.remember(draft.session.long_wait.ticket);
-      return;
+      return onInstruction(draft, fact, ticket);
     case "instruction_proposal":
-      if (ticket) onInstructionProposal(draft, fact, ticket);
-      return;
+      return onInstructionProposal(draft, fact, ticket);
     case "report":
-      if (ticket) onReport(draft, fact, ticket, turn.message);
-      return;
+      return onReport(draft, fact, ticket, turn.message);
     case "review":
-      if (ticket && turn.message === "error" && !isReviewable(ticket)) refuseUnexpected(draft, fact, turn);
-      else if (ticket) onReview(draft, fact, ticket);
-      return;
+      if (turn.message === "error" && !isReviewable(ticket)) return refuseUnexpected(draft, fact, turn);
+      return onReview(draft, fact, ticket);
     default:
       refuseUnexpected(draft, fact, turn);
   }
@@ -118,12 +104,14 @@ function refuseUnexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
   );
 }
 
-function onUserPlan(draft: Draft, fact: FactOf<"plan">): void {
+/** A plan of the manager, or a person's own, which ends no turn. */
+function onPlan(draft: Draft, fact: FactOf<"plan">): void {
   const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
-  if (wrong) draft.refuse(wrong);
+  if (wrong) refuseAnswer(draft, fact.subject, wrong);
 }
 
 function onArtifact(draft: Draft, fact: FactOf<"artifact_ref">): void {
   const ticket = draft.ticket(fact.subject);
-  if (ticket) draft.patchTicket(ticket.id, { artifacts: { ...ticket.artifacts, [fact.payload.label]: fact.sequence } });
+  if (ticket)
+    draft.tickets.patch(ticket.id, { artifacts: { ...ticket.artifacts, [fact.payload.label]: fact.sequence } });
 }

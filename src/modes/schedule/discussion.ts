@@ -1,4 +1,5 @@
 import { childId } from "../../kernel/children.ts";
+import { sessionWaitedFor, waitingForSession } from "../../kernel/kit/holder.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { firstOf, from, linesOf } from "../../kernel/references.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -7,7 +8,7 @@ import { isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { offer } from "./offering.ts";
 import type { Discussion, Ticket } from "./state.ts";
-import { DISCUSSION_TIMER, sessionWaitedFor, waitingForSession } from "./waiting.ts";
+import { DISCUSSION_TIMER } from "./waiting.ts";
 
 /** The defaults of a discussion. */
 const DEFAULT_BUDGET: Budget = { turns: 40 };
@@ -28,8 +29,8 @@ export function discuss(draft: Draft, ticket: Ticket, { mode, input, budget }: D
   }
   const child = String(draft.fact.sequence);
   const { turns, used = 0 } = ticket.allowance ?? {};
-  draft.patchTicket(ticket.id, { waits_for: waitingForSession(child), session_begun: undefined });
-  draft.command({
+  draft.tickets.patch(ticket.id, { waits_for: waitingForSession(child), session_begun: undefined });
+  draft.out.command({
     do: "open_session",
     child,
     mode,
@@ -54,14 +55,14 @@ export function onSessionBegun(draft: Draft, fact: FactOf<"session_begun">): voi
   const ticket = draft.ticket(fact.subject);
   const { discussion } = draft.session.settings;
   if (!ticket || !discussion || sessionWaitedFor(ticket.waits_for) !== childId(fact.payload.session_id)) return;
-  draft.patchTicket(ticket.id, { session_begun: true });
-  draft.setTimer(DISCUSSION_TIMER + ticket.id, discussion.timeout_s * 1000, true);
+  draft.tickets.patch(ticket.id, { session_begun: true });
+  draft.out.setTimer(DISCUSSION_TIMER + ticket.id, discussion.timeout_s * 1000, true);
 }
 
 /** Withdraws a discussion whose time is up. Its end is still reported. */
 export function onDiscussionTimeUp(draft: Draft, id: string): void {
   const child = sessionWaitedFor(draft.ticket(id)?.waits_for);
-  if (child !== undefined) draft.command({ do: "withdraw_session", child, reason: "timeout" });
+  if (child !== undefined) draft.out.command({ do: "withdraw_session", child, reason: "timeout" });
 }
 
 /** Handles the end of a discussion: the manager gets its result and instructs the ticket. Its turns count towards the ticket's budget. */
@@ -71,8 +72,8 @@ export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">
   if (!ticket || sessionWaitedFor(ticket.waits_for) !== childId(session_id)) return;
   const { id, allowance } = ticket;
   draft.remember(id);
-  draft.command({ do: "clear_timer", timer_id: DISCUSSION_TIMER + id });
-  draft.patchTicket(id, {
+  draft.out.command({ do: "clear_timer", timer_id: DISCUSSION_TIMER + id });
+  draft.tickets.patch(id, {
     session_begun: undefined,
     discussed: fact.sequence,
     ...(allowance ? { allowance: { ...allowance, used: allowance.used + usage.turns } } : {}),

@@ -4,6 +4,7 @@ import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import { about } from "../../protocol/recording.ts";
 import type { Draft } from "./draft.ts";
+import { NOTICE_TIMER } from "./notice.ts";
 import { withdraw } from "./offering.ts";
 import { isWorthRetrying } from "./presentation.ts";
 import { artifactsOf, type QuestionSet, type Ticket } from "./state.ts";
@@ -66,12 +67,12 @@ function conclude(draft: Draft): void {
   const ask_id = `a${draft.session.asked + 1}`;
   draft.patchSession({ asked: draft.session.asked + 1, gate: { ask_id, subject: "result", first: false } });
   draft.moveSession("result_proposed");
-  const record = draft.envelope({
+  const record = draft.out.envelope({
     target: "user",
     payload_type: "approval_request",
     payload: { subject: "result", ask_id, about: { tickets: fitting(ticketsForReport(draft), MAX_PAYLOAD_BYTES) } },
   });
-  draft.command({ do: "ask", ask_id, kind: "approval", record });
+  draft.out.command({ do: "ask", ask_id, kind: "approval", record });
 }
 
 /** Closes the session: withdraws the open tickets with the session's reason, and reports how it ended. */
@@ -83,7 +84,7 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
     if (ticket.turn || ticket.waits_for) withdraw(draft, ticket.id, "the session is closing");
     if (!isOver(ticket, blocked) || ticket.gated) draft.move(ticket.id, "withdrawn", reason);
   }
-  draft.command({ do: "clear_timer", timer_id: "notice" });
+  draft.out.command({ do: "clear_timer", timer_id: NOTICE_TIMER });
   draft.patchSession({ gate: undefined, notice: undefined });
   draft.moveSession("finished");
   const failed = draft.all().some((ticket) => ticket.status !== "done" && ticket.reason !== "withdrawn");
@@ -92,7 +93,7 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
   const why = reason ?? (ended === "failed" ? "tickets_failed" : undefined);
   const how = { outcome: ended, ...defined({ reason: why }) };
   draft.patchSession({ ended: how });
-  draft.command({
+  draft.out.command({
     do: "finish",
     ...how,
     report: {
@@ -143,7 +144,7 @@ function answersForReport(draft: Draft): { clarifications?: Json[] } {
   const place = ({ subject }: QuestionSet) => order.get(subject) ?? -1;
   const asked = [...draft.before.questions.values()].toSorted((a, b) => place(a) - place(b) || a.record - b.record);
   const clarifications = asked.flatMap(({ id, record, pointer, subject }) =>
-    (draft.questions(id)?.answers ?? []).flatMap((answer, index): Json[] =>
+    (draft.questions.get(id)?.answers ?? []).flatMap((answer, index): Json[] =>
       answer === null
         ? []
         : [

@@ -5,6 +5,8 @@ import { isForWorker } from "./messages.ts";
 import { offer } from "./offering.ts";
 import type { Ticket } from "./state.ts";
 
+export const NOTICE_TIMER = "notice";
+
 /** Maximum number of waiting tickets that a notice names. */
 const NOTICE_LENGTH = 10;
 
@@ -18,14 +20,14 @@ function askManager(draft: Draft, { id, turn, wait_asks = 0 }: Ticket, record: n
   const isAsked = open !== undefined || waits_for !== undefined || (turn && !isForWorker(turn.message));
   if (phase !== "running" || isAsked || !roles.some(({ type }) => type === "manager")) return;
   draft.patchSession({ long_wait: { ticket: id, record } });
-  draft.patchTicket(id, { wait_asks: wait_asks + 1 });
+  draft.tickets.patch(id, { wait_asks: wait_asks + 1 });
   offer(draft, undefined, "report");
 }
 
 export function armNotice(draft: Draft): void {
   if (draft.session.notice) return;
   draft.patchSession({ notice: true });
-  draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000, true);
+  draft.out.setTimer(NOTICE_TIMER, draft.session.settings.dependency_notice_s * 1000, true);
 }
 
 /**
@@ -40,7 +42,7 @@ export function notice(draft: Draft): void {
     const dependents = draft.inOrder(draft.before.dependents.get(id) ?? []);
     const waiting = dependents.filter(({ status }) => status === "pending").map((dependent) => dependent.id);
     if (waiting.length === 0 || now - milliseconds(ticket.since) < after) continue;
-    const told = draft.envelope({
+    const told = draft.out.envelope({
       target: draft.session.roles.find((role) => role.type === "manager")?.role_id ?? "user",
       payload_type: "report",
       subject: id,
@@ -55,8 +57,8 @@ export function notice(draft: Draft): void {
     });
     // Each notice replaces the previous one, so that notices do not crowd out the history.
     draft.remember(id, told, ticket.noticed);
-    draft.patchTicket(id, { noticed: told });
+    draft.tickets.patch(id, { noticed: told });
     askManager(draft, ticket, told);
   }
-  draft.setTimer("notice", after, true);
+  draft.out.setTimer(NOTICE_TIMER, after, true);
 }

@@ -1,3 +1,4 @@
+import { offerTurn, sessionWaitedFor, type Tries, withdraw as withdrawHeld } from "../../kernel/kit/holder.ts";
 import type { Seat } from "../../kernel/mode.ts";
 import { defined } from "../../lib/json.ts";
 import { attemptsLeft } from "./attempts.ts";
@@ -5,42 +6,33 @@ import { BUDGET_TIMER, endOf, isExemptFromBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { isForWorker, PRIORITY } from "./messages.ts";
 import { hasReviewers, REVIEW } from "./reviewers.ts";
-import type { MessageType, OpenTurn, PutAgain, Ticket } from "./state.ts";
-import { endWaiting } from "./waiting.ts";
-
-/** The counts of earlier tries, if the message is sent again. */
-type Tries = Partial<Omit<PutAgain, "message">>;
+import type { MessageType, Ticket } from "./state.ts";
+import { DISCUSSION_TIMER, REVISION } from "./waiting.ts";
 
 /**
  * Offers a turn with a message about a ticket, or about the session if `id` is absent. If the ticket's budget or its attempts are spent,
  * no turn is offered, and the ticket is added to `draft.exhausted`.
  */
-export function offer(draft: Draft, id: string | undefined, message: MessageType, tries: Tries = {}): void {
+export function offer(draft: Draft, id: string | undefined, message: MessageType, tries: Tries = { retries: 0 }): void {
   const spender = draft.ticket(id);
   if (spender && !isExemptFromBudget(message) && hasNothingLeft(draft, spender)) {
-    draft.patchTicket(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
+    draft.tickets.patch(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
     draft.exhausted.add(spender.id);
     return;
   }
   if (spender && message !== "error") spend(draft, spender);
-  const turn_id = draft.nextTurn();
-  const turn: OpenTurn = {
-    turn_id,
-    message,
-    retries: tries.retries ?? 0,
-    ...(tries.refused?.length ? { refused: tries.refused } : {}),
-    ...(tries.rounds ? { rounds: tries.rounds } : {}),
-  };
-  const ticket = draft.ticket(id);
-  draft.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
-  draft.command({
-    do: "offer_turn",
-    turn_id,
-    seat: seatFor(draft, ticket, message, tries),
-    ...defined({ reserve: message === "ticket" ? ticket?.seat : undefined, subject: ticket?.id }),
-    priority: PRIORITY[message],
-    attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
-  });
+  const { seat, attempt = 0 } = spender ?? {};
+  offerTurn(
+    draft,
+    id,
+    { ...tries, message, rounds: tries.rounds || undefined },
+    {
+      seat: seatFor(draft, spender, message, tries),
+      ...defined({ reserve: message === "ticket" ? seat : undefined, subject: id }),
+      priority: PRIORITY[message],
+      attempt: message === "instruction" ? attempt + 1 : Math.max(1, attempt),
+    },
+  );
 }
 
 /** Whether a ticket's budget or its attempts are spent. */
@@ -55,7 +47,7 @@ function seatFor({ session }: Draft, ticket: Ticket | undefined, message: Messag
 }
 
 /** After a failure, another worker is preferred. After a refused answer, the same worker corrects it. */
-function seatOf({ seat, owner }: Ticket, { retries = 0, refused }: Tries): Seat {
+function seatOf({ seat, owner }: Ticket, { retries, refused }: Tries): Seat {
   return retries > 0 && !refused?.length && owner !== undefined ? { ...seat, rather_not: owner } : seat;
 }
 
@@ -81,16 +73,9 @@ export function begin(draft: Draft, id: string): void {
 function spend(draft: Draft, { id, allowance }: Ticket): void {
   if (!allowance) return;
   const spent = { ...allowance, used: allowance.used + 1, from: allowance.from ?? draft.fact.received_at };
-  draft.patchTicket(id, { allowance: spent });
+  draft.tickets.patch(id, { allowance: spent });
   const due_at = endOf(spent);
-  if (due_at) draft.command({ do: "set_timer", timer_id: BUDGET_TIMER + id, due_at, passive: true });
-}
-
-/** Keeps a message until `waits_for` arrives, such as a timer or answers. */
-export function putAgainLater(draft: Draft, id: string | undefined, waits_for: string, message: PutAgain): void {
-  const { refused = [], ...rest } = message;
-  const put_again = refused.length > 0 ? message : rest;
-  draft.patchHolder(id, { waits_for, put_again, turn: undefined });
+  if (due_at) draft.out.command({ do: "set_timer", timer_id: BUDGET_TIMER + id, due_at, passive: true });
 }
 
 /** Sends the message that was kept for `waits_for`, if there is one. */
@@ -99,13 +84,13 @@ export function putAgain(draft: Draft, id: string | undefined, waits_for: string
   if (holder?.put_again && holder.waits_for === waits_for) offer(draft, id, holder.put_again.message, holder.put_again);
 }
 
-/** Withdraws what a ticket or the session holds: its turn, what it waits for, its kept message. */
+/** Withdraws what a ticket or the session holds: its turn, or what it waits for. */
 export function withdraw(draft: Draft, id: string | undefined, reason: string): void {
-  const holder = draft.holder(id);
-  if (!holder) return;
-  if (holder.turn) draft.command({ do: "withdraw_turn", turn_id: holder.turn.turn_id, reason });
-  if (holder.waits_for) for (const command of endWaiting(holder.waits_for, id, reason)) draft.command(command);
-  const set = holder.waits_for === undefined ? undefined : draft.questions(holder.waits_for);
-  if (set) draft.putQuestions({ ...set, closed: true });
-  draft.patchHolder(id, { turn: undefined, waits_for: undefined, put_again: undefined });
+  const { waits_for = "" } = draft.holder(id) ?? {};
+  if (waits_for === REVISION) return draft.patchHolder(id, { waits_for: undefined });
+  withdrawHeld(draft, id, reason);
+  if (sessionWaitedFor(waits_for) !== undefined)
+    draft.out.command({ do: "clear_timer", timer_id: DISCUSSION_TIMER + (id ?? "") });
+  const set = draft.questions.get(waits_for);
+  if (set) draft.questions.put(set.id, { ...set, closed: true });
 }

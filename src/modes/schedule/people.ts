@@ -1,3 +1,6 @@
+import { RESUME, retryTimer, waitsForChecks } from "../../kernel/kit/holder.ts";
+import { isStopped } from "../../kernel/kit/lifecycles.ts";
+import { tell } from "../../kernel/kit/people.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { withFreshAttempts } from "./attempts.ts";
 import { withFreshBudget } from "./budget.ts";
@@ -12,7 +15,7 @@ import type { Ticket } from "./state.ts";
 import { isAgainstEvidence, onReview, refuseReview, restartReview } from "./reviewing.ts";
 import { escalate, retry } from "./trouble.ts";
 import { onCommandsDecided } from "./work.ts";
-import { canBeRetried, errorBefore, REVISION, waitsForChecks } from "./waiting.ts";
+import { canBeRetried, errorBefore, REVISION } from "./waiting.ts";
 
 /** Handles a person's decision to approve, send back or reject the plan or the result. */
 export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
@@ -26,13 +29,13 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   }
   // An approval only applies to what is open now, not to a plan that was sent back or replaced.
   if (!gate || phase !== "approving" || (ask_id !== undefined && ask_id !== gate.ask_id))
-    return draft.forbid(
+    return draft.out.forbid(
       ask_id === undefined ? "nothing waits for approval" : `"${ask_id}" does not wait for approval`,
       "see bosun status",
     );
   const isEdited = plan !== undefined && decision === "approved";
   const wrong = isEdited ? takePlan(draft, plan.tasks ?? [], "/plan") : undefined;
-  if (wrong) return draft.refuse(wrong);
+  if (wrong) return draft.out.refuse(wrong);
   if (!isEdited) closeGate(draft);
   if (notes !== undefined) draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
   if (decision === "approved" && gate.subject === "plan" && scope === "session") {
@@ -75,9 +78,9 @@ function dropRevision(draft: Draft): void {
 export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   const ticket = draft.ticket(fact.payload.ticket_id);
   if (ticket?.status !== "awaiting_review" && !ticket?.delivered)
-    return draft.forbid(`ticket "${fact.payload.ticket_id ?? ""}" does not wait for a review`, "see bosun status");
+    return draft.out.forbid(`ticket "${fact.payload.ticket_id ?? ""}" does not wait for a review`, "see bosun status");
   if (waitsForChecks(ticket.waits_for))
-    return draft.forbid(`the checks of ticket "${ticket.id}" are still running`, "review it when they have ended");
+    return draft.out.forbid(`the checks of ticket "${ticket.id}" are still running`, "review it when they have ended");
   // A refused review leaves the request for a review open.
   if (isAgainstEvidence(fact, ticket)) {
     refuseReview(draft, ticket);
@@ -86,25 +89,22 @@ export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   withdraw(draft, ticket.id, "a person reviews");
   draft.remember(ticket.id);
   // A person's request for changes is carried out, however many attempts there were.
-  onReview(draft, fact, draft.patchTicket(ticket.id, withFreshAttempts(ticket)));
+  onReview(draft, fact, draft.tickets.patch(ticket.id, withFreshAttempts(ticket)));
 }
 
 export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
-  const { command, ticket_id } = fact.payload;
+  const { command, ticket_id, text } = fact.payload;
   const ticket = draft.ticket(ticket_id);
   if (ticket_id !== undefined && !ticket)
-    return draft.forbid(`there is no ticket "${ticket_id}"`, "see bosun status for the tickets");
+    return draft.out.forbid(`there is no ticket "${ticket_id}"`, "see bosun status for the tickets");
   switch (command) {
     case "tell":
-      if (!fact.payload.text) draft.forbid("nothing was told", "bosun tell <session> TEXT");
-      else if (ticket) draft.patchTicket(ticket.id, { notes: [...(ticket.notes ?? []), fact.sequence] });
-      else draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
-      return;
+      return tell(draft, ticket_id, text, fact.sequence);
     case "cancel":
       if (!ticket) {
         finish(draft, "cancelled", "cancelled");
       } else if (ticket.status === "done" || ticket.status === "error") {
-        draft.forbid(`ticket "${ticket.id}" has ended already (${ticket.status})`, "see bosun status");
+        draft.out.forbid(`ticket "${ticket.id}" has ended already (${ticket.status})`, "see bosun status");
       } else {
         withdraw(draft, ticket.id, "cancelled");
         draft.move(ticket.id, "withdrawn", "cancelled");
@@ -113,7 +113,7 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
       return;
     case "retry":
       if (ticket) retryTicket(draft, ticket.id);
-      else draft.forbid("retry needs a ticket", "bosun retry <ticket>");
+      else draft.out.forbid("retry needs a ticket", "bosun retry <ticket>");
       return;
     case "pause":
     case "resume":
@@ -128,17 +128,17 @@ function retryTicket(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
   const cause = ticket && errorBefore((one) => draft.ticket(one), draft.before, ticket);
   if (draft.session.gate?.first) {
-    draft.forbid("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve");
+    draft.out.forbid("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve");
   } else if (!ticket || !canBeRetried(ticket)) {
-    draft.forbid(
+    draft.out.forbid(
       `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again`,
       "see bosun status",
     );
   } else if (ticket.status === "error" && cause !== undefined) {
-    draft.forbid(`ticket "${id}" waits for "${cause}", which cannot be done`, `bosun retry ${cause}`);
+    draft.out.forbid(`ticket "${id}" waits for "${cause}", which cannot be done`, `bosun retry ${cause}`);
   } else if (ticket.status === "error") {
     draft.move(id, "manual_reset");
-    draft.patchTicket(id, {
+    draft.tickets.patch(id, {
       retries: undefined,
       escalations: undefined,
       check_rounds: undefined,
@@ -167,40 +167,38 @@ function retryTicket(draft: Draft, id: string): void {
     else begin(draft, id);
   } else {
     freshLimits(draft, ticket);
-    const timer_id = `retry:${id}`;
-    draft.command({ do: "clear_timer", timer_id });
-    retry(draft, id, timer_id);
+    draft.out.command({ do: "clear_timer", timer_id: retryTimer(id) });
+    retry(draft, id, retryTimer(id));
   }
 }
 
 /** Resets a ticket's attempts and budget, for a person's retry. */
 function freshLimits(draft: Draft, ticket: Ticket): void {
-  draft.patchTicket(ticket.id, { ...withFreshAttempts(ticket), ...withFreshBudget(ticket) });
+  draft.tickets.patch(ticket.id, { ...withFreshAttempts(ticket), ...withFreshBudget(ticket) });
   if (ticket.allowance) draft.stopTime(ticket);
 }
 
 /** The runtime has stopped the session without closing it. */
-export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">): void {
-  if (fact.payload.reason === "no_progress") {
+export function onSessionStopped(draft: Draft, { payload: { reason } }: FactOf<"session_stopped">): void {
+  if (reason === "no_progress") {
     // A session that was reopened without effect is closed as before.
     if (!finishIfAllOver(draft)) finish(draft, "failed", "no_progress");
     return;
   }
-  const { phase, interrupted } = draft.session;
-  const kept = phase === "stopped" || phase === "waiting" ? interrupted : phase;
-  draft.patchSession({ interrupted: kept });
-  draft.moveSession(fact.payload.reason === "waiting" ? "left_waiting" : "stopped");
+  const { phase } = draft.session;
+  if (!isStopped(phase)) draft.patchSession({ interrupted: phase });
+  draft.moveSession(reason === "waiting" ? "left_waiting" : "stopped");
 }
 
 /** Resumes the session in the phase that it left, and sends the messages that waited for this. */
 export function onSessionRecovered(draft: Draft): void {
-  const { phase, interrupted } = draft.session;
-  if (phase === "stopped" || phase === "waiting") {
-    draft.moveSession(`resumed_${interrupted ?? "running"}` as SessionEvent);
+  const { phase, interrupted = "running" } = draft.session;
+  if (isStopped(phase)) {
+    draft.moveSession(`resumed_${interrupted}` as SessionEvent);
     draft.patchSession({ interrupted: undefined });
   }
-  putAgain(draft, undefined, "resume");
-  const waiting = [...draft.before.tickets.values()].filter((ticket) => ticket.waits_for === "resume");
-  for (const { id } of draft.inOrder(waiting.map(({ id }) => id))) putAgain(draft, id, "resume");
+  putAgain(draft, undefined, RESUME);
+  const waiting = [...draft.before.tickets.values()].filter((ticket) => ticket.waits_for === RESUME);
+  for (const { id } of draft.inOrder(waiting.map(({ id }) => id))) putAgain(draft, id, RESUME);
   finishIfOver(draft);
 }

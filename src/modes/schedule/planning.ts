@@ -15,7 +15,7 @@ import { executables, newTicket, taskAt } from "./tasks.ts";
 import { REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
-  if (draft.before.session) return draft.forbid("this session has been opened already", "begin another: bosun run");
+  if (draft.before.session) return draft.out.forbid("this session has been opened already", "begin another: bosun run");
   const config = fact.payload.config;
   const checks = config.checks?.ticket ?? [];
   const settings: Settings = {
@@ -58,12 +58,12 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     asked: 0,
     ...(plan_given === true ? { plan_given: true } : {}),
   };
-  draft.putSession(session);
+  draft.open(session);
 }
 
 export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
   if (draft.session.requirement)
-    return draft.forbid("this session has its requirement", "say more with bosun tell, or begin another session");
+    return draft.out.forbid("this session has its requirement", "say more with bosun tell, or begin another session");
   draft.patchSession({ requirement: [fact.sequence, ""] });
   if (!draft.session.plan_given) offer(draft, undefined, "requirement");
 }
@@ -108,7 +108,7 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
 export function acceptPlan(draft: Draft, revision?: Revision): void {
   draft.replanned = true;
   if (revision) revise(draft, revision);
-  for (const ticket of draft.all()) if (ticket.gated) draft.patchTicket(ticket.id, { gated: undefined });
+  for (const ticket of draft.all()) if (ticket.gated) draft.tickets.patch(ticket.id, { gated: undefined });
   draft.moveSession("plan_accepted");
   armNotice(draft);
   beginReady(draft);
@@ -119,7 +119,7 @@ export function acceptPlan(draft: Draft, revision?: Revision): void {
 export function closeGate(draft: Draft): void {
   const { gate } = draft.session;
   if (!gate) return;
-  draft.command({ do: "clear_ask", ask_id: gate.ask_id });
+  draft.out.command({ do: "clear_ask", ask_id: gate.ask_id });
   draft.patchSession({ gate: undefined });
 }
 
@@ -133,16 +133,16 @@ function openGate(draft: Draft, tasks: number, revision?: Revision, commands: re
   draft.patchSession({ asked: draft.session.asked + 1, gate });
   draft.moveSession("plan_proposed");
   const about = { plan: draft.fact.sequence, ...(commands.length > 0 ? { commands: [...commands] } : {}) };
-  const record = draft.envelope({
+  const record = draft.out.envelope({
     target: "user",
     payload_type: "approval_request",
     payload: { subject: "plan", ask_id, about, estimate: { tasks } },
   });
-  draft.command({ do: "ask", ask_id, kind: "approval", record });
+  draft.out.command({ do: "ask", ask_id, kind: "approval", record });
 }
 
 function replaceAll(draft: Draft, tasks: readonly Task[], plan: Place, gated: boolean): void {
-  for (const { id } of draft.all()) draft.dropTicket(id);
+  for (const { id } of draft.all()) draft.tickets.drop(id);
   for (const [index, task] of tasks.entries()) {
     create(draft, { ...newTicket(draft, task, taskAt(plan, index)), ...(gated ? { gated } : {}) });
   }

@@ -1,3 +1,4 @@
+import { clarificationsIn } from "../../kernel/kit/questions.ts";
 import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
 import { eventsOf, firstOf, from, historyOf } from "../../kernel/references.ts";
 import { defined, type Json, type JsonObject } from "../../lib/json.ts";
@@ -181,16 +182,9 @@ function context(
 }
 
 function clarifications(state: ReadonlyState<ScheduleState>, ids: readonly string[]): Json[] {
-  return ids.flatMap((id): Json[] => {
+  return ids.flatMap((id) => {
     const set = state.questions.get(id);
-    if (!set) return [];
-    return set.questions.map((_, index): Json => {
-      const answer = set.answers[index];
-      return {
-        question: from(set.record, `${set.pointer}/${index}/text`),
-        answer: answer ? valueAt(answer) : "(not answered: decide yourself)",
-      };
-    });
+    return set ? clarificationsIn(set) : [];
   });
 }
 

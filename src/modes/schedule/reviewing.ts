@@ -18,7 +18,7 @@ export function isReviewable(ticket: Ticket): boolean {
 /** Moves a blocked ticket with delivered work back into review, with fresh rounds. */
 function resumeReview(draft: Draft, id: string): Ticket {
   draft.move(id, "review_resumed");
-  return draft.patchTicket(id, { check_rounds: undefined, review_rounds: undefined });
+  return draft.tickets.patch(id, { check_rounds: undefined, review_rounds: undefined });
 }
 
 /** Checks and reviews the delivered work of a blocked ticket again. */
@@ -31,13 +31,13 @@ export function restartReview(draft: Draft, id: string): void {
 export function startReview(draft: Draft, id: string): void {
   const criteria = draft.ticket(id)?.criteria ?? [];
   if (criteria.length === 0) {
-    draft.patchTicket(id, { failed_as: undefined });
+    draft.tickets.patch(id, { failed_as: undefined });
     askForReview(draft, id);
     return;
   }
   const check_id = `k${draft.fact.sequence}`;
-  draft.patchTicket(id, { waits_for: check_id, checks_passed: undefined, check: undefined });
-  draft.command({
+  draft.tickets.patch(id, { waits_for: check_id, checks_passed: undefined, check: undefined });
+  draft.out.command({
     do: "run_checks",
     check_id,
     subject: id,
@@ -52,7 +52,7 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
   const passed = failed.length === 0;
   draft.remember(ticket.id);
   const rounds = ticket.check_rounds ?? 0;
-  draft.patchTicket(ticket.id, {
+  draft.tickets.patch(ticket.id, {
     waits_for: undefined,
     check: fact.sequence,
     checks_passed: passed,
@@ -69,7 +69,7 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
   }
   // If the budget leaves no turn for a correction, the reviewer gets the evidence at once.
   if (!passed && rounds < draft.session.settings.check_rounds && !isSpent(ticket, fact.received_at)) {
-    draft.patchTicket(ticket.id, { check_rounds: rounds + 1 });
+    draft.tickets.patch(ticket.id, { check_rounds: rounds + 1 });
     draft.move(ticket.id, "changes_requested", "checks_failed");
     offer(draft, ticket.id, "instruction");
     return;
@@ -96,13 +96,19 @@ function askForReview(draft: Draft, id: string): void {
       return;
     case "user": {
       const ask_id = `review:${id}`;
-      draft.patchTicket(id, { waits_for: ask_id });
-      draft.command({ do: "ask", ask_id, kind: "review", record: ticket.report ?? draft.fact.sequence, subject: id });
+      draft.tickets.patch(id, { waits_for: ask_id });
+      draft.out.command({
+        do: "ask",
+        ask_id,
+        kind: "review",
+        record: ticket.report ?? draft.fact.sequence,
+        subject: id,
+      });
       return;
     }
     case "checks":
       if (ticket.checks_passed) {
-        draft.envelope({
+        draft.out.envelope({
           target: "user",
           payload_type: "review",
           subject: id,
@@ -127,7 +133,7 @@ export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): 
     return;
   }
   const { review_rounds } = ticket.status === "blocked" ? resumeReview(draft, ticket.id) : ticket;
-  draft.patchTicket(ticket.id, { reviews: (ticket.reviews ?? 0) + 1, failed_reviews: undefined });
+  draft.tickets.patch(ticket.id, { reviews: (ticket.reviews ?? 0) + 1, failed_reviews: undefined });
   if (fact.payload.decision === "approved" && ticket.checks_passed !== false) {
     approve(draft, ticket.id);
     return;
@@ -138,7 +144,7 @@ export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): 
     escalate(draft, ticket.id, "checks_failed");
     return;
   }
-  draft.patchTicket(ticket.id, { review_rounds: rounds, check_rounds: undefined });
+  draft.tickets.patch(ticket.id, { review_rounds: rounds, check_rounds: undefined });
   // The ticket is still in review, so it is blocked as delivered and can still be approved.
   if (isSpent(ticket, fact.received_at)) {
     stopExhausted(draft, ticket.id);
@@ -154,7 +160,7 @@ export function isAgainstEvidence(fact: FactOf<"review">, ticket: Ticket): boole
 }
 
 export function refuseReview(draft: Draft, ticket: Ticket): void {
-  draft.patchTicket(ticket.id, { failed_reviews: 1 });
+  draft.tickets.patch(ticket.id, { failed_reviews: 1 });
   refuseAnswer(
     draft,
     ticket.id,

@@ -36,7 +36,7 @@ export function isAdding(draft: Draft, { planned }: Revision): boolean {
  */
 export function revise(draft: Draft, { plan, planned, left_out }: Revision): void {
   for (const id of left_out) {
-    const { status } = draft.patchTicket(id, { unplanned: true });
+    const { status } = draft.tickets.patch(id, { unplanned: true });
     if (status === "done" || status === "error") continue;
     withdraw(draft, id, "withdrawn by the revised plan");
     draft.move(id, "withdrawn", "withdrawn");
@@ -46,7 +46,7 @@ export function revise(draft: Draft, { plan, planned, left_out }: Revision): voi
     if (!ticket) create(draft, one);
     else if (restarts(ticket, one)) restart(draft, ticket, one);
     // Later plans are compared with this one, since it is the plan that the manager sees.
-    else draft.patchTicket(ticket.id, { order: one.order, digest: one.digest, unplanned: undefined });
+    else draft.tickets.patch(ticket.id, { order: one.order, digest: one.digest, unplanned: undefined });
   }
   draft.patchSession({ plan });
 }
@@ -69,7 +69,7 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
   const before = draft.ticket(ticket.id) ?? ticket;
   const { attempt, attempts_before, failed_as, history, notes, clarifications, since, allowance } = before;
   const seen = [...new Set([...(planned.seen ?? []), ...(before.seen ?? [])])];
-  draft.putTicket({
+  draft.tickets.put(ticket.id, {
     ...planned,
     ...(allowance ? carriedOver(planned, allowance) : {}),
     since,
@@ -82,6 +82,6 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
 }
 
 export function create(draft: Draft, planned: Ticket): void {
-  draft.putTicket({ ...planned, since: draft.fact.received_at });
-  draft.created(planned.id);
+  draft.tickets.put(planned.id, { ...planned, since: draft.fact.received_at });
+  draft.out.created(planned.id, "created", "pending");
 }

@@ -1,59 +1,32 @@
+import { rightsOf } from "../../kernel/kit/descriptor.ts";
 import type { Rights } from "../../protocol/rights.ts";
+
+const { user, scheduler, ...roles } = rightsOf({
+  messages: {
+    requirement: { to: ["manager"], answers: ["clarification", "plan"] },
+    clarification_response: { to: ["manager"], answers: ["clarification", "plan"] },
+    ticket: { to: ["manager"], answers: ["clarification", "instruction_proposal", "instruction"] },
+    // With a plan only if it is about a long wait; `expects` says when.
+    report: { to: ["manager"], answers: ["clarification", "plan", "instruction"] },
+    // A participant is an independent reviewer.
+    review_request: { to: ["manager", "participant"], answers: ["clarification", "review"] },
+    // With a review only if there is delivered work that the manager reviews; `expects` says when.
+    error: { to: ["manager"], answers: ["clarification", "plan", "instruction", "review"] },
+    instruction_proposal: { to: ["worker"], answers: ["report"] },
+    instruction: { to: ["worker"], answers: ["report"] },
+  },
+  outsiders: ["requirement", "plan", "review", "artifact_ref"],
+});
 
 /**
  * Who may send what in the schedule mode: SPEC.md's table of messages and answers. A worker never plans, instructs, reviews or
  * answers for a person; a manager never reports work. Any turn may be answered with `error`.
  */
 export const SCHEDULE_RIGHTS: Rights = {
-  manager: {
-    clarification: ["requirement", "clarification_response", "ticket", "report", "review_request", "error"],
-    // In answer to a report only if it is about a long wait; `expects` says when.
-    plan: ["requirement", "clarification_response", "report", "error"],
-    instruction_proposal: ["ticket"],
-    instruction: ["ticket", "report", "error"],
-    // In answer to an error only if there is delivered work that the manager reviews; `expects` says when.
-    review: ["review_request", "error"],
-    error: "any_turn",
-    artifact_ref: "always",
-  },
-  worker: {
-    report: ["instruction_proposal", "instruction"],
-    error: "any_turn",
-    artifact_ref: "always",
-  },
-  // An independent reviewer.
-  participant: {
-    clarification: ["review_request"],
-    review: ["review_request"],
-    error: "any_turn",
-    artifact_ref: "always",
-  },
-  user: {
-    requirement: "always",
-    clarification_response: ["clarification"],
-    // The person's own plan.
-    plan: "always",
-    approval: ["approval_request"],
-    review: "always",
-    user_command: "always",
-    artifact_ref: "always",
-    error: "any_turn",
-  },
+  ...roles,
+  user: { ...user, error: "any_turn" },
   scheduler: {
-    session_opened: "always",
-    turn_request: "always",
-    turn_failed: "always",
-    timer_fired: "always",
-    time_shifted: "always",
-    check_result: "always",
-    session_stopped: "always",
-    session_recovered: "always",
-    session_reopened: "always",
-    session_begun: "always",
-    session_finished: "always",
-    final_report: "always",
-    session_closed: "always",
-    approval_request: "always",
+    ...scheduler,
     // Of commands that nobody has to be asked about.
     approval: "always",
     ticket: "always",
@@ -62,9 +35,7 @@ export const SCHEDULE_RIGHTS: Rights = {
     review: "always",
     // The notice that tickets wait for another one is a blocked report to the manager, which may be asked about it.
     report: "always",
-    // Questions go to a person with scoped ids; default answers come back if there is no person.
-    clarification: "always",
+    // Default answers come back if there is no person.
     clarification_response: ["clarification"],
-    error: "always",
   },
 };

@@ -1,5 +1,6 @@
+import type { Holder as Asked, OpenTurn as Turn, PutAgain as Kept } from "../../kernel/kit/holder.ts";
 import type { Outcome, ReadonlyState, Seat } from "../../kernel/mode.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Budget } from "../../protocol/payload.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
@@ -20,32 +21,11 @@ export type MessageType =
   | "review_request"
   | "error";
 
-/** A turn that is offered or open. */
-export interface OpenTurn {
-  readonly turn_id: string;
-  readonly message: MessageType;
-  /** Number of times that the same message was sent before, counting failed turns and refused answers. */
-  readonly retries: number;
-  /** Why the previous answer was refused; sent as `context.refused`. */
-  readonly refused?: readonly Json[];
-  /** Number of rounds of questions that this message has led to. */
-  readonly rounds?: number;
-}
+export type OpenTurn = Turn<MessageType>;
+export type PutAgain = Kept<MessageType>;
 
-/** A message that will be sent again, and the counts of its next turn. */
-export interface PutAgain {
-  readonly message: MessageType;
-  readonly retries: number;
-  readonly rounds: number;
-  readonly refused?: readonly Json[];
-}
-
-/** The holder of a turn: a ticket, or the session for messages about no ticket. It holds a turn, or waits, or neither. */
-export interface Holder {
-  readonly turn?: OpenTurn;
-  /** The id of what it waits for: a back-off timer, a set of questions, an approval, checks, a child session; or `revision` or `resume`. */
-  readonly waits_for?: string;
-  readonly put_again?: PutAgain;
+/** A ticket, or the session for messages about no ticket. A ticket may also wait for `REVISION`. */
+export interface Holder extends Asked<MessageType> {
   /** The ids of the answered question sets. */
   readonly clarifications?: readonly string[];
 }
@@ -127,7 +107,6 @@ export interface Ticket extends Holder {
   readonly checks_passed?: boolean;
   /** The records of its artifacts, by label. A label that is used again refers to the newer artifact. */
   readonly artifacts?: Readonly<Record<string, number>>;
-  readonly notes?: readonly number[];
   readonly history?: readonly number[];
 }
 

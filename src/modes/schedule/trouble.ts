@@ -1,6 +1,7 @@
+import { retriedBy, retryLater, sessionWaitedFor } from "../../kernel/kit/holder.ts";
+import { stopFor } from "../../kernel/kit/trouble.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { backoff } from "../../kernel/step.ts";
-import { howOften } from "../../lib/how-often.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
@@ -10,10 +11,10 @@ import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
 import { isAboutLongWait, isForWorker, reasonOfError } from "./messages.ts";
-import { notice } from "./notice.ts";
-import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
+import { notice, NOTICE_TIMER } from "./notice.ts";
+import { offer, putAgain, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
-import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
+import { DISCUSSION_TIMER } from "./waiting.ts";
 
 /**
  * Refuses an answer, and sends the same message again with the reason, which counts as a retry. When the retries are spent, a worker's ticket
@@ -21,18 +22,14 @@ import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
  * that is refused the first time and accepted the second.
  */
 export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure, once = false): void {
-  const holder = draft.holder(id);
   const turn = draft.answered;
-  if (!holder || !turn) return draft.refuse(why);
-  const refused = { ...refusalFrom(draft.fact.payload_type, why) };
-  draft.refuse(why);
-  if (isAboutLongWait(id, turn)) return;
-  if (id !== undefined && isForWorker(turn.message) && isRepeated(draft, id, why.code, refused)) {
-    retriesSpent(draft, id, turn, why.code, [refused]);
-    return;
-  }
+  draft.out.refuse(why);
+  if (!turn || !draft.holder(id) || isAboutLongWait(id, turn)) return;
+  const refused = [{ ...refusalFrom(draft.fact.payload_type, why) }];
   const retries = once ? Math.min(turn.retries, draft.session.settings.max_retries - 1) : turn.retries;
-  tryAgain(draft, id, { ...turn, retries }, [refused], 0, why.code);
+  if (id !== undefined && isForWorker(turn.message) && isRepeated(draft, id, why.code, refused[0] ?? null))
+    retriesSpent(draft, id, { ...turn, refused }, why.code);
+  else tryAgain(draft, id, { ...turn, retries, refused }, 0, why.code);
 }
 
 /** Handles a turn that ended without an accepted answer. */
@@ -40,9 +37,8 @@ export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: Op
   const id = fact.subject;
   const { code, refused = [] } = fact.payload;
   if (isAboutLongWait(id, turn)) return;
-  if (id !== undefined && isForWorker(turn.message)) workerFailed(draft, fact, id, turn, code, refused);
-  else if (NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
-  else afterBackoff(draft, id, turn, refused, code);
+  if (id !== undefined && isForWorker(turn.message)) workerFailed(draft, fact, id, { ...turn, refused }, code);
+  else afterBackoff(draft, id, { ...turn, refused }, code, NOT_RETRIED.has(code));
 }
 
 /** Handles a worker's failed turn or `error`: tries again, unless another try would fail the same way. */
@@ -50,79 +46,45 @@ function workerFailed(
   draft: Draft,
   fact: FactOf<"turn_failed"> | FactOf<"error">,
   id: string,
-  turn: OpenTurn,
+  turn: PutAgain,
   code: string,
-  refused: readonly Json[] = [],
 ): void {
-  draft.patchTicket(id, { failure: fact.sequence });
+  draft.tickets.patch(id, { failure: fact.sequence });
   const repeated = isRepeated(draft, id, code, evidenceOf(fact));
-  if (turn.message === "instruction") stopWork(draft, id, code, repeated, refused);
-  else if (repeated || NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
-  else afterBackoff(draft, id, turn, refused, code);
+  if (turn.message === "instruction") stopWork(draft, id, code, repeated, turn.refused);
+  else afterBackoff(draft, id, turn, code, repeated || NOT_RETRIED.has(code));
 }
 
-/** Sends the message of a failed turn again after a back-off. */
-function afterBackoff(
-  draft: Draft,
-  id: string | undefined,
-  turn: OpenTurn,
-  refused: readonly Json[],
-  code: string,
-): void {
-  tryAgain(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
+/** Sends the message of a failed turn again after a back-off, unless that is `useless`. */
+function afterBackoff(draft: Draft, id: string | undefined, turn: PutAgain, code: string, useless: boolean): void {
+  if (useless) retriesSpent(draft, id, turn, code);
+  else tryAgain(draft, id, turn, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
 }
 
 /** Sends the same message again, at once or after a delay, until the retries are spent. */
-export function tryAgain(
-  draft: Draft,
-  id: string | undefined,
-  turn: Omit<OpenTurn, "turn_id">,
-  refused: readonly Json[],
-  delay_ms: number,
-  code: string,
-): void {
+export function tryAgain(draft: Draft, id: string | undefined, turn: PutAgain, delay_ms: number, code: string): void {
   // The ticket counts the retries of an instruction: refused reports and failed work together.
   const instructed = turn.message === "instruction" ? draft.ticket(id) : undefined;
   const retries = (instructed ? (instructed.retries ?? 0) : turn.retries) + 1;
-  const next: PutAgain = { message: turn.message, retries, rounds: turn.rounds ?? 0, refused };
+  const { max_retries } = draft.session.settings;
   const isLast = instructed && attemptsLeft(draft.session.settings, instructed) === 0;
-  if (isLast || retries > draft.session.settings.max_retries) {
-    retriesSpent(draft, id, turn, code, refused);
-    return;
-  }
-  if (instructed) draft.patchTicket(instructed.id, { retries });
-  if (delay_ms === 0) {
-    offer(draft, id, next.message, next);
-  } else {
-    const timer_id = `retry:${id ?? ""}`;
-    putAgainLater(draft, id, timer_id, next);
-    draft.setTimer(timer_id, delay_ms);
-  }
+  if (isLast || retries > max_retries) return retriesSpent(draft, id, turn, code);
+  if (instructed) draft.tickets.patch(instructed.id, { retries });
+  const next = { ...turn, retries, rounds: turn.rounds ?? 0 };
+  if (delay_ms === 0) offer(draft, id, next.message, next);
+  else retryLater(draft, id, next, delay_ms);
 }
 
 /** Handles spent retries: a worker's ticket escalates to the manager; a manager's failure stops the session. */
-function retriesSpent(
-  draft: Draft,
-  id: string | undefined,
-  turn: Omit<OpenTurn, "turn_id">,
-  code: string,
-  refused: readonly Json[],
-): void {
-  if (id !== undefined && (turn.message === "instruction" || turn.message === "instruction_proposal")) {
+function retriesSpent(draft: Draft, id: string | undefined, turn: PutAgain, code: string): void {
+  const { message, rounds = 0 } = turn;
+  if (id !== undefined && isForWorker(message)) {
     const ticket = draft.ticket(id);
     if (ticket && ticket.status !== "blocked") draft.move(id, "work_stopped", code);
-    escalate(draft, id, code);
-    return;
+    return escalate(draft, id, code);
   }
-  // Without a manager nothing can continue. A person must intervene; resuming the session sends the message again.
-  putAgainLater(draft, id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0, refused });
   const about = id === undefined ? "the requirement" : `ticket ${id}`;
-  const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
-  draft.command({
-    do: "stop_session",
-    reason: "manager_failed",
-    message: `the manager failed ${howOften(turn.retries + 1)} on ${turn.message} (${about}), ${tail}`,
-  });
+  stopFor(draft, id, { ...turn, rounds }, code, "the manager", ` on ${message} (${about})`);
 }
 
 /** Handles a failed attempt: retries after a back-off, or escalates to the manager. A failure that is `repeated` is not tried again. */
@@ -134,21 +96,16 @@ export function stopWork(
   refused: readonly Json[] = [],
 ): void {
   const ticket = draft.move(id, "work_stopped", reason);
-  if (isSpent(ticket, draft.fact.received_at)) {
-    escalate(draft, id, "budget_exhausted");
-    return;
-  }
-  const { max_retries, retry_backoff_ms } = draft.session.settings;
-  const retries = (ticket.retries ?? 0) + 1;
-  const isLast = attemptsLeft(draft.session.settings, ticket) === 0;
-  if (isLast || repeated || retries > max_retries || NOT_RETRIED.has(reason)) {
-    escalate(draft, id, reason);
-    return;
-  }
-  draft.patchTicket(id, { retries });
-  const timer_id = `retry:${id}`;
-  putAgainLater(draft, id, timer_id, { message: "instruction", retries, rounds: 0, refused });
-  draft.setTimer(timer_id, backoff(retry_backoff_ms, retries - 1));
+  const { settings } = draft.session;
+  if (isSpent(ticket, draft.fact.received_at)) return escalate(draft, id, "budget_exhausted");
+  const { retries: before = 0 } = ticket;
+  const retries = before + 1;
+  const isLast = attemptsLeft(settings, ticket) === 0;
+  if (isLast || repeated || retries > settings.max_retries || NOT_RETRIED.has(reason))
+    return escalate(draft, id, reason);
+  draft.tickets.patch(id, { retries });
+  const instruction = { message: "instruction", retries, rounds: 0, refused } as const;
+  retryLater(draft, id, instruction, backoff(settings.retry_backoff_ms, before));
 }
 
 /** Asks the manager what to do with a blocked ticket. After `max_attempts` or `max_escalations` the ticket is given up. */
@@ -164,7 +121,7 @@ export function escalate(draft: Draft, id: string, reason: string): void {
     giveUp(draft, id, reason);
     return;
   }
-  draft.patchTicket(id, { escalations, reason });
+  draft.tickets.patch(id, { escalations, reason });
   offer(draft, id, "error");
 }
 
@@ -181,8 +138,8 @@ export function stopExhausted(draft: Draft, id: string): void {
 function attemptsSpent(draft: Draft, ticket: Ticket, reason: string): void {
   const { id } = ticket;
   const most = maxAttempts(draft.session.settings, ticket);
-  draft.patchTicket(id, { spent: "max_attempts" });
-  draft.envelope({
+  draft.tickets.patch(id, { spent: "max_attempts" });
+  draft.out.envelope({
     target: "user",
     payload_type: "error",
     subject: id,
@@ -219,40 +176,25 @@ export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | un
     return;
   }
   if (isForWorker(turn.message)) {
-    workerFailed(draft, fact, ticket.id, turn, code);
+    workerFailed(draft, fact, ticket.id, { ...turn, refused: [] }, code);
   } else {
     if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", code);
     giveUp(draft, ticket.id, turn.message === "error" ? (ticket.reason ?? code) : code);
   }
 }
 
-export function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
-  const { timer_id } = fact.payload;
-  if (timer_id === "notice") {
-    notice(draft);
-    return;
-  }
-  if (timer_id.startsWith(DISCUSSION_TIMER)) {
-    onDiscussionTimeUp(draft, timer_id.slice(DISCUSSION_TIMER.length));
-    return;
-  }
-  if (timer_id.startsWith(BUDGET_TIMER)) {
-    onTimeUp(draft, timer_id.slice(BUDGET_TIMER.length));
-    return;
-  }
-  retry(draft, timer_id.slice("retry:".length) || undefined, timer_id);
+export function onTimerFired(draft: Draft, { payload: { timer_id } }: FactOf<"timer_fired">): void {
+  const retried = retriedBy(timer_id);
+  if (retried !== null) retry(draft, retried, timer_id);
+  else if (timer_id === NOTICE_TIMER) notice(draft);
+  else if (timer_id.startsWith(DISCUSSION_TIMER)) onDiscussionTimeUp(draft, timer_id.slice(DISCUSSION_TIMER.length));
+  else if (timer_id.startsWith(BUDGET_TIMER)) onTimeUp(draft, timer_id.slice(BUDGET_TIMER.length));
 }
 
 /** Sends the message that waits for `waits_for`. A blocked ticket moves back to work first. */
 export function retry(draft: Draft, id: string | undefined, waits_for: string): void {
   const ticket = draft.ticket(id);
-  if (
-    ticket &&
-    ticket.waits_for === waits_for &&
-    ticket.status === "blocked" &&
-    ticket.put_again?.message === "instruction"
-  ) {
-    draft.move(ticket.id, "retry");
-  }
+  const isAgain = ticket?.waits_for === waits_for && ticket.put_again?.message === "instruction";
+  if (isAgain && ticket.status === "blocked") draft.move(ticket.id, "retry");
   putAgain(draft, id, waits_for);
 }

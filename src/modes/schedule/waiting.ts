@@ -1,4 +1,5 @@
-import type { Command, ReadonlyState } from "../../kernel/mode.ts";
+import { retryTimer } from "../../kernel/kit/holder.ts";
+import type { ReadonlyState } from "../../kernel/mode.ts";
 import type { ScheduleState, Ticket } from "./state.ts";
 
 /** The prefix of the timers that end a discussion. */
@@ -7,24 +8,9 @@ export const DISCUSSION_TIMER = "discussion:";
 /** `waits_for` of a blocked ticket while the revision that would restart it waits for approval. */
 export const REVISION = "revision";
 
-/** `waits_for` of a ticket that waits for a child session. */
-export function waitingForSession(child: string): string {
-  return `s${child}`;
-}
-
-/** The child session in `waits_for`. Undefined if it names something else. */
-export function sessionWaitedFor(waits_for: string | undefined): string | undefined {
-  return waits_for?.startsWith("s") ? waits_for.slice(1) : undefined;
-}
-
-/** Whether `waits_for` names checks. */
-export function waitsForChecks(waits_for: string | undefined): boolean {
-  return waits_for?.startsWith("k") === true;
-}
-
 /** Whether a ticket's own state allows a person's retry. */
 export function canBeRetried({ id, status, reason, delivered, waits_for }: Ticket): boolean {
-  if (status === "error" || delivered === true || waits_for === `retry:${id}`) return true;
+  if (status === "error" || delivered === true || waits_for === retryTimer(id)) return true;
   return status === "blocked" && reason === "budget_exhausted";
 }
 
@@ -41,17 +27,4 @@ export function errorBefore(
     next = ticketOf(next)?.depends_on.find(cannotBeDone);
   }
   return found;
-}
-
-/** The commands that end what a ticket waits for, or the session if `id` is absent. */
-export function endWaiting(waits_for: string, id: string | undefined, reason: string): Command[] {
-  if (waits_for === "resume" || waits_for === REVISION) return [];
-  if (waits_for.startsWith("retry:")) return [{ do: "clear_timer", timer_id: waits_for }];
-  if (waitsForChecks(waits_for)) return [{ do: "drop_checks", check_id: waits_for }];
-  const child = sessionWaitedFor(waits_for);
-  if (child === undefined) return [{ do: "clear_ask", ask_id: waits_for }];
-  return [
-    { do: "withdraw_session", child, reason },
-    { do: "clear_timer", timer_id: `${DISCUSSION_TIMER}${id ?? ""}` },
-  ];
 }

@@ -1,3 +1,4 @@
+import { putAgainLater } from "../../kernel/kit/holder.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
 import { failure } from "../../protocol/failure.ts";
@@ -7,7 +8,7 @@ import { budgetSpent, isSpent } from "./budget.ts";
 import { announce, commandsIn, digestsOf, unseen } from "./commands.ts";
 import { discuss } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
-import { offer, putAgainLater } from "./offering.ts";
+import { offer } from "./offering.ts";
 import { startReview } from "./reviewing.ts";
 import type { Instructed, MessageType, Ticket } from "./state.ts";
 import { executables } from "./tasks.ts";
@@ -23,10 +24,10 @@ export function onTurnRequest(draft: Draft, fact: FactOf<"turn_request">): void 
       return;
     case "instruction":
       if (ticket.status === "pending") draft.move(ticket.id, "instruction_received");
-      draft.patchTicket(ticket.id, { owner: fact.payload.role_id, attempt: fact.turn?.attempt ?? ticket.attempt });
+      draft.tickets.patch(ticket.id, { owner: fact.payload.role_id, attempt: fact.turn?.attempt ?? ticket.attempt });
       return;
     case "instruction_proposal":
-      draft.patchTicket(ticket.id, { owner: fact.payload.role_id });
+      draft.tickets.patch(ticket.id, { owner: fact.payload.role_id });
       return;
     case "requirement":
     case "clarification_response":
@@ -55,7 +56,7 @@ export function onInstruction(draft: Draft, fact: FactOf<"instruction">, ticket:
   if (ask_id === undefined) {
     instruct(draft, ticket, instructed, message);
   } else {
-    draft.patchTicket(ticket.id, { instructed });
+    draft.tickets.patch(ticket.id, { instructed });
     putAgainLater(draft, ticket.id, ask_id, { message, retries, rounds });
   }
 }
@@ -64,8 +65,8 @@ export function onInstruction(draft: Draft, fact: FactOf<"instruction">, ticket:
 export function onCommandsDecided(draft: Draft, { payload }: FactOf<"approval">, ticket: Ticket): void {
   const { instructed, put_again, waits_for: ask_id = "" } = ticket;
   if (!instructed || !put_again) return;
-  draft.command({ do: "clear_ask", ask_id });
-  draft.patchTicket(ticket.id, { instructed: undefined, waits_for: undefined, put_again: undefined });
+  draft.out.command({ do: "clear_ask", ask_id });
+  draft.tickets.patch(ticket.id, { instructed: undefined, waits_for: undefined, put_again: undefined });
   if (payload.decision === "approved") {
     const { seen = [] } = draft.session;
     if (payload.scope === "session") draft.patchSession({ seen: [...new Set([...seen, ...instructed.commands])] });
@@ -77,12 +78,12 @@ export function onCommandsDecided(draft: Draft, { payload }: FactOf<"approval">,
     hint: "instruct without them",
     details: { pointer: "/acceptance_criteria" },
   });
-  tryAgain(draft, ticket.id, put_again, [{ ...refusalFrom("instruction", why) }], 0, why.code);
+  tryAgain(draft, ticket.id, { ...put_again, refused: [{ ...refusalFrom("instruction", why) }] }, 0, why.code);
 }
 
 /** Work begins, or begins again, in answer to `asked`. */
 function instruct(draft: Draft, ticket: Ticket, { record, criteria, commands }: Instructed, asked: MessageType): void {
-  draft.patchTicket(ticket.id, {
+  draft.tickets.patch(ticket.id, {
     instruction: [record, ""],
     ...(criteria.length > 0 ? { criteria: [...(ticket.criteria ?? []), ...criteria] } : {}),
     ...(commands.length > 0 ? { seen: [...(ticket.seen ?? []), ...commands] } : {}),
@@ -100,7 +101,7 @@ function instruct(draft: Draft, ticket: Ticket, { record, criteria, commands }: 
 /** The manager proposes an instruction: the worker answers it, or a child session discusses it. */
 export function onInstructionProposal(draft: Draft, fact: FactOf<"instruction_proposal">, ticket: Ticket): void {
   if (ticket.status === "pending") draft.move(ticket.id, "proposal_needed");
-  draft.patchTicket(ticket.id, { proposal: fact.sequence });
+  draft.tickets.patch(ticket.id, { proposal: fact.sequence });
   const { discussion } = draft.session.settings;
   if (discussion) discuss(draft, ticket, discussion);
   else offer(draft, ticket.id, "instruction_proposal");
@@ -114,7 +115,7 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
     refuseAnswer(draft, ticket.id, failure("validation_failed", message, { details: { pointer: "/status" } }));
     return;
   }
-  draft.patchTicket(ticket.id, { report: fact.sequence, discussed: undefined, failure: undefined });
+  draft.tickets.patch(ticket.id, { report: fact.sequence, discussed: undefined, failure: undefined });
   if (status === "blocked" && questions?.length && isOutOfQuestions(draft, ticket)) {
     draft.move(ticket.id, "work_stopped", "needs_input");
     escalate(draft, ticket.id, "needs_input");
@@ -139,7 +140,7 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
 function isOutOfQuestions(draft: Draft, ticket: Ticket): boolean {
   const rounds = (ticket.question_rounds ?? 0) + 1;
   if (rounds > draft.session.settings.max_clarification_rounds) return true;
-  draft.patchTicket(ticket.id, { question_rounds: rounds });
+  draft.tickets.patch(ticket.id, { question_rounds: rounds });
   return false;
 }
 

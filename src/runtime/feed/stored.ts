@@ -12,7 +12,7 @@ import { Bus, type SessionEnd, type SessionEvent } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
 import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
-import { stateIn, valuesOf } from "../stored-state.ts";
+import { type StoredState, valuesOf } from "../stored-state.ts";
 import { StoredTurns, type TurnProcesses } from "./stored-turns.ts";
 
 /** Poll interval for the store and the output files, in ms. Polling an unchanged store costs one pragma. */
@@ -27,6 +27,12 @@ export interface StoredFeedParts {
   readonly first: number;
   /** Reads sessions of a mode; undefined for an unknown one, whose state is then only what new records tell. */
   readonly readerOf: (mode: string) => ModeReader<unknown> | undefined;
+  /** The state of a stored session. Throws a `StorageError`. */
+  readonly stateOf: (
+    store: StoreReader,
+    stored: StoredSession,
+    mode: ModeReader<unknown>,
+  ) => Promise<StoredState<unknown>>;
   /**
    * Whether the feed joins a running session. If so, the past is emitted as records only. Running turns are in `standing`; their further
    * output and their `turn_ended` are emitted. Otherwise everything from the first record on is emitted.
@@ -139,7 +145,7 @@ export class StoredFeed implements SessionFeed {
 
   /** Takes the state of a session that has records from its rows. */
   async #open(): Promise<void> {
-    const { store, session_id, first, joins } = this.#parts;
+    const { store, session_id, first, stateOf, joins } = this.#parts;
     const stored = await store.load(session_id);
     if (!stored.ok) return;
     const { session } = stored.value;
@@ -148,8 +154,11 @@ export class StoredFeed implements SessionFeed {
     if (first > 1) this.#since = keptRecord(store, session_id, first - 1).record.received_at;
     if (this.#past === 0) return;
     this.#base = session.last_sequence;
-    // No viewer shows the titles of a feed.
-    if (mode) this.#followed = new FollowedState(standingState({ mode, ...stateIn(stored.value, mode) }, () => ""));
+    if (mode) {
+      const engine = { mode, ...(await stateOf(store, stored.value, mode)) };
+      // No viewer shows the titles of a feed.
+      this.#followed = new FollowedState(standingState(engine, () => ""));
+    }
     if (!joins) return;
     for (const record of latestOf(store, session, NOTED)) this.#followed.note(record);
     this.#look = lookAt(stored.value);

@@ -90,7 +90,7 @@ export class Turns {
     at: Instant,
     signal: AbortSignal,
   ): Promise<void> {
-    const { session_id, records, paths, config, agentFor } = this.#context;
+    const { session_id, mode, records, paths, config, agentFor } = this.#context;
     const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
     if (!resolved.ok) return this.#context.fail(resolved.error);
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
@@ -98,6 +98,7 @@ export class Turns {
     let hasProcess = false;
     const request: TurnRequest = {
       session_id,
+      mode: mode.name,
       at,
       role,
       stamp,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sessionLifecycle, sessionMachine } from "../../../src/modes/schedule/session.machine.ts";
+import { scheduleMachine, sessionLifecycle } from "../../../src/modes/schedule/session.machine.ts";
 import { type TicketEvent, ticketLifecycle, ticketMachine } from "../../../src/modes/schedule/ticket.machine.ts";
 import { arrowsOf, statesOf } from "../arrows.ts";
 
@@ -41,7 +41,7 @@ describe("the life of a session", () => {
   it("has these arrows and no others", () => {
     const WORKING = ["planning", "clarifying", "approving", "running"];
     const RESTING = ["waiting", "stopped"];
-    expect(arrowsOf(sessionMachine)).toEqual(
+    expect(arrowsOf(scheduleMachine)).toEqual(
       [
         ...[...WORKING, ...RESTING].flatMap((phase) => [
           `${phase} stopped stopped`,
@@ -59,6 +59,6 @@ describe("the life of a session", () => {
       ].toSorted(),
     );
     expect(sessionLifecycle.initial).toBe("planning");
-    expect(statesOf(sessionMachine)).toHaveLength(7);
+    expect(statesOf(scheduleMachine)).toHaveLength(7);
   });
 });

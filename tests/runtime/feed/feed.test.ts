@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { stateOf } from "../../../src/commands/lookup/modes.ts";
+import { readerOf } from "../../../src/modes/index.ts";
 import type { SessionEvent } from "../../../src/runtime/bus.ts";
 import type { SessionFeed } from "../../../src/runtime/feed/feed.ts";
 import { liveFeed } from "../../../src/runtime/feed/live.ts";
@@ -12,7 +14,7 @@ import { value } from "../../results.ts";
 import { criterion, crew, instructed, report, task } from "../crew.ts";
 import { newRig } from "../rig.ts";
 import { cli, REPORT, withRole, withWorker } from "../roles.ts";
-import { begin, countsIn, DONE, logOf, MODES, type Rig, say } from "../sessions.ts";
+import { begin, countsIn, DONE, logOf, type Rig, say } from "../sessions.ts";
 
 /** A feed, and what it has told so far. */
 interface Watched {
@@ -23,8 +25,6 @@ interface Watched {
 }
 
 type Source = (rig: Rig, session: Session<ScheduleState>, ended: Promise<unknown>) => Promise<Watched>;
-
-const readerOf = (mode: string) => MODES.get(mode);
 
 function watch(feed: SessionFeed, over: Promise<unknown>): Watched {
   const events: SessionEvent[] = [];
@@ -39,7 +39,7 @@ const stored: Source = async (rig, session, ended) => {
   onTestFinished(() => reader.close());
   const { session_id } = session;
   const output = join(rig.home, "logs", session_id, "output");
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1, joins: false, readerOf });
+  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1, joins: false, readerOf, stateOf });
   const watched = watch(feed, ended);
   let isOver = false;
   void ended.then(() => (isOver = true));
@@ -240,7 +240,15 @@ it("tells a viewer that comes late of what happens from then on", async () => {
   await expect.poll(() => rig.store.session(session_id)).toMatchObject({ value: { last_sequence: sequence } });
   const printed = () => readdirSync(output).map((name) => readFileSync(join(output, name), "utf8"));
   await expect.poll(printed).toEqual(["early\n"]);
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: sequence, joins: true, readerOf });
+  const feed = await StoredFeed.open({
+    store: reader,
+    session_id,
+    output,
+    first: sequence,
+    joins: true,
+    readerOf,
+    stateOf,
+  });
   const viewer = watch(feed, over);
   expect(feed.standing()).toMatchObject({ counts: { in_progress: 1 }, running: [{ role_id: "hand", subject: "a" }] });
   let isOver = false;
@@ -274,6 +282,7 @@ it("tells an ask from the store only if it is still open at the next look", asyn
       first: 1,
       joins: true,
       readerOf,
+      stateOf,
     });
     for (let look = 0; look < looks; look += 1) await later.look(false);
     return later.asks().map(({ ask_id }) => ask_id);

@@ -1,0 +1,54 @@
+import { type Json, type JsonObject, listOf, objectOf } from "../src/lib/json.ts";
+import type { AnyDescriptor } from "../src/modes/index.ts";
+
+/** The part of SPEC.md about the modes of the kit, made from their descriptors. */
+export function modesSection(descriptors: readonly AnyDescriptor[]): string {
+  return descriptors.map(modeSection).join("\n");
+}
+
+function modeSection({ name, rules, subject, command, input, seats, messages, states }: AnyDescriptor): string {
+  const taken = seats.map(({ at, types }) => `${code(at)} a ${types.join(" or ")}`).join(", ");
+  const arrows = Object.entries(states).flatMap(([from, on]) =>
+    Object.entries(on).map(([event, to]) => ({ event, from, to })),
+  );
+  const given = command.options.map(({ flags, field }) => `${code(field)} by ${code(flags)}`).join(", ");
+  const events = Map.groupBy(arrows, ({ event, to }) => `| ${code(event)} |@| ${code(to)} |`);
+  return [
+    `**${code(name)}** (rules ${rules}): ${command.summary}. Its \`input\`: ${fieldsText(input)}. On the command line: ${given}. In its seats: ${taken}.`,
+    "",
+    `| ${code(name)} asks with | to | answers |`,
+    "|---|---|---|",
+    ...Object.entries(messages).map(
+      ([type, { to, answers }]) => `| ${code(type)} | ${to.join(" or ")} | ${answers.map(code).join(" or ")} |`,
+    ),
+    "",
+    `| event of a ${subject} | from | to |`,
+    "|---|---|---|",
+    ...Array.from(events, ([row, all]) => row.replace("@", ` ${all.map(({ from }) => code(from)).join(", ")} `)),
+    "",
+  ].join("\n");
+}
+
+/** The fields of an object, each with what it holds; `(r)` marks those that are required. */
+function fieldsText({ properties, required }: JsonObject): string {
+  return Object.entries(objectOf(properties))
+    .map(([name, field]) => fieldText(name, objectOf(field), listOf(required).includes(name)))
+    .join(", ");
+}
+
+function fieldText(name: string, field: JsonObject, isRequired: boolean): string {
+  const { type, enum: choices, items, minimum, maximum, minItems, maxItems, default: standard } = field;
+  const values = [
+    ...(choices === undefined ? [] : [listOf(choices).map(code).join(", ")]),
+    ...(minimum === undefined ? [] : [`${minimum as number} to ${maximum as number}`]),
+    ...(minItems === undefined ? [] : [`${minItems as number} to ${maxItems as number} entries`]),
+    ...(standard === undefined ? [] : [`default ${code(standard)}`]),
+  ];
+  const what = values.length === 0 ? "" : ` (${values.join("; ")})`;
+  const of = objectOf(items)["properties"] === undefined ? "" : ` {${fieldsText(objectOf(items))}}`;
+  return `${code(type === "array" ? `${name}[]` : name)}${isRequired ? " (r)" : ""}${of}${what}`;
+}
+
+function code(value: Json): string {
+  return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+}

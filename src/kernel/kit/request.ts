@@ -1,0 +1,48 @@
+import { defined, objectOf } from "../../lib/json.ts";
+import { expectedAnswers } from "../../protocol/rights.ts";
+import type { TurnDraft, TurnStamp } from "../mode.ts";
+import { from } from "../references.ts";
+import { clarificationsIn } from "./questions.ts";
+import type { Kit } from "./rules.ts";
+import { inOrder, type KitState, type Self, type Subject, type View } from "./state.ts";
+import { viewed } from "./views.ts";
+
+/** The request of an offered or open turn, with the context that an agent without memory needs. */
+export function request<S extends Self, U extends Subject>(
+  { descriptor, rules, rights }: Kit<S, U>,
+  state: KitState<S, U>,
+  { subject: id, turn_id }: TurnStamp,
+): TurnDraft {
+  const { self, subjects, said } = state;
+  const one = id === undefined ? undefined : subjects.get(id);
+  const turn = id === undefined ? self?.turn : one?.turn;
+  if (!self || turn?.turn_id !== turn_id) throw new Error(`nobody holds turn ${turn_id}`);
+  const { payload, context, view } = rules.question(viewOf(self, state), one);
+  // In the order in which they were sent.
+  const notes = [...(self.notes ?? []), ...(one?.notes ?? [])].toSorted((a, b) => a - b);
+  const questions = [...(self.questions ?? []), ...(one?.questions ?? [])];
+  const { type, role_id } = rules.seat(self, one).seat;
+  const { transcript, summary } = viewed([...said.values()], descriptor.lines, { view, reader: role_id, ...turn });
+  return {
+    expects: expectedAnswers(rights, type, turn.message),
+    message: { payload_type: turn.message, payload },
+    context: {
+      requirement: from(self.opened, `/input/${descriptor.requirement}`),
+      ...context,
+      ...defined({ transcript }),
+      ...(summary === undefined ? {} : { metadata: { ...objectOf(context?.metadata), summary } }),
+      ...(questions.length > 0 ? { clarifications: questions.flatMap(clarificationsIn) } : {}),
+      ...(notes.length > 0 ? { notes: notes.map((sequence) => from(sequence, "/text")) } : {}),
+      ...(turn.refused ? { refused: turn.refused } : {}),
+    },
+  };
+}
+
+function viewOf<S extends Self, U extends Subject>(self: S, { subjects, counts }: KitState<S, U>): View<S, U> {
+  return {
+    self,
+    subject: (id) => (id === undefined ? undefined : subjects.get(id)),
+    all: () => [...subjects.values()].toSorted(inOrder),
+    count: (status) => counts.get(status) ?? 0,
+  };
+}
