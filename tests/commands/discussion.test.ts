@@ -139,7 +139,7 @@ describe("bosun run with a discussion configured", () => {
 
   test.each<[string, object, string]>([
     ["a mode that cannot discuss", { mode: "schedule" }, '"schedule"'],
-    ["no debaters", { mode: "debate" }, '"debaters" is missing; "judge" is missing'],
+    ["no debaters", { mode: "debate" }, '"debaters" is missing'],
     ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "discussion.budget.turns"],
     ["an unknown key", { ...DISCUSSION, rounds: 2 }, '"rounds"'],
   ])("refuses %s before anything is created, and names the place", async (_, discussion, why) => {

@@ -6,7 +6,7 @@ import { addBeginOptions, beginOrResume, type BeginOptions } from "./begin.ts";
 
 /** Makes the command of a mode of the kit from its descriptor: it begins a session, or resumes the one with the typed id. */
 export function commandOf(descriptor: AnyDescriptor): Register {
-  const { noun, say, options, unlessFile, help = "" } = descriptor.command;
+  const { noun, say, options, unlessFile } = descriptor.command;
   const spared = options.find(({ field }) => field === unlessFile);
   return (command) => {
     if (spared !== undefined)
@@ -16,12 +16,12 @@ export function commandOf(descriptor: AnyDescriptor): Register {
     command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
     for (const { flags, description } of options) command.option(flags, description);
     addBeginOptions(command, noun);
-    command.addHelpText("after", `\n${seatsAre(seatingOptions(descriptor).map(flagOf))}${help}`);
+    command.addHelpText("after", `\n${seatsAre(seatingOptions(descriptor).map(flagOf))}`);
     return (context, words, given: BeginOptions) =>
       beginOrResume(context, given, () => readModeInput(context, descriptor, words, given));
   };
 }
 
 function seatsAre(flags: readonly string[]): string {
-  return `The role type in your registry is ignored; ${flags.join(" and ")} assign${flags.length === 1 ? "s" : ""} the seats.`;
+  return `${flags.join(" and ")} assign${flags.length === 1 ? "s" : ""} the seats, whatever types the roles have in your registry.`;
 }

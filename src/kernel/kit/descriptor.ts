@@ -94,8 +94,6 @@ export interface ModeCommand {
   readonly unlessFile?: string;
   /** Makes the input from the values of the options, if they are not its fields. */
   input?(given: JsonObject): JsonObject;
-  /** More of what its help says. */
-  readonly help?: string;
 }
 
 /** An option of the command. The schema of its field says whether its value is a text, a number, or a list of the parts between commas. */

@@ -105,8 +105,8 @@ function onOpened<S extends Self, U extends Subject>(
   const input = readInput(descriptor, given, roles);
   if (!input.ok) {
     const message = input.error.map(({ what }) => what).join("; ");
-    const expected = input.error.flatMap((finding) => finding.expected ?? []).join("; ");
-    const hint = expected === "" ? `SPEC.md lists what the input of a ${name} has` : `expected: ${expected}`;
+    const expected = input.error.flatMap((finding) => finding.expected ?? []);
+    const hint = expected.length > 0 ? `expected: ${expected.join("; ")}` : "SPEC.md lists the fields of the input";
     const details = { pointer: input.error[0]?.pointer };
     draft.out.refuse(failure("validation_failed", message, { hint, details }));
     return draft.out.command(UNOPENED);
