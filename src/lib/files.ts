@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -15,7 +16,22 @@ import {
   type Stats,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
+
+/** The nearest folder from here up that contains a file. Sources and bundle are at different depths. */
+export function folderWith(file: string): string {
+  for (let directory = import.meta.dirname; ; directory = dirname(directory)) {
+    if (existsSync(join(directory, file))) return directory;
+    if (directory === dirname(directory)) {
+      throw new Error(`The installation is incomplete: there is no ${file} above ${import.meta.dirname}.`);
+    }
+  }
+}
+
+/** The absolute path of a shipped file or folder, such as `schemas/` or `config/crews/`. */
+export function shipped(...segments: string[]): string {
+  return join(folderWith(join("schemas", "roles.schema.json")), ...segments);
+}
 
 // What a path leads to, where it does not matter why that cannot be found out.
 

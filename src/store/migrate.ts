@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
+import { shipped } from "../lib/files.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import { backUp } from "./backup.ts";
@@ -27,7 +28,7 @@ CREATE TABLE IF NOT EXISTS migrations (
 
 /** This program's migrations, in order. Throws if their files are missing, since the installation is then broken. */
 export function bundledMigrations(): readonly Migration[] {
-  const folder = migrationsFolder();
+  const folder = shipped("migrations");
   return readdirSync(folder)
     .sort()
     .flatMap((file) => {
@@ -100,16 +101,6 @@ function newer(path: string, found: number, known: number): Failure {
     `The database ${path} was made by a newer Bosun (schema ${found}; this one knows ${known}).`,
     { hint: "Update Bosun with `npm install -g bosun`, or choose another home with --home." },
   );
-}
-
-/** Searches upwards, since the sources are two folders below the package and the bundle is one. */
-function migrationsFolder(): string {
-  let folder = import.meta.dirname;
-  while (!existsSync(join(folder, "migrations", "0001_initial.sql"))) {
-    if (folder === dirname(folder)) throw new Error(`No migrations/ above ${import.meta.dirname}: reinstall Bosun.`);
-    folder = dirname(folder);
-  }
-  return join(folder, "migrations");
 }
 
 /** A view of the state rows as a migration leaves them. */

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { shipped } from "../../src/config/installation.ts";
+import { shipped } from "../../src/lib/files.ts";
 import { fillScratch, findSource, makeScratch, removeScratch, type Source } from "../../src/crew/demo/scratch.ts";
 import { cleanUp, digests, git, type Place, place, project, repository } from "./rig.ts";
 

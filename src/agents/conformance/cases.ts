@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
+import { shipped } from "../../lib/files.ts";
 import { type JsonObject, objectOf } from "../../lib/json.ts";
+import { parseDocument } from "../../protocol/document/document.ts";
 import type { Case, Seat } from "./case.ts";
 import { answers, declines, staysSilent, yieldsToTerm } from "./inspections.ts";
-import { turnsOf } from "./turns.ts";
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
@@ -9,6 +11,19 @@ export function casesFor(seat: Seat): readonly Case[] {
   const [plain = {}] = Object.values(turns);
   const kinds = Object.entries(turns).map(([name, turn]) => good(name, "answers it with one message", { turn }));
   return [...kinds, ...circumstances(plain), ...badInput()].map((one) => ({ turn: plain, ...one }));
+}
+
+/** The turns of a seat by name: one for each kind of message that it gets. Every program can answer the first. */
+function turnsOf(seat: Seat): Readonly<Record<string, JsonObject>> {
+  const file = shipped("config", "conformance.yaml");
+  const document = parseDocument(file, readFileSync(file, "utf8"));
+  if (!document.ok) throw new Error(`${file}: ${document.error.what}`);
+  const { context: usual, [seat]: turns } = objectOf(document.value.value);
+  const named = Object.entries(objectOf(turns)).map(([name, turn]) => {
+    const { message, payload, context = usual, ...more } = objectOf(turn);
+    return [name, { ...more, message: { payload_type: message, payload }, context }] as const;
+  });
+  return Object.fromEntries(named);
 }
 
 /** A case of the plain turn that must be answered, unless `more` says otherwise. */

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { TurnRequest } from "../../kernel/agent.ts";
+import { shipped } from "../../lib/files.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem } from "../../protocol/document/problem.ts";
 import { isPayloadType } from "../../protocol/payload.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
-import { shippedConfig } from "../shipped.ts";
 import { nonceFor } from "./quoting.ts";
 import { placeholdersFor, valuesOf } from "./values.ts";
 
@@ -36,7 +36,7 @@ const SUFFIX = ".md";
 
 /** The built-in templates. */
 export function builtInPrompts(): PromptFile[] {
-  const folder = shippedConfig("prompts");
+  const folder = shipped("config", "prompts");
   return readdirSync(folder)
     .filter((name) => name.endsWith(SUFFIX))
     .sort()
