@@ -1,4 +1,3 @@
-import SqliteDatabase from "better-sqlite3";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
@@ -13,7 +12,7 @@ import {
   watchFiles,
   write,
 } from "./database.ts";
-import { busy, damaged, sharedHome, stale, taken } from "./failures.ts";
+import { busy, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
 import { appliedCount, bundledMigrations, migrate, showMigrated } from "./migrate.ts";
@@ -38,7 +37,7 @@ export function openStore(home: string, shared: SharedHome = {}): Fallible<Store
   if (safety === "unsafe" && shared.accept !== true) return err(sharedHome(home, name));
   const database = openForWriting(home);
   if (!database.ok) return database;
-  const opened = guardedOpening(database.value.name, () => {
+  const opened = guarded(database.value.name, () => {
     const migrated = migrate(database.value, bundledMigrations());
     return migrated.ok ? ok(storeOn(home, database.value)) : migrated;
   });
@@ -73,7 +72,7 @@ function readingOn(home: string, untouched = false): Fallible<StoreReader | unde
   const database = openForReading(home, untouched);
   if (!database.ok) return database;
   const path = databasePath(home);
-  const opened = guardedOpening(path, () => {
+  const opened = guarded(path, () => {
     const applied = appliedCount(database.value, bundledMigrations(), path);
     if (!applied.ok) return applied;
     showMigrated(database.value, bundledMigrations().slice(applied.value));
@@ -97,20 +96,6 @@ export function getSession(from: string | StoreReader, session_id: string): Fall
     reader.value.close();
   }
 }
-
-/** `guarded` for the first statements on a connection, which fail if the database has other tables than the migrations create. */
-function guardedOpening<T>(path: string, open: () => Fallible<T>): Fallible<T> {
-  return guarded(path, () => {
-    try {
-      return open();
-    } catch (error) {
-      if (!(error instanceof SqliteDatabase.SqliteError) || !OTHER_TABLES.test(error.message)) throw error;
-      return err(damaged(path, error.message));
-    }
-  });
-}
-
-const OTHER_TABLES = /^no such (?:table|column): |^table \w+ already exists$/;
 
 /** A session that this process holds. */
 interface Held {
