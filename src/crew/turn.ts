@@ -111,8 +111,3 @@ export function say(turn: Turn, reply: Reply): void {
   };
   process.stdout.write(`${JSON.stringify(envelope)}\n`);
 }
-
-/** The start of a text: at most `most` UTF-16 units, without half a character at its end. */
-export function cutTo(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
-}

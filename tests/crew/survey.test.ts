@@ -100,8 +100,6 @@ describe("hot-spots", () => {
       "src/made.ts": `// @generated\n${lines(400)}`,
       "vendor/lib.js": lines(800),
       "test/big.test.ts": lines(700),
-      "marked.js": lines(300),
-      ".gitattributes": "marked.js linguist-generated\n",
       "package-lock.json": lines(900),
       "README.md": lines(500),
     });

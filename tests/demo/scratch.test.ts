@@ -69,13 +69,12 @@ describe("the scratch copy", () => {
     }
   };
 
-  it.each(["bare", "worktree", "shallow", "detached"])(
+  it.each(["worktree", "shallow", "detached"])(
     "is the last commit of a %s repository, without a remote",
     async (kind) => {
       const at = placeHere();
       const directory = repository(at);
       const other = join(at.base, "other.git");
-      if (kind === "bare") git(at, at.base, "clone", "--quiet", "--bare", directory, other);
       if (kind === "worktree") git(at, directory, "worktree", "add", "--quiet", other, "HEAD~1");
       if (kind === "shallow") git(at, at.base, "clone", "--quiet", "--depth", "1", `file://${directory}`, other);
       if (kind === "detached") git(at, directory, "checkout", "--quiet", "--detach", "HEAD~1");

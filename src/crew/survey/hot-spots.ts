@@ -18,7 +18,7 @@ export async function find(repository: Repository, _directory: string, given: Op
   const words = given["since"] ?? DEFAULT_SINCE;
   const since = windowStart(words, Date.now());
   const top = topOf(given["top"] ?? DEFAULT_TOP);
-  const files = await ownSourceFiles(repository);
+  const files = ownSourceFiles(repository);
   const { commits, changes } = await readHistory(repository, since);
   const touched = files.flatMap((path) => {
     const own = changes.get(path);
