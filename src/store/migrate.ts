@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { shipped } from "../lib/files.ts";
-import { err, ok } from "../lib/result.ts";
-import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { backUp } from "./backup.ts";
 import { type Database, write } from "./database.ts";
 
@@ -58,7 +58,11 @@ export function migrate(database: Database, migrations: readonly Migration[]): F
       number === 0 || number === migrations.length ? ok(undefined) : backUp(database.name, number);
     if (!saved.ok) return saved;
     database.exec(LEDGER);
-    for (const migration of migrations.slice(number)) apply(database, migration);
+    const applying = database.prepare("INSERT INTO migrations VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ'))");
+    for (const { number: next, name, sha256, sql } of migrations.slice(number)) {
+      database.exec(sql);
+      applying.run(next, name, sha256);
+    }
     return ok(undefined);
   });
   if (migrated.ok) crashPoint("database_made");
@@ -76,7 +80,12 @@ export function appliedCount(database: Database, migrations: readonly Migration[
     .all();
   for (const [index, row] of rows.entries()) {
     const migration = migrations[index];
-    if (migration === undefined) return err(newer(path, row.number, migrations.length));
+    if (migration === undefined) {
+      const versions = `schema ${row.number}; this one knows ${migrations.length}`;
+      return fails("newer_database", `The database ${path} was made by a newer Bosun (${versions}).`, {
+        hint: "Update Bosun with `npm install -g bosun`, or choose another home with --home.",
+      });
+    }
     if (row.sha256 !== migration.sha256) {
       return fails(
         "storage",
@@ -88,19 +97,6 @@ export function appliedCount(database: Database, migrations: readonly Migration[
     }
   }
   return ok(rows.length);
-}
-
-function apply(database: Database, { number, name, sha256, sql }: Migration): void {
-  database.exec(sql);
-  database.prepare("INSERT INTO migrations VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ'))").run(number, name, sha256);
-}
-
-function newer(path: string, found: number, known: number): Failure {
-  return failure(
-    "newer_database",
-    `The database ${path} was made by a newer Bosun (schema ${found}; this one knows ${known}).`,
-    { hint: "Update Bosun with `npm install -g bosun`, or choose another home with --home." },
-  );
 }
 
 /** A view of the state rows as a migration leaves them. */

@@ -1,7 +1,7 @@
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
-import { type Failure, type Fallible, isOfStorage } from "../protocol/failure.ts";
+import { type Failure, fails, type Fallible, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
 import {
   type Database,
@@ -12,7 +12,7 @@ import {
   watchFiles,
   write,
 } from "./database.ts";
-import { busy, sharedHome, stale, taken } from "./failures.ts";
+import { ACCEPT_SHARED_HOME, busy, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
 import { appliedCount, bundledMigrations, migrate, showMigrated } from "./migrate.ts";
@@ -34,7 +34,13 @@ export interface SharedHome {
  */
 export function openStore(home: string, shared: SharedHome = {}): Fallible<Store> {
   const { name, safety } = fileSystemOf(home, shared.statfs);
-  if (safety === "unsafe" && shared.accept !== true) return err(sharedHome(home, name));
+  if (safety === "unsafe" && shared.accept !== true) {
+    const what = `The home ${home} is on ${name}, a shared file system on which database locks are not reliable.`;
+    return fails("environment", what, {
+      hint: `Put the home on a local disk with --home or BOSUN_HOME. If only this machine ever uses it, set ${ACCEPT_SHARED_HOME}=accept.`,
+      details: { file_system: name },
+    });
+  }
   const database = openForWriting(home);
   if (!database.ok) return database;
   const opened = guarded(database.value.name, () => {
