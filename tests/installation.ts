@@ -1,7 +1,7 @@
 import { built } from "./built.ts";
 
 // Stands in place of `src/config/installation.ts` (vitest.config.ts).
-export { bosunProgram, shipped } from "../src/config/installation.ts";
+export { bosunProgram } from "../src/config/installation.ts";
 
 /** The program of the bundled crew with this name. */
 export function crewProgram(name: string): string {

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { getSystemErrorMessage } from "node:util";
 import { mayEnter } from "../lib/files.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -38,7 +39,7 @@ export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): F
         why: `its directory ${JSON.stringify(directory)} ${outside.why}`,
         remedy: `${outside.remedy}, or name another workspace`,
       }
-    : explain(spec, code, error.message);
+    : explain(spec, error);
   return failure(kind, `Cannot start ${JSON.stringify(program)}: ${why}.`, { hint: `${remedy}.`, details });
 }
 
@@ -49,47 +50,39 @@ function nulByte({ command, directory, environment }: LaunchSpec): string | unde
   return variable && `the environment variable ${JSON.stringify(variable[0].replaceAll("\0", ""))} holds a NUL byte`;
 }
 
-function explain({ command, directory, environment }: LaunchSpec, code: string, reason: string): Obstacle {
+function explain({ command, directory, environment }: LaunchSpec, error: NodeJS.ErrnoException): Obstacle {
   const [program = ""] = command;
+  const { code = "", errno, message } = error;
   const about = ({ why, remedy }: Obstacle) => ({ why: `it ${why}`, remedy });
-  switch (code) {
-    case "ENOENT": {
-      const file = programFile(program, directory, environment["PATH"]);
-      if (file === undefined) return about(programObstacle(program, directory));
-      // The system also reports ENOENT for a script whose interpreter is missing.
-      return {
-        why: `the interpreter in the first line of ${JSON.stringify(file)}, or the loader of this build, is not installed`,
-        remedy: "Install it, correct that line, or install another build",
-      };
-    }
-    case "EACCES":
-    case "EPERM": {
-      const found = programObstacle(program, directory);
-      return about(found.why === "is a directory" ? found : notExecutable(program, directory));
-    }
-    case "ENOEXEC":
-      return {
-        why: "it is not a program for this machine",
-        remedy: "Give a script a first line such as #!/bin/sh, or install another build",
-      };
-    case "E2BIG":
-      return {
-        why: "its arguments and environment are larger than the system allows",
-        remedy: "Shorten the role's cli_command or env",
-      };
-    case "EMFILE":
-    case "ENFILE":
-      return { why: "too many files are open", remedy: "Raise the limit with `ulimit -n`, or lower max_workers" };
-    case "EAGAIN":
-    case "ENOMEM":
-      return { why: "the system cannot start another process", remedy: "Lower max_workers, or end other programs" };
-    default:
-      return {
-        why: reason.split("\n", 1)[0] || code || "the system refused",
-        remedy: "Run the command in a terminal to see why",
-      };
+  if (code === "ENOENT") {
+    const file = programFile(program, directory, environment["PATH"]);
+    if (file === undefined) return about(programObstacle(program, directory));
+    // The system also reports ENOENT for a script whose interpreter is missing.
+    return {
+      why: `the interpreter in the first line of ${JSON.stringify(file)}, or the loader of this build, is not installed`,
+      remedy: "Install it, correct that line, or install another build",
+    };
   }
+  if (code === "EACCES" || code === "EPERM") {
+    const found = programObstacle(program, directory);
+    return about(found.why === "is a directory" ? found : notExecutable(program, directory));
+  }
+  const [reason = ""] = message.split("\n", 1);
+  const why = errno === undefined ? reason : `${getSystemErrorMessage(errno)} (${code})`;
+  return { why, remedy: REMEDIES[code] ?? "Run the command in a terminal to see why" };
 }
+
+const FEWER = "Lower max_workers, end other programs, or raise the limits of `ulimit`";
+
+/** What to do about other errors, which the system names. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOEXEC: "Give a script a first line such as #!/bin/sh, or install a build for this machine",
+  E2BIG: "Shorten the role's cli_command or env",
+  EMFILE: FEWER,
+  ENFILE: FEWER,
+  EAGAIN: FEWER,
+  ENOMEM: FEWER,
+};
 
 /** What prevents a start, for people: `why` follows the name of the program or directory, `remedy` is a sentence without a full stop. */
 interface Obstacle {

@@ -13,7 +13,7 @@ import { sandboxCommand, type SandboxMechanism } from "./isolation/mechanism.ts"
 import type { Launched, LaunchSpec } from "./launcher.ts";
 import { hasMarker, markerOf, type ProcessMarker, withStartId } from "./process-marker.ts";
 import { descendantsOf, entryOf, pidsGivenSince, processTable } from "./process-table.ts";
-import { findProcess, groupLives, identify, signalGroup, signalProcess } from "./processes.ts";
+import { groupLives, identify, isAlive, signalGroup, signalProcess } from "./processes.ts";
 
 /** Starts a process; with a `mechanism`, in the sandbox that `spec` names. */
 export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Fallible<Launched>> {
@@ -26,11 +26,6 @@ export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Pro
   });
   if (!started.ok) return err(couldNotStart(spec, started.error));
   return ok(new StartedProcess(started.value, markerOf(environment), mechanism));
-}
-
-interface Spawned {
-  readonly child: ChildProcessWithoutNullStreams;
-  readonly pid: number;
 }
 
 /** Only starting is left to execa: supervision reads the pipes, ends the process and its group, and needs no result. */
@@ -49,7 +44,7 @@ let execa: typeof startProgram | undefined;
 async function spawned(
   [file = "", ...parameters]: readonly string[],
   { directory, environment }: LaunchSpec,
-): Promise<Result<Spawned, Error>> {
+): Promise<Result<ChildProcessWithoutNullStreams, Error>> {
   extraStdio ??= firstStart();
   // Loaded with the first program, because most commands start none. Later programs start before this function returns.
   execa ??= (await import("execa")).execa;
@@ -57,10 +52,9 @@ async function spawned(
   const stdio = ["pipe", "pipe", "pipe", ...(extraStdio as "ignore"[])] as const;
   const started = execa(file, parameters, { ...LEAN, cwd: directory, env: environment, stdio });
   const child = started.nodeChildProcess as ChildProcessWithoutNullStreams;
-  const { pid } = child;
-  if (pid === undefined) return err((await started).cause as Error);
+  if (child.pid === undefined) return err((await started).cause as Error);
   release(child);
-  return ok({ child, pid });
+  return ok(child);
 }
 
 /** Drops execa's listeners and the promises behind them, which wait for the end: 28 KiB for each live child. */
@@ -91,7 +85,8 @@ class StartedProcess implements Launched {
   /** Once the group is gone it stays gone, even if its number is reused. */
   #groupGone = false;
 
-  constructor({ child, pid }: Spawned, marker: ProcessMarker, mechanism: SandboxMechanism | undefined) {
+  constructor(child: ChildProcessWithoutNullStreams, marker: ProcessMarker, mechanism: SandboxMechanism | undefined) {
+    const pid = child.pid as number;
     this.identity = identify(pid);
     this.stdin = child.stdin;
     this.stdout = child.stdout;
@@ -100,9 +95,11 @@ class StartedProcess implements Launched {
     this.#escaped = new EscapedProcesses(this.identity, marker, this.#since);
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on("error", ignored);
     this.exited = new Promise((resolve) => {
-      child.on("exit", (code, signal) =>
-        resolve(mechanism ? exitOfNamespace(pid, { code, signal }) : { code, signal }),
-      );
+      child.on("exit", (code, signal) => {
+        // With the wrapper, its namespace has ended.
+        if (mechanism) signalGroup(pid, "SIGKILL");
+        resolve(mechanism ? exitFromShell({ code, signal }) : { code, signal });
+      });
     });
   }
 
@@ -156,7 +153,7 @@ export class EscapedProcesses {
     const { pid } = this.#leader;
     const found = new Map(this.#known.map((identity) => [identity.pid, identity]));
     const add = ({ pid: other, started }: ProcessIdentity) => void found.set(other, { pid: other, started });
-    if (expected && findProcess(this.#leader) === "alive") {
+    if (expected && isAlive(this.#leader)) {
       for (const entry of descendantsOf([pid], processTable(this.#since))) if (entry.group !== pid) add(entry);
     }
     const candidates = this.#marker.size === 0 ? [] : pidsGivenSince(pid);
@@ -175,7 +172,7 @@ export class EscapedProcesses {
   }
 
   get areLeft(): boolean {
-    if (this.#known.length > 0) this.#known = this.#known.filter((identity) => findProcess(identity) === "alive");
+    if (this.#known.length > 0) this.#known = this.#known.filter(isAlive);
     return this.#known.length > 0;
   }
 }
@@ -189,10 +186,4 @@ let extraStdio: StdioEntry[] | undefined;
 function firstStart(): StdioEntry[] {
   setFlagsFromString("--semi-space-growth-factor=1");
   return inheritedReplaced();
-}
-
-/** Called when the wrapper, and with it the namespace, has ended. Also kills the rest of the group. Wrappers report signals as shells do. */
-function exitOfNamespace(pid: number, exit: Exit): Exit {
-  signalGroup(pid, "SIGKILL");
-  return exitFromShell(exit);
 }

@@ -42,12 +42,8 @@ export function entryOf(pid: number): ProcessEntry | undefined {
   return entry?.living === true ? entry : undefined;
 }
 
-/** The start time of a process, zombies included, in the format of the platform; empty if unknown. */
-export function startOf(pid: number): string {
-  return anyEntryOf(pid)?.started ?? "";
-}
-
-function anyEntryOf(pid: number): ProcessEntry | undefined {
+/** The entry of a process, zombies included. */
+export function anyEntryOf(pid: number): ProcessEntry | undefined {
   return process.platform === "linux" ? entryFromProc(pid) : readPs(["-p", String(pid)])[0];
 }
 
@@ -166,12 +162,9 @@ function entryFromProc(pid: number): ProcessEntry | undefined {
 }
 
 function tableOf(all: readonly ProcessEntry[]): ProcessTable {
-  const children = new Map<number, ProcessEntry[]>();
   const entries = all.filter(({ living }) => living);
-  for (const entry of entries) {
-    const siblings = children.get(entry.parent);
-    if (siblings === undefined) children.set(entry.parent, [entry]);
-    else siblings.push(entry);
-  }
-  return { entries: new Map(entries.map((entry) => [entry.pid, entry])), children };
+  return {
+    entries: new Map(entries.map((entry) => [entry.pid, entry])),
+    children: Map.groupBy(entries, ({ parent }) => parent),
+  };
 }

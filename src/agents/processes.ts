@@ -3,12 +3,12 @@ import type { ProcessIdentity } from "../kernel/agent.ts";
 import { belongsToSession, type SessionMarker } from "./process-marker.ts";
 import {
   allPids,
+  anyEntryOf,
   descendantsOf,
   entryOf,
   fewGivenSince,
   type ProcessEntry,
   processTable,
-  startOf,
 } from "./process-table.ts";
 
 const LONGEST_POLL_MS = 50;
@@ -22,12 +22,12 @@ const NO_REUSE_MS = 1_000;
  * `started` is empty if that fails, too.
  */
 export function identify(pid: number): ProcessIdentity {
-  return { pid, started: startOf(pid) };
+  return { pid, started: anyEntryOf(pid)?.started ?? "" };
 }
 
 /** Whether exactly this process is still running: the pid and start time are the same, and it is not a zombie. */
-export function findProcess({ pid, started }: ProcessIdentity): "alive" | "gone" {
-  return pid > 1 && entryOf(pid)?.started === started ? "alive" : "gone";
+export function isAlive({ pid, started }: ProcessIdentity): boolean {
+  return pid > 1 && entryOf(pid)?.started === started;
 }
 
 /**
@@ -59,7 +59,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
 
 /** Signals exactly this process, if it is still running. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
-  if (findProcess(identity) === "gone") return;
+  if (!isAlive(identity)) return;
   try {
     process.kill(identity.pid, signal);
   } catch {
@@ -127,10 +127,6 @@ function familyOf(
   for (const { pid, started } of descendantsOf(family.keys(), table)) family.set(pid, started);
   for (let pid = process.pid; pid > 0; pid = table.entries.get(pid)?.parent ?? 0) family.delete(pid);
   return [...family].map(([pid, started]) => ({ pid, started }));
-}
-
-function isAlive(identity: ProcessIdentity): boolean {
-  return findProcess(identity) === "alive";
 }
 
 /** Polls at growing intervals until `isTrue` or the time is over: the system does not report the end of processes that are not children. */

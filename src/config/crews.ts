@@ -5,7 +5,7 @@ import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Role, RoleRegistry } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { EXTENSIONS, type Folder, sourcesIn } from "./found.ts";
-import { shipped } from "./installation.ts";
+import { shipped } from "../lib/files.ts";
 import { pathOf, type TextSource } from "./read-text.ts";
 import { loadRoles } from "./roles.ts";
 

@@ -1,13 +1,8 @@
-import { existsSync } from "node:fs";
-import { dirname, extname, join } from "node:path";
+import { extname, join } from "node:path";
+import { folderWith, shipped } from "../lib/files.ts";
 
 /** `.ts` when run from the sources with Node's type stripping, `.js` in the bundle. */
 const EXTENSION = extname(import.meta.filename);
-
-/** The absolute path of a shipped file or folder, such as `schemas/` or `config/crews/`. */
-export function shipped(...segments: string[]): string {
-  return join(folderWith(join("schemas", "roles.schema.json")), ...segments);
-}
 
 /** The absolute path of a program of the embedded crew (`playbook`, `shell`, …), for Node to run. */
 export function crewProgram(name: string): string {
@@ -28,14 +23,4 @@ export function reportPage(): { readonly script: string; readonly style: string 
 /** `src`, or the folder of the bundle. */
 function programs(): string {
   return folderWith(join("crew", `playbook${EXTENSION}`));
-}
-
-/** The nearest folder from here up that contains a file. Sources and bundle are at different depths. */
-function folderWith(file: string): string {
-  for (let directory = import.meta.dirname; ; directory = dirname(directory)) {
-    if (existsSync(join(directory, file))) return directory;
-    if (directory === dirname(directory)) {
-      throw new Error(`The installation is incomplete: there is no ${file} above ${import.meta.dirname}.`);
-    }
-  }
 }

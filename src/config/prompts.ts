@@ -6,7 +6,7 @@ import type { Problem } from "../protocol/document/problem.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import { problemsFailure } from "./document.ts";
 import { type Folder, sourcesIn } from "./found.ts";
-import { shipped } from "./installation.ts";
+import { shipped } from "../lib/files.ts";
 import { pathOf, readText } from "./read-text.ts";
 
 /** A prompt template of the user or the project. */

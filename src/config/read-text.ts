@@ -1,12 +1,11 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Problem } from "../protocol/document/problem.ts";
 import { decodeText } from "../protocol/document/source-text.ts";
 
-/** How long a pipe may have no writer before it is refused, and how often to look at a pipe, in ms. */
-const WRITER_WITHIN_MS = 3_000;
+/** How often to look at a pipe whose writer is slow, in ms. */
 const LOOK_EVERY_MS = 10;
 
 /** A file that was read before, of which only these bytes count. */
@@ -47,11 +46,8 @@ function readBytes(file: TextSource, limit_bytes: number): Result<Uint8Array, Pr
     descriptor = file === "-" ? 0 : openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(descriptor);
     if (stat.isDirectory()) return wrong(file, "this is a directory", "a file");
-    if (stat.size > limit_bytes) {
-      return wrong(file, `the file has ${counted(stat.size)}`, `at most ${counted(limit_bytes)}`);
-    }
-    const bytes = stat.isFile() ? readFileSync(descriptor) : streamed(descriptor, limit_bytes, stat.isFIFO());
-    if (bytes === undefined) return wrong(file, "nothing writes into this pipe", "a file, or a pipe with a writer");
+    if (stat.size > limit_bytes) return tooLong(file, limit_bytes);
+    const bytes = stat.isFile() ? readFileSync(descriptor) : streamed(descriptor, limit_bytes);
     return bytes.length > limit_bytes ? tooLong(file, limit_bytes) : ok(bytes);
   } catch (error) {
     return unreadable(file, error);
@@ -60,24 +56,15 @@ function readBytes(file: TextSource, limit_bytes: number): Result<Uint8Array, Pr
   }
 }
 
-/** All that comes before the end, or a little more than `most` bytes. Undefined for a pipe that nobody opens for writing. */
-function streamed(descriptor: number, most: number, isPipe: boolean): Buffer | undefined {
+/** All that comes before the end, or a little more than `most` bytes. */
+function streamed(descriptor: number, most: number): Buffer {
   const chunks: Buffer[] = [];
-  let bytes = 0;
-  let hasWriter = !isPipe;
-  const until = performance.now() + WRITER_WITHIN_MS;
-  while (bytes <= most) {
+  for (let bytes = 0; bytes <= most; ) {
     const chunk = readNow(descriptor);
-    if (chunk !== undefined && chunk.length > 0) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      continue;
-    }
-    // The end, unless no writer has come yet.
-    hasWriter ||= bytes > 0 || chunk === undefined;
-    if (chunk !== undefined && hasWriter) break;
-    if (!hasWriter && performance.now() > until) return undefined;
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
+    if (chunk?.length === 0) break;
+    if (chunk === undefined) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_EVERY_MS);
+    else chunks.push(chunk);
+    bytes += chunk?.length ?? 0;
   }
   return Buffer.concat(chunks);
 }
@@ -95,21 +82,9 @@ function readNow(descriptor: number): Buffer | undefined {
 
 function unreadable(file: string, error: unknown): Result<never, Problem> {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-  switch (code) {
-    case "ENOENT": {
-      if (lstatSync(file, { throwIfNoEntry: false })) return missing(file, "this symbolic link has no target");
-      return missing(file, "there is no such file", nearestNeighbour(file));
-    }
-    case "ENOTDIR":
-      return missing(file, "there is no such file: a part of its path is not a directory");
-    case "EACCES":
-    case "EPERM":
-      return wrong(file, "you have no permission to read this file");
-    case "ELOOP":
-      return wrong(file, "the symbolic links form a cycle");
-    default:
-      return wrong(file, `the file cannot be read (${code})`);
-  }
+  if (code !== "ENOENT" && code !== "ENOTDIR") return wrong(file, `the file cannot be read (${code})`);
+  const what = "there is no such file";
+  return err({ file, pointer: "", what, nearest: nearestNeighbour(file), missing: true });
 }
 
 function nearestNeighbour(file: string): string | undefined {
@@ -120,18 +95,10 @@ function nearestNeighbour(file: string): string | undefined {
   }
 }
 
-function missing(file: string, what: string, near?: string): Result<never, Problem> {
-  return err({ file, pointer: "", what, nearest: near, missing: true });
-}
-
 function wrong(file: string, what: string, expected?: string): Result<never, Problem> {
   return err({ file: shownName(file), pointer: "", what, expected });
 }
 
 function tooLong(file: string, limit_bytes: number): Result<never, Problem> {
-  return wrong(file, "the text is too long", `at most ${counted(limit_bytes)}`);
-}
-
-function counted(bytes: number): string {
-  return `${bytes.toLocaleString("en")} bytes`;
+  return wrong(file, "the text is too long", `at most ${limit_bytes.toLocaleString("en")} bytes`);
 }

@@ -1,4 +1,4 @@
-import { nearest } from "../lib/nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -38,10 +38,8 @@ function seat(type: "manager" | "worker", rest: Pick<Role, "cli_command" | "mode
 }
 
 function unknownProgram(flag: string, program: string, name: string): Fallible<never> {
-  const meant = nearest(name, DIALECT_PROGRAMS);
-  const question = meant === undefined ? "" : ` Did you mean ${program.replace(name, meant)}?`;
-  const hint = `A model can be named for ${DIALECT_PROGRAMS.join(", ")}; a path with a colon in it must have a / too: ${flag} ./${program}`;
+  const question = didYouMean(name, DIALECT_PROGRAMS);
   return fails("usage", `${flag} ${program}: no known agent program is called ${JSON.stringify(name)}.${question}`, {
-    hint,
+    hint: `A model can be named for ${DIALECT_PROGRAMS.join(", ")}; a path with a colon in it must have a / too: ${flag} ./${program}`,
   });
 }

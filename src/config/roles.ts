@@ -7,7 +7,8 @@ import { fails, type Fallible } from "../protocol/failure.ts";
 import { networkIn, type Role, type RoleRegistry, type RoleType } from "../protocol/roles.ts";
 import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import type { TextSource } from "./read-text.ts";
-import { crewProgram, shipped } from "./installation.ts";
+import { shipped } from "../lib/files.ts";
+import { crewProgram } from "./installation.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";
 
 /** Senders of envelopes that are not roles. */

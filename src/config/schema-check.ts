@@ -6,7 +6,7 @@ import { tooLongToStart } from "../protocol/command-size.ts";
 import type { Finding } from "../protocol/document/problem.ts";
 import { validators } from "../protocol/generated/validators.js";
 import { fileFindings } from "../protocol/schema-errors.ts";
-import { shipped } from "./installation.ts";
+import { shipped } from "../lib/files.ts";
 
 /** The files that people write and that have a schema, and what the playbook manager can play of a plan file. */
 export type SchemaName = "answers" | "plan_file" | "playable_plan" | "roles" | "scheduler_config";

@@ -13,7 +13,7 @@ import type { Role } from "../protocol/roles.ts";
 import { loadDocument, problemsFailure, problemsIn } from "./document.ts";
 import { profileFindings } from "./auth-profiles.ts";
 import type { Environment } from "./found.ts";
-import { shipped } from "./installation.ts";
+import { shipped } from "../lib/files.ts";
 import { pathOf, type TextSource } from "./read-text.ts";
 import { costsMoney, isEmbedded } from "./role-defaults.ts";
 import { budgetFindings, checkSchema } from "./schema-check.ts";

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { access, constants } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Json, type JsonObject, listOf, objectOf, textWithin } from "../lib/json.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import { cut } from "../protocol/refusal.ts";
 import { changedArtifacts, type Snapshot, snapshot } from "./shell/artifacts.ts";
 import { run, type RunningStep } from "./shell/run.ts";
-import { cutTo, errorReply, readTurn, type Reply, say, sayAnswer, type Turn } from "./turn.ts";
+import { errorReply, readTurn, type Reply, say, sayAnswer, type Turn } from "./turn.ts";
 
 /**
  * The worker that runs an instruction's steps and answers with a `report`. If a step fails, the report's status is `error`, and the exit code is
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
       return;
     }
     case "instruction_proposal":
-      sayAnswer(turn, await readiness(turn));
+      sayAnswer(turn, readiness(turn));
       return;
     default:
       sayAnswer(
@@ -39,14 +40,7 @@ async function main(): Promise<void> {
 }
 
 /** Answers a proposal with what the worker knows without starting to work. */
-async function readiness(turn: Turn): Promise<Reply> {
-  const issues: string[] = [];
-  await access(turn.workspace, constants.R_OK | constants.X_OK).catch(() =>
-    issues.push(`the workspace ${turn.workspace} cannot be read`),
-  );
-  await access(turn.artifacts_dir, constants.W_OK).catch(() =>
-    issues.push(`${turn.artifacts_dir} cannot be written to`),
-  );
+function readiness(turn: Turn): Reply {
   const steps = listOf(turn.message.payload["draft_steps"]).map(textWithin);
   const questions = listOf(turn.message.payload["open_questions"]).map(textWithin);
   return {
@@ -54,11 +48,7 @@ async function readiness(turn: Turn): Promise<Reply> {
     payload: {
       status: "proposal",
       summary: `I would run the ${steps.length} steps in order and stop at the first that fails.`,
-      evidence: issues.length === 0 ? ["The workspace can be read and the artifacts directory written to."] : [],
-      issues: [
-        ...issues,
-        ...questions.map((question) => `I run commands and cannot answer: ${cutTo(question, 1_000)}`),
-      ].slice(0, 1_000),
+      issues: questions.map((question) => `I run commands and cannot answer: ${cut(question, 1_000)}`),
       next_actions: steps,
     },
   };
@@ -128,7 +118,7 @@ class Work {
     const told = Math.ceil(steps.length / MAX_PROGRESS);
     for (const [index, step] of steps.entries()) {
       const { argv, line, as_evidence } = commandOf(step);
-      const title = cutTo(textWithin(step) || line, Math.min(TITLE_LENGTH, share));
+      const title = cut(textWithin(step) || line, Math.min(TITLE_LENGTH, share));
       if (this.#stopped) return undefined;
       if (index % told === 0) this.#progress(`step ${index + 1} of ${steps.length}: ${title}`);
       if (argv.length === 0) {
@@ -140,7 +130,7 @@ class Work {
       // A signal to the group may end the step before it arrives here. A stopped turn must not report a failed step.
       if (exit_code === ENDED_BY_SIGTERM && !this.#stopped) await delay(OWN_SIGNAL_MS);
       if (this.#stopped) return undefined;
-      const command = JSON.stringify(as_evidence).length <= share ? as_evidence : cutTo(line, share);
+      const command = JSON.stringify(as_evidence).length <= share ? as_evidence : cut(line, share);
       this.#evidence.push({ text: title, command, exit_code, output: endOf(output, share) });
       if (exit_code === 0) continue;
       return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}${lastLines(output)}`;
@@ -158,7 +148,7 @@ class Work {
       ...(failed === undefined ? [] : [failed]),
       ...missing.map(
         (name) =>
-          `the expected output ${cutTo(name, TITLE_LENGTH)} is neither in the artifacts directory nor in the workspace`,
+          `the expected output ${cut(name, TITLE_LENGTH)} is neither in the artifacts directory nor in the workspace`,
       ),
     ];
     const done = this.#evidence.filter((entry) => entry["exit_code"] === 0).length;
@@ -204,7 +194,7 @@ function commandOf(step: Json): { argv: readonly string[]; line: string; as_evid
 
 /** The last lines that a failed step printed, for readers of the report, who have not seen the evidence. */
 function lastLines(output: string): string {
-  const lines = output.split("\n").flatMap((line) => (line.trim() === "" ? [] : [cutTo(line.trim(), TITLE_LENGTH)]));
+  const lines = output.split("\n").flatMap((line) => (line.trim() === "" ? [] : [cut(line.trim(), TITLE_LENGTH)]));
   return lines.length === 0 ? "" : `. It printed:\n${lines.slice(-MAX_LINES).join("\n")}`;
 }
 

@@ -33,30 +33,23 @@ export function errorReply(code: string, message: string, hint?: string): Reply 
 }
 
 /**
- * Reads the turn from stdin; undefined if the input ends before a complete line. Then the scheduler is gone, and the
- * program must exit without working. Throws if a complete line is not a turn request.
+ * Reads the turn from stdin; undefined if the input ends before the end of its line. Then the scheduler is gone, and the program must exit without
+ * working. Throws if the line is not a turn request.
  */
 export async function readTurn(): Promise<Turn | undefined> {
-  const { line, complete } = await firstLine();
-  if (line.trim() === "") return undefined;
-  let envelope: Json;
-  try {
-    envelope = JSON.parse(line) as Json;
-  } catch (error) {
-    if (!complete) return undefined;
-    throw new Error(`the line on stdin is not JSON: ${(error as Error).message}`, { cause: error });
-  }
-  return turnOf(envelope, line);
-}
-
-async function firstLine(): Promise<{ line: string; complete: boolean }> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    const end = chunk.indexOf(0x0a);
-    chunks.push(end < 0 ? chunk : chunk.subarray(0, end));
-    if (end >= 0) return { line: Buffer.concat(chunks).toString("utf8"), complete: true };
+    chunks.push(chunk);
+    if (chunk.includes(0x0a)) break;
   }
-  return { line: Buffer.concat(chunks).toString("utf8"), complete: false };
+  const [line = "", ...rest] = Buffer.concat(chunks).toString("utf8").split("\n");
+  if (line.trim() === "") return undefined;
+  try {
+    return turnOf(JSON.parse(line) as Json, line);
+  } catch (error) {
+    if (rest.length === 0) return undefined;
+    throw new Error(`the line on stdin is no turn request: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function turnOf(envelope: Json, line: string): Turn {
@@ -110,9 +103,4 @@ export function say(turn: Turn, reply: Reply): void {
     payload: { turn_id: turn.turn_id, ...reply.payload },
   };
   process.stdout.write(`${JSON.stringify(envelope)}\n`);
-}
-
-/** The start of a text: at most `most` UTF-16 units, without half a character at its end. */
-export function cutTo(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

@@ -1,8 +1,10 @@
 import {
   accessSync,
+  appendFileSync,
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -13,9 +15,23 @@ import {
   rmSync,
   statSync,
   type Stats,
-  writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
+
+/** The nearest folder from here up that contains a file. Sources and bundle are at different depths. */
+export function folderWith(file: string): string {
+  for (let directory = import.meta.dirname; ; directory = dirname(directory)) {
+    if (existsSync(join(directory, file))) return directory;
+    if (directory === dirname(directory)) {
+      throw new Error(`The installation is incomplete: there is no ${file} above ${import.meta.dirname}.`);
+    }
+  }
+}
+
+/** The absolute path of a shipped file or folder, such as `schemas/` or `config/crews/`. */
+export function shipped(...segments: string[]): string {
+  return join(folderWith(join("schemas", "roles.schema.json")), ...segments);
+}
 
 // What a path leads to, where it does not matter why that cannot be found out.
 
@@ -81,11 +97,26 @@ export function isDirectory(path: string): boolean {
 /** The mode of every file that Bosun keeps, for the calls that make it: nobody else may read or write it, whatever the umask. */
 export const OWN = { mode: 0o600 };
 
+/** Files are written in chunks of about this many characters, since a report may be long. */
+const CHUNK = 64 * 1024;
+
 /** Puts a new file of these lines in the place of a file of Bosun's own, whoever may write to the old one. */
-export function replaceOwn(path: string, lines: readonly string[]): void {
+export function replaceOwn(path: string, lines: Iterable<string>): void {
   const partial = `${path}.${process.pid}.tmp`;
-  rmSync(partial, { force: true });
-  writeFileSync(partial, [...lines, ""].join("\n"), { flag: "wx", ...OWN });
+  rmSync(partial, { force: true, recursive: true });
+  const file = openSync(partial, "wx", OWN.mode);
+  try {
+    let chunk = "";
+    for (const line of lines) {
+      chunk += `${line}\n`;
+      if (chunk.length < CHUNK) continue;
+      appendFileSync(file, chunk);
+      chunk = "";
+    }
+    appendFileSync(file, chunk);
+  } finally {
+    closeSync(file);
+  }
   renameSync(partial, path);
 }
 

@@ -8,7 +8,6 @@ import { absoluteFolders, programFile } from "./program-file.ts";
 /** The git commands that Bosun uses, each with the options that keep it from starting what a repository names. */
 const COMMANDS = {
   add: [],
-  "check-attr": [],
   "checkout-index": [],
   // A template may bring hooks.
   clone: ["--template=", "--no-recurse-submodules"],
@@ -47,7 +46,6 @@ const DRIVERS: readonly (readonly [setting: RegExp, off: string])[] = [
 const MAX_OUTPUT = 256 * 1024 * 1024;
 
 interface GitOptions {
-  readonly input?: string;
   readonly cancelSignal?: AbortSignal;
   /** Time limit in milliseconds. */
   readonly timeout?: number;
@@ -68,7 +66,7 @@ export type Git = (
  * Rejects with git's message; the `cause` is execa's error, with git's `exitCode`.
  */
 export function gitIn(environment: NodeJS.ProcessEnv): Git {
-  return async (directory, [command, ...args], { repository, input = "", ...limits } = {}) => {
+  return async (directory, [command, ...args], { repository, ...limits } = {}) => {
     const root = repositoryRoot(directory);
     const inside = (folder: string) => root !== undefined && `${realPath(folder)}/`.startsWith(`${realPath(root)}/`);
     const PATH = absoluteFolders(environment["PATH"], (folder) => !inside(folder));
@@ -84,14 +82,14 @@ export function gitIn(environment: NodeJS.ProcessEnv): Git {
     };
     // `cleanup` listens to SIGXFSZ, and from then on a file size limit ends this process.
     const around = { cleanup: false, cwd: directory, env, extendEnv: false, maxBuffer: MAX_OUTPUT, reject: false };
-    const start = async (words: readonly string[], text = "") => {
+    const start = async (words: readonly string[]) => {
       const file = programFile("git", directory, PATH) ?? "git";
-      const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, input: text });
+      const ran = await execa(file, [...SETTINGS, "--no-pager", ...words], { ...around, ...limits, stdin: "ignore" });
       if (!ran.failed) return ran.stdout;
       throw new Error(`git ${command}: ${ran.stderr?.trim() || ran.shortMessage}`, { cause: ran });
     };
     const drivers = driversIn(await start(["config", "--list", "--name-only", "-z"]));
-    return start([...drivers, command, ...COMMANDS[command], ...args], input);
+    return start([...drivers, command, ...COMMANDS[command], ...args]);
   };
 }
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
-import { err, ok } from "../lib/result.ts";
-import { failure, type Failure, type Fallible } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
 import type { LogRecord } from "../protocol/record.ts";
 
@@ -58,7 +58,14 @@ export function listFolder(directory: string): Fallible<Listing> {
       }
     }
   } catch (error) {
-    return err(unreadable(directory, error));
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    if (code === "ENOENT") {
+      return fails("not_found", `There is no log folder ${directory}.`, { hint: "Name a folder below logs/." });
+    }
+    return fails("storage", `The log folder ${directory} cannot be read (${code}).`, {
+      hint: "Check that it is a directory and that you may read it.",
+    });
   }
   files.sort((a, b) => a.sequence - b.sequence || (a.name < b.name ? -1 : 1));
   return ok({ files, foreign: foreign.sort() });
@@ -87,27 +94,12 @@ export function readPlainFile(path: string, max_bytes: number): Buffer | null {
   }
 }
 
-function unreadable(directory: string, error: unknown): Failure {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === undefined) throw error;
-  if (code === "ENOENT")
-    return failure("not_found", `There is no log folder ${directory}.`, { hint: "Name a folder below logs/." });
-  return failure("storage", `The log folder ${directory} cannot be read (${code}).`, {
-    hint: "Check that it is a directory and that you may read it.",
-  });
-}
-
 const TEXTS = ["session_id", "timestamp", "source", "target", "payload_type", "version"] as const;
 
-/** The record in a file of the log; null if the file cannot be read, or holds no record. */
+/** The record in a file of the log; null if the file cannot be read, is not JSON or lacks a field that every record has. */
 export function recordIn(bytes: Buffer | null): LogRecord | null {
-  return bytes === null ? null : parseRecord(bytes.toString("utf8"));
-}
-
-/** Parses a line into a record; null if it is not JSON or lacks a field that every record has. */
-export function parseRecord(line: string): LogRecord | null {
   try {
-    const value: unknown = JSON.parse(line);
+    const value: unknown = bytes === null ? null : JSON.parse(bytes.toString("utf8"));
     return isLogRecord(value) ? value : null;
   } catch {
     return null;

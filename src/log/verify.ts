@@ -6,7 +6,7 @@ import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import { recordFault } from "../protocol/record-check.ts";
 import { GENESIS } from "../protocol/record.ts";
 import { expectedHash } from "./chain.ts";
-import { listFolder, parseRecord, readFolder, recordIn, recordName, type RecordFile } from "./reader.ts";
+import { listFolder, readFolder, recordIn, recordName, type RecordFile } from "./reader.ts";
 
 /** Maximum number of problems listed; an additional entry counts the rest. */
 export const MAX_PROBLEMS = 100;
@@ -131,7 +131,7 @@ function checkRecord(file: RecordFile, bytes: Buffer | null, isOurs: boolean): C
   const unreadable = (fault: string): CheckedRecord => ({ faults: [fault], hash: null, previous: null });
   if (bytes === null) return unreadable("The file cannot be read, or is larger than any record.");
   const line = bytes.toString("utf8");
-  const record = parseRecord(line);
+  const record = recordIn(bytes);
   if (record === null) return unreadable("It is not a record: not JSON, or without what every record has.");
 
   const faults: string[] = [];

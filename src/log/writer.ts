@@ -15,8 +15,8 @@ import {
 import { basename, join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory, OWN } from "../lib/files.ts";
-import { err, ok } from "../lib/result.ts";
-import { failure, type Failure, type Fallible } from "../protocol/failure.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { attempt } from "./attempt.ts";
@@ -81,8 +81,11 @@ export class LogFolder {
       const isUnchanged = this.#leftAs !== undefined && this.#leftAs === this.#stamp();
       // Files written into a deleted or moved folder would be lost, and a new folder would lack the earlier records.
       const path = join(this.directory, EVENTS_FILE);
-      if (!isUnchanged && statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode)
-        return err(gone(this.directory));
+      if (!isUnchanged && statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode) {
+        return fails("storage", `The log folder was deleted or moved while the session ran: ${this.directory}.`, {
+          hint: "Resume the session: the folder is written again from the database.",
+        });
+      }
       const published = this.#publish(records, 1, isUnchanged);
       if (!published.ok) return published;
       this.#leftAs = this.#stamp();
@@ -107,7 +110,12 @@ export class LogFolder {
       // The last record in `events.log` may lack some of its lines, so all of them are rewritten.
       const last = lastEventOf(this.#events);
       const [known] = last.sequence === 0 ? [true] : records(last.sequence);
-      if (!known) return err(ahead(this.directory, last.sequence));
+      if (!known) {
+        const what = `has record ${last.sequence}, which the database does not have`;
+        return fails("conflict", `The database is older than the log: ${this.directory} ${what}.`, {
+          hint: `To add what it lacks from the log: bosun rebuild ${basename(this.directory)}`,
+        });
+      }
       ftruncateSync(this.#events, last.offset);
       this.#size = last.offset;
       this.#lastEvent = Math.max(0, last.sequence - 1);
@@ -167,7 +175,12 @@ export class LogFolder {
   #appendEvents(lines: string, through: number): Fallible<void> {
     const bytes = Buffer.from(lines);
     // A process that was frozen during a take-over must not append the same lines again.
-    if (fstatSync(this.#events).size !== this.#size) return err(eventsChanged(join(this.directory, EVENTS_FILE)));
+    if (fstatSync(this.#events).size !== this.#size) {
+      const path = join(this.directory, EVENTS_FILE);
+      return fails("conflict", `The file ${path} was changed by another process while the session ran.`, {
+        hint: "Do not write to it. Resume the session: its lines are written again.",
+      });
+    }
     if (bytes.length > 0) appendFileSync(this.#events, bytes);
     this.#size += bytes.length;
     crashPoint("events_appended");
@@ -183,7 +196,11 @@ export class LogFolder {
       // A longer file is not this record, and reading a pipe or a device may never end.
       const found = existing.isFile() && existing.size <= line.length ? readFileSync(path) : null;
       if (found?.equals(line)) return ok("existed");
-      if (found === null || !isTorn(found, line)) return err(conflict(path));
+      if (found === null || !isTorn(found, line)) {
+        return fails("conflict", `The file ${path} exists and differs from the record in the database.`, {
+          hint: "The log was changed. Move the file away and resume the session: the record is written again, and you can compare the two.",
+        });
+      }
     }
     const publishing = join(this.directory, PUBLISHING_FILE);
     writeFileSync(publishing, record.line, OWN);
@@ -217,32 +234,4 @@ function lastEventOf(events: number): { readonly sequence: number; readonly offs
     end = start;
   }
   return size <= TAIL_BYTES && sequence !== 0 && end === 0 ? { sequence, offset: 0 } : { sequence: 0, offset: 0 };
-}
-
-function gone(directory: string): Failure {
-  return failure("storage", `The log folder was deleted or moved while the session ran: ${directory}.`, {
-    hint: "Resume the session: the folder is written again from the database.",
-  });
-}
-
-function ahead(directory: string, sequence: number): Failure {
-  return failure(
-    "conflict",
-    `The database is older than the log: ${directory} has record ${sequence}, which the database does not have.`,
-    {
-      hint: `To add what it lacks from the log: bosun rebuild ${basename(directory)}`,
-    },
-  );
-}
-
-function conflict(path: string): Failure {
-  return failure("conflict", `The file ${path} exists and differs from the record in the database.`, {
-    hint: "The log was changed. Move the file away and resume the session: the record is written again, and you can compare the two.",
-  });
-}
-
-function eventsChanged(path: string): Failure {
-  return failure("conflict", `The file ${path} was changed by another process while the session ran.`, {
-    hint: "Do not write to it. Resume the session: its lines are written again.",
-  });
 }

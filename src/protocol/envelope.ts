@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../lib/json.ts";
-import { nearest } from "../lib/nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { tooLongToStart } from "./command-size.ts";
 import type { DocumentByName } from "./generated/types.ts";
@@ -137,8 +137,7 @@ function claimedType(value: unknown): string {
 }
 
 function unknownType(type: string): Refusal {
-  const meant = nearest(type, PAYLOAD_TYPES);
-  const question = meant === undefined ? "" : ` Did you mean ${quote(meant)}?`;
+  const question = didYouMean(type, PAYLOAD_TYPES);
   const message = `/payload_type ${quote(type)} is not a known payload type.${question} [payload_type]`;
   return refusal(type, "validation_failed", "/payload_type", message);
 }

@@ -1,33 +1,7 @@
 import { PAYLOAD_TYPES, type PayloadByType } from "./generated/types.ts";
 
 export { CONFIGURATION_DEFAULTS, PAYLOAD_TYPES, SETTING_KINDS } from "./generated/types.ts";
-export type {
-  ArtifactReference,
-  AuthProfiles,
-  Budget,
-  Check,
-  Criterion,
-  CriterionObject,
-  DocumentByName,
-  HistoryEntry,
-  Instruction,
-  LogHead,
-  PayloadByType,
-  PlanFile,
-  Question,
-  RefusedMessage,
-  ResolvedConfiguration,
-  SchedulerConfiguration,
-  Spent,
-  SpentByARole,
-  Step,
-  StepObject,
-  Task,
-  Text,
-  TicketStatus,
-  TotalUsage,
-  Usage,
-} from "./generated/types.ts";
+export type * from "./generated/types.ts";
 
 /** The name of a payload's schema; an envelope's `payload_type`. */
 export type PayloadType = keyof PayloadByType;

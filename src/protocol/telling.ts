@@ -1,4 +1,4 @@
-import { type Json, type JsonObject, listOf, numberOf, objectOf, textOf, textWithin } from "../lib/json.ts";
+import { defined, type Json, type JsonObject, listOf, numberOf, objectOf, textOf, textWithin } from "../lib/json.ts";
 import { at } from "../lib/json-pointer.ts";
 import type { UnsealedRecord } from "./record.ts";
 import type { Instant } from "./timestamp.ts";
@@ -148,34 +148,22 @@ function toldAsk({ ask_id, kind, record, ticket_id, turn_id, open }: JsonObject)
   };
 }
 
-function toldHold({
-  hold_id,
-  role_id,
-  reason,
-  until,
-  since,
-  account,
-  window,
-  limit,
-  tries,
-  trying,
-  said,
-}: JsonObject): ToldHold {
-  const used = objectOf(limit);
+function toldHold({ hold_id, role_id, reason, until, since, account, window, limit, ...rest }: JsonObject): ToldHold {
+  const { limit: name, used, max } = objectOf(limit);
   return {
     hold_id: textOf(hold_id),
     role_id: textOf(role_id),
     reason: textOf(reason),
-    ...(isInstant(until) ? { until } : {}),
-    ...(isInstant(since) ? { since } : {}),
-    ...(typeof account === "string" ? { account } : {}),
-    ...(typeof window === "string" ? { window } : {}),
-    ...(typeof used.limit === "string"
-      ? { limit: { limit: used.limit, used: numberOf(used.used), max: numberOf(used.max) } }
-      : {}),
-    ...(typeof tries === "number" ? { tries } : {}),
-    ...(typeof trying === "boolean" ? { trying } : {}),
-    ...(typeof said === "string" ? { said } : {}),
+    ...defined({
+      until: isInstant(until) ? until : undefined,
+      since: isInstant(since) ? since : undefined,
+      account: text(account),
+      window: text(window),
+      limit: typeof name === "string" ? { limit: name, used: numberOf(used), max: numberOf(max) } : undefined,
+      tries: number(rest.tries),
+      trying: typeof rest.trying === "boolean" ? rest.trying : undefined,
+      said: text(rest.said),
+    }),
   };
 }
 

@@ -6,18 +6,6 @@ import type { Holder, SessionRow } from "./store.ts";
 /** The environment variable that accepts a home on a shared file system: `BOSUN_SHARED_HOME=accept`. */
 export const ACCEPT_SHARED_HOME = "BOSUN_SHARED_HOME";
 
-/** The home is on a file system that several machines share: `environment`. */
-export function sharedHome(home: string, name: string): Failure {
-  return failure(
-    "environment",
-    `The home ${home} is on ${name}, a shared file system on which database locks are not reliable.`,
-    {
-      hint: `Put the home on a local disk with --home or BOSUN_HOME. If only this machine ever uses it, set ${ACCEPT_SHARED_HOME}=accept.`,
-      details: { file_system: name },
-    },
-  );
-}
-
 /** Another process holds the session: `busy`, naming the holder if it is known. */
 export function busy(session_id: string, holder: Holder | undefined): Failure {
   const since = holder?.started_at === undefined ? "" : ` since ${holder.started_at}`;

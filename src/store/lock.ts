@@ -25,8 +25,8 @@ export interface Lock {
   release(): void;
 }
 
-/** The locks of this process. The garbage collector would close an unreachable connection, and so release its lock. */
-const held = new Set<Lock>();
+/** The connections that hold locks. The garbage collector would close an unreachable one, and so release its lock. */
+const held = new Set<SqliteDatabase.Database>();
 
 /**
  * The file that a session's owner locks; it is empty. Only this module may open it in the owner's process: the system drops a process's locks
@@ -48,20 +48,10 @@ export function takeLock(path: string): Fallible<Lock | null> {
       createOwn(path);
       const lock = lockWith(new SqliteDatabase(path, { timeout: WAIT_MS }), "BEGIN EXCLUSIVE");
       if (lock === "not a lock") return err(notALock(path));
-      if (lock !== null) return ok(kept(lock));
+      if (lock !== null) return ok(lock);
     }
     return ok(null);
   });
-}
-
-function kept(lock: Lock): Lock {
-  held.add(lock);
-  return {
-    release: () => {
-      held.delete(lock);
-      lock.release();
-    },
-  };
 }
 
 /**
@@ -146,7 +136,12 @@ function isDead({ pid, host }: Owner): boolean {
 function lockWith(database: SqliteDatabase.Database, statement: string): Lock | "not a lock" | null {
   try {
     database.exec(statement);
-    return { release: () => void database.close() };
+    const release = () => {
+      held.delete(database);
+      database.close();
+    };
+    held.add(database);
+    return { release };
   } catch (error) {
     database.close();
     if (!(error instanceof SqliteDatabase.SqliteError)) throw error;

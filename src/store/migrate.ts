@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
-import { err, ok } from "../lib/result.ts";
-import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { shipped } from "../lib/files.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { backUp } from "./backup.ts";
 import { type Database, write } from "./database.ts";
 
@@ -27,7 +28,7 @@ CREATE TABLE IF NOT EXISTS migrations (
 
 /** This program's migrations, in order. Throws if their files are missing, since the installation is then broken. */
 export function bundledMigrations(): readonly Migration[] {
-  const folder = migrationsFolder();
+  const folder = shipped("migrations");
   return readdirSync(folder)
     .sort()
     .flatMap((file) => {
@@ -57,7 +58,11 @@ export function migrate(database: Database, migrations: readonly Migration[]): F
       number === 0 || number === migrations.length ? ok(undefined) : backUp(database.name, number);
     if (!saved.ok) return saved;
     database.exec(LEDGER);
-    for (const migration of migrations.slice(number)) apply(database, migration);
+    const applying = database.prepare("INSERT INTO migrations VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ'))");
+    for (const { number: next, name, sha256, sql } of migrations.slice(number)) {
+      database.exec(sql);
+      applying.run(next, name, sha256);
+    }
     return ok(undefined);
   });
   if (migrated.ok) crashPoint("database_made");
@@ -75,7 +80,12 @@ export function appliedCount(database: Database, migrations: readonly Migration[
     .all();
   for (const [index, row] of rows.entries()) {
     const migration = migrations[index];
-    if (migration === undefined) return err(newer(path, row.number, migrations.length));
+    if (migration === undefined) {
+      const versions = `schema ${row.number}; this one knows ${migrations.length}`;
+      return fails("newer_database", `The database ${path} was made by a newer Bosun (${versions}).`, {
+        hint: "Update Bosun with `npm install -g bosun`, or choose another home with --home.",
+      });
+    }
     if (row.sha256 !== migration.sha256) {
       return fails(
         "storage",
@@ -87,29 +97,6 @@ export function appliedCount(database: Database, migrations: readonly Migration[
     }
   }
   return ok(rows.length);
-}
-
-function apply(database: Database, { number, name, sha256, sql }: Migration): void {
-  database.exec(sql);
-  database.prepare("INSERT INTO migrations VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ'))").run(number, name, sha256);
-}
-
-function newer(path: string, found: number, known: number): Failure {
-  return failure(
-    "newer_database",
-    `The database ${path} was made by a newer Bosun (schema ${found}; this one knows ${known}).`,
-    { hint: "Update Bosun with `npm install -g bosun`, or choose another home with --home." },
-  );
-}
-
-/** Searches upwards, since the sources are two folders below the package and the bundle is one. */
-function migrationsFolder(): string {
-  let folder = import.meta.dirname;
-  while (!existsSync(join(folder, "migrations", "0001_initial.sql"))) {
-    if (folder === dirname(folder)) throw new Error(`No migrations/ above ${import.meta.dirname}: reinstall Bosun.`);
-    folder = dirname(folder);
-  }
-  return join(folder, "migrations");
 }
 
 /** A view of the state rows as a migration leaves them. */

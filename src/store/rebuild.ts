@@ -5,24 +5,19 @@ import { databasePath, openForReading, openForWriting, write } from "./database.
 import { bundledMigrations, migrate } from "./migrate.ts";
 import { queriesOn } from "./queries.ts";
 import { apply, openStore } from "./sqlite-store.ts";
-import { foreignRows, guarded } from "./storage-failure.ts";
+import { guarded } from "./storage-failure.ts";
 import type { Commit, NewSession } from "./store.ts";
 
 /** Whether a home's database, which is made if it is missing, is damaged. Fails for one that cannot be used for another reason. */
 export function isDatabaseDamaged(home: string): Fallible<boolean> {
   const path = databasePath(home);
-  try {
-    const store = openStore(home);
-    if (store.ok) store.value.close();
-    const opened = store.ok ? openForReading(home) : store;
-    if (!opened.ok) return opened.error.details?.damaged === true ? ok(true) : opened;
-    const checked = guarded(path, () => ok(opened.value.pragma("quick_check", { simple: true }) !== "ok"));
-    opened.value.close();
-    return checked.ok || checked.error.details?.damaged !== true ? checked : ok(true);
-  } catch (error) {
-    if (foreignRows(error, path) === undefined) throw error;
-    return ok(true);
-  }
+  const store = openStore(home);
+  if (store.ok) store.value.close();
+  const opened = store.ok ? openForReading(home) : store;
+  if (!opened.ok) return opened.error.details?.damaged === true ? ok(true) : opened;
+  const checked = guarded(path, () => ok(opened.value.pragma("quick_check", { simple: true }) !== "ok"));
+  opened.value.close();
+  return checked.ok || checked.error.details?.damaged !== true ? checked : ok(true);
 }
 
 /**

@@ -1,8 +1,7 @@
-import SqliteDatabase from "better-sqlite3";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
-import { type Failure, type Fallible, isOfStorage } from "../protocol/failure.ts";
+import { type Failure, fails, type Fallible, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
 import {
   type Database,
@@ -13,7 +12,7 @@ import {
   watchFiles,
   write,
 } from "./database.ts";
-import { busy, damaged, sharedHome, stale, taken } from "./failures.ts";
+import { ACCEPT_SHARED_HOME, busy, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
 import { appliedCount, bundledMigrations, migrate, showMigrated } from "./migrate.ts";
@@ -35,10 +34,16 @@ export interface SharedHome {
  */
 export function openStore(home: string, shared: SharedHome = {}): Fallible<Store> {
   const { name, safety } = fileSystemOf(home, shared.statfs);
-  if (safety === "unsafe" && shared.accept !== true) return err(sharedHome(home, name));
+  if (safety === "unsafe" && shared.accept !== true) {
+    const what = `The home ${home} is on ${name}, a shared file system on which database locks are not reliable.`;
+    return fails("environment", what, {
+      hint: `Put the home on a local disk with --home or BOSUN_HOME. If only this machine ever uses it, set ${ACCEPT_SHARED_HOME}=accept.`,
+      details: { file_system: name },
+    });
+  }
   const database = openForWriting(home);
   if (!database.ok) return database;
-  const opened = guardedOpening(database.value.name, () => {
+  const opened = guarded(database.value.name, () => {
     const migrated = migrate(database.value, bundledMigrations());
     return migrated.ok ? ok(storeOn(home, database.value)) : migrated;
   });
@@ -73,7 +78,7 @@ function readingOn(home: string, untouched = false): Fallible<StoreReader | unde
   const database = openForReading(home, untouched);
   if (!database.ok) return database;
   const path = databasePath(home);
-  const opened = guardedOpening(path, () => {
+  const opened = guarded(path, () => {
     const applied = appliedCount(database.value, bundledMigrations(), path);
     if (!applied.ok) return applied;
     showMigrated(database.value, bundledMigrations().slice(applied.value));
@@ -97,20 +102,6 @@ export function getSession(from: string | StoreReader, session_id: string): Fall
     reader.value.close();
   }
 }
-
-/** `guarded` for the first statements on a connection, which fail if the database has other tables than the migrations create. */
-function guardedOpening<T>(path: string, open: () => Fallible<T>): Fallible<T> {
-  return guarded(path, () => {
-    try {
-      return open();
-    } catch (error) {
-      if (!(error instanceof SqliteDatabase.SqliteError) || !OTHER_TABLES.test(error.message)) throw error;
-      return err(damaged(path, error.message));
-    }
-  });
-}
-
-const OTHER_TABLES = /^no such (?:table|column): |^table \w+ already exists$/;
 
 /** A session that this process holds. */
 interface Held {

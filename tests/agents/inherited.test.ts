@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -74,18 +74,6 @@ describe.runIf(process.platform === "linux").each(SANDBOXES)("an agent in $name"
     const chunks: Buffer[] = [];
     for await (const chunk of scheduler.stdout as Readable) chunks.push(chunk as Buffer);
     expect(Buffer.concat(chunks).toString()).toMatch(/ 40 -> \/dev\/null$/m);
-  });
-
-  test("starts where its scheduler inherited a descriptor that the limit of open files forbids to replace", () => {
-    const spec = JSON.stringify(specOf(["echo", "works"], mechanism));
-    const lowered = 'ulimit -n 64; exec "$@"';
-    const words = [process.execPath, SCHEDULER, spec, ...(mechanism ? [JSON.stringify(mechanism)] : [])];
-    const ran = spawnSync("sh", ["-c", lowered, "sh", ...words], {
-      stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 97 }, () => "ignore" as const), "pipe"],
-      env: { ...process.env, BOSUN_TEST_ONCE: "1" },
-      encoding: "utf8",
-    });
-    expect(ran.stdout).toBe("works\n");
   });
 
   test("has no terminal, although its scheduler has one", () => {

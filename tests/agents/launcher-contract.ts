@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Launched, Launcher } from "../../src/agents/launcher.ts";
-import { findProcess } from "../../src/agents/processes.ts";
+import { isAlive } from "../../src/agents/processes.ts";
 import { scratchDirectory } from "./scratch.ts";
 import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
@@ -68,11 +68,11 @@ export function launcherContract(name: string, make: () => Launcher): void {
       const { identity } = sleeper;
       expect(isLiving(identity.pid)).toBe(true);
       expect(identity.started).not.toBe("");
-      expect(findProcess(identity)).toBe("alive");
-      expect(findProcess({ pid: identity.pid, started: "1" })).toBe("gone");
+      expect(isAlive(identity)).toBe(true);
+      expect(isAlive({ pid: identity.pid, started: "1" })).toBe(false);
       sleeper.signalGroup("SIGKILL");
       expect(await sleeper.exited).toEqual({ code: null, signal: "SIGKILL" });
-      expect(findProcess(identity)).toBe("gone");
+      expect(isAlive(identity)).toBe(false);
     });
 
     test("makes the process the leader of its own group and signals the whole group", async () => {

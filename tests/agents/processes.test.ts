@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { belongsToSession } from "../../src/agents/process-marker.ts";
-import { endLeftovers, findProcess, identify, groupMembers, signalProcess } from "../../src/agents/processes.ts";
+import { endLeftovers, identify, isAlive, groupMembers, signalProcess } from "../../src/agents/processes.ts";
 import {
   allPids,
   descendantsOf,
@@ -58,7 +58,7 @@ describe("a leftover process of a dead scheduler", () => {
     expect(livingInGroup(left.pid).length).toBe(3);
     expect(await endLeftovers([left], 5_000)).toEqual([]);
     expect(livingInGroup(left.pid)).toEqual([]);
-    expect(findProcess(left)).toBe("gone");
+    expect(isAlive(left)).toBe(false);
   });
 
   test("is killed after the grace when it ignores SIGTERM", async () => {
@@ -81,7 +81,7 @@ describe("a leftover process of a dead scheduler", () => {
     expect(await endLeftovers([{ pid: other.pid, started: `${other.started}0` }], 100)).toEqual([]);
     expect(await endLeftovers([{ pid: other.pid, started: "" }], 100)).toEqual([]);
     signalProcess({ pid: other.pid, started: `${other.started}0` }, "SIGKILL");
-    expect(findProcess(other)).toBe("alive");
+    expect(isAlive(other)).toBe(true);
     expect(isLiving(other.pid)).toBe(true);
   });
 
@@ -186,7 +186,7 @@ describe("a leftover process of a dead scheduler", () => {
       await start("echo ready; sleep 600", { ...mark, BOSUN_ARTIFACTS_DIR: "/somewhere/sessions/s-10/work/T-1" }),
     ].map(identityOf);
     expect(await endLeftovers([], 50, session)).toEqual([]);
-    expect(others.map(findProcess)).toEqual(["alive", "alive", "alive"]);
+    expect(others.map(isAlive)).toEqual([true, true, true]);
   });
 
   test.runIf(onLinux)("is not this process, even if an agent of the session started it", async () => {
@@ -216,8 +216,8 @@ describe("a leftover process of a dead scheduler", () => {
     const self = identify(process.pid);
     const hostile = [self, identify(1), { pid: 0, started: "1" }, { pid: -1, started: "1" }];
     expect(await endLeftovers(hostile, 50)).toEqual([]);
-    expect(findProcess(self)).toBe("alive");
-    expect(findProcess({ pid: 0, started: "" })).toBe("gone");
+    expect(isAlive(self)).toBe(true);
+    expect(isAlive({ pid: 0, started: "" })).toBe(false);
   });
 
   test("that is gone costs no waiting", async () => {

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import type { SandboxMechanism } from "../../src/agents/isolation/mechanism.ts";
-import { findProcess, groupMembers } from "../../src/agents/processes.ts";
+import { isAlive, groupMembers } from "../../src/agents/processes.ts";
 import { scratchDirectory } from "./scratch.ts";
 import { livingWith, availableSandboxes } from "./sandboxes.ts";
 import { killStray, livingInGroup, stateOf } from "../processes.ts";
@@ -213,10 +213,10 @@ describe.each(SANDBOXES)("an agent in the sandbox processes by $name", ({ mechan
   test("is found by its identity while it lives", async () => {
     const sleeper = await script(`echo ready; exec sleep ${word}`);
     await once(sleeper.stdout, "data");
-    expect(findProcess(sleeper.identity)).toBe("alive");
+    expect(isAlive(sleeper.identity)).toBe(true);
     sleeper.signalGroup("SIGKILL");
     await sleeper.exited;
-    expect(findProcess(sleeper.identity)).toBe("gone");
+    expect(isAlive(sleeper.identity)).toBe(false);
   });
 
   test("writes files that belong to the user who runs it", async () => {

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { answerFromFlag, givenAnswer, loadAnswers } from "../../src/config/answers.ts";
-import { shipped } from "../../src/config/installation.ts";
+import { shipped } from "../../src/lib/files.ts";
 import { type Answerable, answerTo } from "../../src/config/picked-option.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { unplayable } from "../../src/commands/options/plan-file.ts";

@@ -74,7 +74,7 @@ describe("--worker and --manager", () => {
 
   test.each([
     ["", [/--manager "python3 manager\.py"/]],
-    ["claud:opus", [/"claud"/, /claude:opus/, /claude, codex, gemini, opencode/, /--manager \.\/claud:opus/]],
+    ["claud:opus", [/"claud"/, /Did you mean claude\?/, /claude, codex, gemini, opencode/, /--manager \.\/claud:opus/]],
     ["thing:x", [/"thing"/, /--manager \.\/thing:x/]],
     ["codex:", [/codex:/, /--manager codex/]],
     ["a | b", [/"a \| b"/, /sh -c/]],

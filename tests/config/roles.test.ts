@@ -2,7 +2,7 @@ import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listCrews, loadCrew } from "../../src/config/crews.ts";
-import { shipped } from "../../src/config/installation.ts";
+import { shipped } from "../../src/lib/files.ts";
 import { completeRole, costsMoney, dialectOf } from "../../src/config/role-defaults.ts";
 import { checkSeats, loadRoles } from "../../src/config/roles.ts";
 import { resolveSettings } from "../../src/config/settings.ts";

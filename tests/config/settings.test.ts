@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadCrew } from "../../src/config/crews.ts";
-import { shipped } from "../../src/config/installation.ts";
+import { shipped } from "../../src/lib/files.ts";
 import { resolveSettings, type SettingSources } from "../../src/config/settings.ts";
 import { CONFIGURATION_DEFAULTS } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";

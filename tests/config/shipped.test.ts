@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { shipped } from "../../src/config/installation.ts";
+import { shipped } from "../../src/lib/files.ts";
 import { scratch } from "./scratch.ts";
 
 const root = shipped();

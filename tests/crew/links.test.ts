@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readMarkdown, slug } from "../../src/crew/survey/markdown.ts";
+import { readMarkdown, slug } from "../../src/crew/survey/links.ts";
 import { type JsonObject, textWithin } from "../../src/lib/json.ts";
 import { computing } from "../computing.ts";
 import { Bench } from "./bench.ts";

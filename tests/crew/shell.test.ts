@@ -260,13 +260,12 @@ describe("the shell worker as a program", () => {
       payload,
       expects: ["report"],
       workspace,
-      artifacts_dir: join(artifacts, "gone"),
     };
     const ran = await crewRun("shell", [], { ...setting(), input: turnLine(asked) });
     const report = said(ran.stdout).envelopes.at(-1)?.payload;
     expect(report).toMatchObject({ status: "proposal", next_actions: ["one", "two"] });
     expect(report).toMatchObject({
-      issues: [`${join(artifacts, "gone")} cannot be written to`, "I run commands and cannot answer: why?"],
+      issues: ["I run commands and cannot answer: why?"],
     });
   });
 

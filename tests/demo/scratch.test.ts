@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { shipped } from "../../src/config/installation.ts";
+import { shipped } from "../../src/lib/files.ts";
 import { fillScratch, findSource, makeScratch, removeScratch, type Source } from "../../src/crew/demo/scratch.ts";
 import { cleanUp, digests, git, type Place, place, project, repository } from "./rig.ts";
 
@@ -69,13 +69,12 @@ describe("the scratch copy", () => {
     }
   };
 
-  it.each(["bare", "worktree", "shallow", "detached"])(
+  it.each(["worktree", "shallow", "detached"])(
     "is the last commit of a %s repository, without a remote",
     async (kind) => {
       const at = placeHere();
       const directory = repository(at);
       const other = join(at.base, "other.git");
-      if (kind === "bare") git(at, at.base, "clone", "--quiet", "--bare", directory, other);
       if (kind === "worktree") git(at, directory, "worktree", "add", "--quiet", other, "HEAD~1");
       if (kind === "shallow") git(at, at.base, "clone", "--quiet", "--depth", "1", `file://${directory}`, other);
       if (kind === "detached") git(at, directory, "checkout", "--quiet", "--detach", "HEAD~1");

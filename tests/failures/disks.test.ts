@@ -61,11 +61,11 @@ const enlarge = (disk: Disk) => `mount -o remount,size=${AMPLE} "$home/${disk}"`
 const unprotect = (disk: Disk) => `umount "$(realpath "$home/${disk}")"`;
 
 const WHAT = [
-  [/^(Error: )?There is no space left for the database/, "database full"],
-  [/^(Error: )?There is no space left: (.*?) cannot be written/, "full"],
-  [/^(Error: )?The database is on a disk mounted read-only/, "database read-only"],
-  [/^(Error: )?(.*?) cannot be written: .* read-only\.$/m, "read-only"],
-  [/^(Error: )?The directory .* cannot be made: (?:EROFS|ENOSPC)/, "directory"],
+  [/^(Error: )?The database cannot be used: .* \(there is no space left, /, "database full"],
+  [/^(Error: )?(.*?) cannot be written: .* \(there is no space left, /, "full"],
+  [/^(Error: )?The database cannot be used: .* \(the disk is mounted read-only, /, "database read-only"],
+  [/^(Error: )?(.*?) cannot be written: .* \(the disk is mounted read-only, EROFS\)\.$/m, "read-only"],
+  [/^(Error: )?The directory .* cannot be made: .*(?:EROFS|ENOSPC)/, "directory"],
 ] as const;
 
 /** Over what a command failed, in two words. */
@@ -77,7 +77,7 @@ function whatFailed({ stderr }: Done): string {
   return "";
 }
 
-const REMEDY = /Make space on|Make space, then resume|Remount the disk for writing|see that it can be written to/;
+const REMEDY = /Make space on|Remount the disk for writing/;
 
 /** What is wrong with the end of a command that could not write, in words. */
 function faultsOfRefusal(scene: DiskScene, done: Done): string[] {

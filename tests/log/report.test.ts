@@ -55,13 +55,13 @@ it("replaces a folder or a link that an agent has put there", () => {
   writeFileSync(other, "untouched");
   for (const path of paths) {
     mkdirSync(join(path, "inside"), { recursive: true });
-    symlinkSync(other, `${path}.tmp`);
+    symlinkSync(other, `${path}.${process.pid}.tmp`);
   }
   expect(writeReport(folder, report([]), schedulePresentation)).toEqual({ ok: true, value: undefined });
   for (const path of paths) {
     rmSync(path);
     symlinkSync(other, path);
-    mkdirSync(join(`${path}.tmp`, "inside"), { recursive: true });
+    mkdirSync(join(`${path}.${process.pid}.tmp`, "inside"), { recursive: true });
   }
   expect(writeReport(folder, report([]), schedulePresentation)).toEqual({ ok: true, value: undefined });
   expect(paths.map((path) => lstatSync(path).isFile())).toEqual([true, true]);

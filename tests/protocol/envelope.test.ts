@@ -79,7 +79,7 @@ describe("an envelope", () => {
 
   it("suggests the payload type that was meant", () => {
     const refused = validateHeader({ ...envelope, payload_type: "instrution" });
-    expect(refused.ok || refused.error.message).toContain('Did you mean "instruction"?');
+    expect(refused.ok || refused.error.message).toContain("Did you mean instruction?");
   });
 });
 

@@ -64,7 +64,7 @@ test("a failed migration leaves no tables and no row of its own", () => {
   const migrated = database();
   value(migrate(migrated, [FIRST]));
   const broken = { ...SECOND, sql: "CREATE TABLE two (a INTEGER) STRICT; CREATE TABLE one (a INTEGER);" };
-  expect(() => migrate(migrated, [FIRST, broken])).toThrow("already exists");
+  expect(failureOf(migrate(migrated, [FIRST, broken])).message).toContain("already exists");
   expect(schema(migrated).join()).not.toContain("two");
   value(migrate(migrated, [FIRST, SECOND]));
   expect(schema(migrated).join()).toContain("two");

@@ -9,7 +9,7 @@ import { type Closed, strictestSandbox } from "../isolation/role-sandbox.ts";
 import type { Launcher } from "../launcher.ts";
 import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
-import type { Port, Reader, ReadOutput, Repair } from "./dialects/dialect.ts";
+import { inNewConversation, type Port, type Reader, type ReadOutput, type Repair } from "./dialects/dialect.ts";
 import { dialectFor } from "./dialects/index.ts";
 import { agentEnvironment, missedVariable } from "./environment.ts";
 import { cancelledTurn, turnResult, withUsageOf } from "./outcome.ts";
@@ -93,7 +93,7 @@ async function runProcess(
   const began = performance.now();
   const spoken = dialectFor(request.role)({
     request,
-    prompts: settings.prompts ?? standardPrompts,
+    prompts: settings.prompts ?? standardPrompts(),
     environment: given,
     scratch: () => (scratch ??= mkdtempSync(join(tmpdir(), "bosun-"))),
     // Derived from the time of the request, because only the runtime has a clock.
@@ -155,10 +155,6 @@ async function runProcess(
   if (gone !== undefined && request.conversation) return { result, gone };
   if (heard.repair === undefined || conversation === undefined) return { result };
   return { result, repair: { conversation, prompt: heard.repair } };
-}
-
-function inNewConversation({ conversation: _gone, ...request }: TurnRequest): TurnRequest {
-  return request;
 }
 
 /**

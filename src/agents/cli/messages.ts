@@ -85,20 +85,20 @@ export class Messages {
     else if (!this.#expects.has(accepted.value.payload_type))
       this.refuse(line, this.#unexpected(accepted.value.payload_type));
     else {
-      this.#answer = answerOf(accepted.value);
+      this.#answer = accepted.value;
       return "answer";
     }
     return "message";
   }
 
   #notice(message: TypedPayload): void {
-    const { payload_type, payload } = answerOf(message);
+    const { payload_type, payload }: Answer = message;
     if (payload_type === "artifact_ref" || payload_type === "report")
       this.#emitEvent({ kind: "envelope", payload_type, payload });
   }
 
   #afterAnswer(message: TypedPayload, answer: Answer): void {
-    const { payload_type, payload } = answerOf(message);
+    const { payload_type, payload }: Answer = message;
     const repeated = payload_type === answer.payload_type && isDeepStrictEqual(payload, answer.payload);
     this.#emitEvent(repeated ? { kind: "duplicate", payload_type } : { kind: "late", payload_type, payload });
   }
@@ -124,11 +124,6 @@ export class Messages {
     if (this.#events <= MAX_EVENTS) this.#emit(event);
     else if (this.#events === MAX_EVENTS + 1) this.#emit(TOO_MANY_EVENTS);
   }
-}
-
-/** A checked message as plain JSON. */
-function answerOf(message: TypedPayload): Answer {
-  return { payload_type: message.payload_type, payload: message.payload };
 }
 
 /** A line that says what a program does, as it is shown. */

@@ -146,7 +146,7 @@ export class SupervisedRun {
     this.#time.end();
   }
 
-  async #run(decided: Promise<EndCause>, closed: Promise<void>, signal: AbortSignal): Promise<RunEnd> {
+  async #run(decided: Promise<EndCause>, closed: Promise<unknown>, signal: AbortSignal): Promise<RunEnd> {
     const { exited } = this.#launched;
     const began = performance.now();
     const cancel = () => this.stop("cancelled");
@@ -185,25 +185,17 @@ export class SupervisedRun {
   }
 
   /** Reads both pipes; settles when both are closed. */
-  #read(): Promise<void> {
-    const { stdout, stderr } = this.#launched;
-    let open = 2;
-    return new Promise((resolve) => {
-      const closed = () => {
-        open -= 1;
-        if (open === 0) resolve();
-      };
-      this.#listen("stdout", stdout, closed);
-      this.#listen("stderr", stderr, closed);
-    });
+  #read(): Promise<unknown> {
+    return Promise.all([this.#listen("stdout"), this.#listen("stderr")]);
   }
 
-  #listen(name: Stream, stream: Readable, closed: () => void): void {
+  #listen(name: Stream): Promise<void> {
+    const stream = this.#launched[name];
     // Created with the first output: most runs are silent for a long time, and many print nothing on stderr.
     let splitter: Splitter | undefined;
     stream.on("data", (chunk: Buffer) => this.#take(stream, (splitter ??= this.#splitterOf(name)), chunk));
     stream.on("end", () => splitter?.end());
-    stream.on("close", closed);
+    return new Promise((resolve) => void stream.on("close", resolve));
   }
 
   #splitterOf(name: Stream): Splitter {

@@ -1,7 +1,46 @@
+import { readFileSync } from "node:fs";
+import { shipped } from "../../lib/files.ts";
 import { type JsonObject, objectOf } from "../../lib/json.ts";
-import type { Case, Seat } from "./case.ts";
-import { answers, declines, staysSilent, yieldsToTerm } from "./inspections.ts";
-import { turnsOf } from "./turns.ts";
+import { parseDocument } from "../../protocol/document/document.ts";
+import type { Case, Inspection, Seat, Trial } from "./case.ts";
+
+/** The program exits with 0 and has printed one accepted answer, with no message after it. An `error` is an answer, too. */
+const answers: Inspection = (trial) => {
+  const { end, heard, surplus } = trial;
+  const [refused] = heard.refused;
+  if (refused) return `it wrote a line that is refused: ${refused.message}`;
+  if (heard.answer === undefined) return `it gave no answer${howItEnded(trial)}`;
+  if (end.cause !== "exited") return `it did not exit after its answer${howItEnded(trial)}`;
+  if (end.exit?.code !== 0) return `it answered, but${howItEnded(trial)}`;
+  return surplus === 0 ? undefined : `it printed ${surplus} more messages after its answer`;
+};
+
+/** The program ends by itself, with no answer other than an `error`. */
+const declines: Inspection = (trial) => {
+  const { end, heard } = trial;
+  if (heard.answer !== undefined && heard.answer.payload_type !== "error")
+    return `it answered with ${heard.answer.payload_type}, although it could not know what was asked`;
+  return end.cause === "exited" ? undefined : `it did not end by itself${howItEnded(trial)}`;
+};
+
+/** The program ends by itself and prints no message at all. */
+const staysSilent: Inspection = (trial) => {
+  const { end, heard } = trial;
+  if (heard.answer !== undefined || heard.refused.length > 0) return "it printed a message, although nothing was asked";
+  return end.cause === "exited" ? undefined : `it did not end by itself${howItEnded(trial)}`;
+};
+
+/** SIGTERM is enough to end the program. */
+const yieldsToTerm: Inspection = ({ end }) =>
+  end.exit?.signal === "SIGKILL" || end.exit === undefined ? "it ignored SIGTERM and had to be killed" : undefined;
+
+function howItEnded({ end, stderr, elapsed_ms }: Trial): string {
+  const said = stderr === "" ? "" : `; on stderr: ${stderr.split("\n").at(-1) ?? ""}`;
+  const { code, signal } = end.exit ?? { code: null, signal: null };
+  if (end.cause === "timeout" || end.cause === "idle_timeout")
+    return ` within ${Math.round(elapsed_ms / 1_000)} s${said}`;
+  return `${signal === null ? ` it exited with ${code ?? "nothing"}` : ` it was ended by ${signal}`}${said}`;
+}
 
 /** All cases for a seat: a turn of each kind, the same turn in other circumstances, and input that is not a request. */
 export function casesFor(seat: Seat): readonly Case[] {
@@ -9,6 +48,19 @@ export function casesFor(seat: Seat): readonly Case[] {
   const [plain = {}] = Object.values(turns);
   const kinds = Object.entries(turns).map(([name, turn]) => good(name, "answers it with one message", { turn }));
   return [...kinds, ...circumstances(plain), ...badInput()].map((one) => ({ turn: plain, ...one }));
+}
+
+/** The turns of a seat by name: one for each kind of message that it gets. Every program can answer the first. */
+function turnsOf(seat: Seat): Readonly<Record<string, JsonObject>> {
+  const file = shipped("config", "conformance.yaml");
+  const document = parseDocument(file, readFileSync(file, "utf8"));
+  if (!document.ok) throw new Error(`${file}: ${document.error.what}`);
+  const { context: usual, [seat]: turns } = objectOf(document.value.value);
+  const named = Object.entries(objectOf(turns)).map(([name, turn]) => {
+    const { message, payload, context = usual, ...more } = objectOf(turn);
+    return [name, { ...more, message: { payload_type: message, payload }, context }] as const;
+  });
+  return Object.fromEntries(named);
 }
 
 /** A case of the plain turn that must be answered, unless `more` says otherwise. */

@@ -2,11 +2,10 @@ import type { Permission, PermissionRequest, TurnRequest } from "../../kernel/ag
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
 import { areWithin, detours, isWorkspace, mayBeWritten } from "./places.ts";
-import { type Kind, TABLE } from "./table.ts";
 
 /** A program's request, whatever its dialect. What is not in it is neither compared nor shown. */
 export interface AskedPermission {
-  readonly kind: Exclude<Kind, "protected">;
+  readonly kind: "run" | "read" | "write" | "fetch" | "other";
   /** In one line for a person: `run: npm test`. */
   readonly action: string;
   /** The whole command, patch or input, as far as the line leaves something out. */
@@ -19,6 +18,16 @@ export interface AskedPermission {
   readonly extras?: JsonObject;
 }
 
+/**
+ * What Bosun grants by the role's permissions. The other requests come to a person: what needs none is granted by the program itself or its sandbox.
+ * docs/agents/permissions.md shows who decides what.
+ */
+export const DECIDED_HERE = {
+  claude: [],
+  codex: ["run"],
+  acp: ["run", "read", "write", "fetch"],
+} as const satisfies Record<string, readonly AskedPermission["kind"][]>;
+
 /** Maximum number of texts whose paths are followed. Nobody reads more. */
 const MAX_PLACES = 200;
 
@@ -30,11 +39,12 @@ const ADDRESS = /^https?:\/\//i;
 /** Answers a request by the role's permissions; what they leave open, `permit` decides. */
 export function answered(
   asked: AskedPermission,
-  dialect: keyof (typeof TABLE)[Kind],
+  dialect: keyof typeof DECIDED_HERE,
   request: TurnRequest,
   permit: (request: PermissionRequest) => Promise<Permission>,
 ): Promise<Permission> {
-  const granted = TABLE[asked.kind][dialect][0] === "Bosun" ? isGranted(asked, request) : undefined;
+  const decided: readonly AskedPermission["kind"][] = DECIDED_HERE[dialect];
+  const granted = decided.includes(asked.kind) ? isGranted(asked, request) : undefined;
   return granted === undefined ? permit(requestOf(asked, request.payload.workspace)) : Promise.resolve({ granted });
 }
 

@@ -72,7 +72,8 @@ export function answerIn(text: string, expects: readonly string[]): Result<Answe
     const parsed = parseLine(Buffer.from(object), membersFor(expects));
     const read = parsed.ok ? readAnswer(parsed.value, expects) : parsed;
     if (read.ok) return read;
-    if (refused === undefined || (!isAnswerLike(refused) && isAnswerLike(read.error))) refused = read.error;
+    // Of an object with a type, more can be said.
+    if (refused === undefined || (refused.payload_type === "" && read.error.payload_type !== "")) refused = read.error;
   }
   return refused ? err(refused) : malformed("There is no JSON object in the answer.", types);
 }
@@ -91,10 +92,6 @@ function onlyMember(value: JsonObject, types: readonly PayloadType[]): string | 
 function malformed(what: string, types: readonly PayloadType[]): Result<never, Refusal> {
   const form = `Answer with {"payload_type": T, T: {…}}, T being one of: ${types.join(", ")}.`;
   return err(refusal("", "malformed_output", "", `${what} ${form} [answer]`));
-}
-
-function isAnswerLike({ payload_type }: Refusal): boolean {
-  return payload_type !== "";
 }
 
 function withoutNulls(value: Json): Json {

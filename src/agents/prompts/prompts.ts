@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { TurnRequest } from "../../kernel/agent.ts";
+import { shipped } from "../../lib/files.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Problem } from "../../protocol/document/problem.ts";
+import { positionsIn } from "../../protocol/document/source-text.ts";
 import { isPayloadType } from "../../protocol/payload.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
-import { shippedConfig } from "../shipped.ts";
 import { nonceFor } from "./quoting.ts";
 import { placeholdersFor, valuesOf } from "./values.ts";
 
@@ -36,7 +37,7 @@ const SUFFIX = ".md";
 
 /** The built-in templates. */
 export function builtInPrompts(): PromptFile[] {
-  const folder = shippedConfig("prompts");
+  const folder = shipped("config", "prompts");
   return readdirSync(folder)
     .filter((name) => name.endsWith(SUFFIX))
     .sort()
@@ -71,21 +72,16 @@ export function makePrompts(replaced: readonly PromptFile[] = [], nonce?: () => 
   });
 }
 
+let standard: Prompts | undefined;
+
 /** The prompts of the built-in templates, which are read on first use. */
-export const standardPrompts: Prompts = {
-  render: (request, wants) => standard().render(request, wants),
-  repair: (refused) => standard().repair(refused),
-};
-
-let made: Prompts | undefined;
-
-function standard(): Prompts {
-  if (made === undefined) {
+export function standardPrompts(): Prompts {
+  if (standard === undefined) {
     const prompts = makePrompts();
     if (!prompts.ok) throw new Error(prompts.error.map(({ file, what }) => `${file}: ${what}`).join("\n"));
-    made = prompts.value;
+    standard = prompts.value;
   }
-  return made;
+  return standard;
 }
 
 /** The template for a message: its mode's own, or that for one of the expected answers, such as `report.verdict`, or that for every mode. */
@@ -147,10 +143,7 @@ function parseTemplate(file: string, text: string, names: readonly string[]): Re
   return ok(parts);
 
   function wrong(index: number, what: string, more: Pick<Problem, "expected" | "nearest">): Result<never, Problem> {
-    const lines = text.slice(0, index).split("\n");
-    const column = (lines.at(-1) ?? "").length + 1;
-    const source = text.split("\n", lines.length).at(-1) ?? "";
-    return err({ file, pointer: "", position: { line: lines.length, column, source }, what, ...more });
+    return err({ file, pointer: "", position: positionsIn(text)(index), what, ...more });
   }
 }
 

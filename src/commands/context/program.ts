@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import os from "node:os";
-import { shipped } from "../../config/installation.ts";
+import { shipped } from "../../lib/files.ts";
 import { insideOf } from "../../protocol/inside-turn.ts";
 import type { Actor } from "../../protocol/record.ts";
 

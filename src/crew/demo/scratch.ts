@@ -57,12 +57,8 @@ export async function findSource(
   return ok({ directory, head, uncommitted: status.split("\0").filter((entry) => entry !== "").length });
 }
 
-async function topOf(directory: string): Promise<string | undefined> {
-  const top = await git(directory, ["rev-parse", "--show-toplevel"]).catch(() => "");
-  if (top !== "") return top;
-  const bare = await git(directory, ["rev-parse", "--is-bare-repository", "--absolute-git-dir"]).catch(() => "");
-  const [isBare, folder] = bare.split("\n");
-  return isBare === "true" ? folder : undefined;
+function topOf(directory: string): Promise<string | undefined> {
+  return git(directory, ["rev-parse", "--show-toplevel"]).catch(() => undefined);
 }
 
 export function makeScratch({ directory }: Source): Scratch {

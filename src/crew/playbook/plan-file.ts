@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { decodeText } from "../../protocol/document/source-text.ts";
 import { plan_file as fits } from "../../protocol/generated/validators.js";
 import { understood } from "../../protocol/leniency.ts";
-import { MAX_DEPTH, MAX_LINE_BYTES, parseFile } from "../../protocol/limits.ts";
+import { MAX_DEPTH, parseFile } from "../../protocol/limits.ts";
 import type { PlanFile as ValidPlan } from "../../protocol/payload.ts";
 import { planFindings } from "../../protocol/playbook/plan-check.ts";
 import { fileFindings } from "../../protocol/schema-errors.ts";
@@ -27,18 +27,18 @@ export interface PlanFile {
  * person: file and position, what is wrong, what was expected.
  */
 export async function loadPlanFile(path: string, program: string): Promise<Result<PlanFile, string>> {
-  const bytes = await readBytes(path);
-  if (!bytes.ok) return bytes;
+  const bytes = await readFile(path).catch((error: Error) => error);
+  if (bytes instanceof Error) return err(`${path}: ${bytes.message}; expected a plan file (YAML or JSON)`);
   const isProgram = (name: string) => existsSync(programBeside(program, name));
   if (path.endsWith(".json")) {
-    const parsed = parseFile(bytes.value, MAX_DEPTH);
+    const parsed = parseFile(bytes, MAX_DEPTH);
     const plan = parsed.ok ? checkedPlan(path, parsed.value as Json, isProgram) : parsed;
     if (plan.ok) return plan;
   }
   // Loaded on demand, because the YAML parser takes longer than the rest of a turn.
   const { parseDocument } = await import("../../protocol/document/document.ts");
   const { explain } = await import("../../protocol/document/problem.ts");
-  const text = decodeText(path, bytes.value);
+  const text = decodeText(path, bytes);
   const source = text.ok ? parseDocument(path, text.value) : text;
   if (!source.ok) return err(explain(source.error).join("\n"));
   const plan = checkedPlan(path, source.value.value, isProgram);
@@ -46,19 +46,6 @@ export async function loadPlanFile(path: string, program: string): Promise<Resul
   const lines = plan.error.slice(0, MAX_SHOWN_PROBLEMS).flatMap((finding) => explain(source.value.problem(finding)));
   const more = plan.error.length - MAX_SHOWN_PROBLEMS;
   return err([...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n"));
-}
-
-async function readBytes(path: string): Promise<Result<Uint8Array, string>> {
-  try {
-    const about = await stat(path);
-    if (!about.isFile()) return err(`${path}: this is not an ordinary file; expected a plan file (YAML or JSON)`);
-    if (about.size <= MAX_LINE_BYTES) return ok(await readFile(path));
-    return err(`${path}: the file has ${about.size} bytes; expected at most ${MAX_LINE_BYTES}`);
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    const why = isMissing ? "there is no such file" : `the file cannot be read: ${(error as Error).message}`;
-    return err(`${path}: ${why}; expected a plan file (YAML or JSON)`);
-  }
 }
 
 /** The plan in a file's content. Fails with the first violation of its schema, otherwise with all inconsistencies. */

@@ -4,21 +4,18 @@ import { ownSourceFiles, saysGenerated } from "./source-files.ts";
 
 const DEFAULT_SINCE = "1 year";
 const DEFAULT_TOP = "20";
-const MAX_TOP = 1000;
 /** Maximum number of commits read: git compares the files of each commit. */
 const MAX_COMMITS = 5000;
-const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30, year: 365 };
-const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** `--since` is a time such as "90 days" or "all". */
+/** `--since` is a time as git reads it, such as "90 days", or "all". */
 export const options = { since: { type: "string" }, top: { type: "string" } } as const;
 
 /** Ranks files by the number of commits that touched them, times their lines. A renamed file starts afresh. */
 export async function find(repository: Repository, _directory: string, given: Options): Promise<Found> {
   const words = given["since"] ?? DEFAULT_SINCE;
-  const since = windowStart(words, Date.now());
-  const top = topOf(given["top"] ?? DEFAULT_TOP);
-  const files = await ownSourceFiles(repository);
+  const since = words.toLowerCase() === "all" ? undefined : words;
+  const top = Number(given["top"] ?? DEFAULT_TOP);
+  const files = ownSourceFiles(repository);
   const { commits, changes } = await readHistory(repository, since);
   const touched = files.flatMap((path) => {
     const own = changes.get(path);
@@ -54,25 +51,6 @@ export async function find(repository: Repository, _directory: string, given: Op
     })),
     details: { since: since ?? null, lower_bounds: limited || repository.shallow },
   };
-}
-
-/** The start of a period such as "90 days", as a time; undefined for the whole history. */
-function windowStart(words: string, now: number): string | undefined {
-  const text = words.trim().toLowerCase();
-  if (text === "all") return undefined;
-  const [, count, unit = ""] = /^(\d{1,4}) ?(day|week|month|year)s?$/.exec(text) ?? [];
-  const days = Number(count) * (DAYS[unit] ?? Number.NaN);
-  if (Number.isNaN(days) || days < 1) {
-    throw new Error(`--since ${JSON.stringify(words)} is not a time; write for example "90 days", "1 year" or "all"`);
-  }
-  // git reads no dates before 1970.
-  return new Date(Math.max(DAY_MS, now - days * DAY_MS)).toISOString().replace(/\.\d+Z$/, "Z");
-}
-
-function topOf(value: string): number {
-  const top = Number(value);
-  if (Number.isInteger(top) && top >= 1 && top <= MAX_TOP) return top;
-  throw new Error(`--top ${JSON.stringify(value)} is not a whole number from 1 to ${MAX_TOP}`);
 }
 
 /** The commits since a time, and the changes of each file in them. */

@@ -33,8 +33,8 @@ export function find(repository: Repository): Found {
   const counts = Map.groupBy(packages, ({ licence }) => licence || "unknown");
   const summary = [...counts]
     .toSorted(([, one], [, other]) => other.length - one.length)
-    .map(([name, own], index) => (index < SHOWN_LICENCES ? `${own.length} ${name}` : "…"))
-    .slice(0, SHOWN_LICENCES + 1);
+    .slice(0, SHOWN_LICENCES)
+    .map(([name, own]) => `${own.length} ${name}`);
   const unclear = packages.filter(({ isDevelopment, licence }) => isDevelopment && demandOf(licence) > 1).length;
   return {
     title: "Licences of the dependencies",

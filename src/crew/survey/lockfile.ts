@@ -1,50 +1,34 @@
 import { posix } from "node:path";
 import { type JsonObject, objectOf, textWithin } from "../../lib/json.ts";
-import { counted, type Finding, type Found, type Item, shown } from "./finding.ts";
+import { type Finding, type Found, type Item, shown } from "./finding.ts";
 import { lineAt, readJson, type Repository } from "./repository.ts";
 
 export const LOCK = "package-lock.json";
-const OTHER_LOCKS = ["yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"];
 const GROUPS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
 
 type JsonFile = NonNullable<ReturnType<typeof readJson>>;
 
-/** Differences between package.json and package-lock.json for which `npm ci` refuses to install. */
+/** Differences between package.json and the package-lock.json beside it, for which `npm ci` refuses to install. */
 export function find(repository: Repository): Found {
-  // The lock file of the root covers its workspaces.
   const folders = repository.files
     .filter((path) => posix.basename(path) === "package.json")
     .map((path) => posix.dirname(path))
-    .filter((folder) => folder === "." || repository.isTracked(`${folder}/${LOCK}`));
-  const compared = folders.flatMap((folder) => {
-    const drift = driftIn(repository, folder);
-    return drift === undefined ? [] : [drift];
-  });
-  const files = compared.length === 1 ? "1 package.json" : `${compared.length} package.json files`;
+    .filter((folder) => repository.exists(posix.join(folder, LOCK)));
+  const files = folders.length === 1 ? "1 package.json" : `${folders.length} package.json files`;
   return {
     title: "Lock file drift",
     looked_at: `${files} compared with the ${LOCK} in the same folder.`,
-    items: compared.flat(),
+    items: folders.flatMap((folder) => driftIn(repository, folder)),
   };
 }
 
-/** Undefined if the folder has nothing to compare. */
-function driftIn(repository: Repository, folder: string): Item[] | undefined {
+function driftIn(repository: Repository, folder: string): Item[] {
   const manifest = readJson(repository, posix.join(folder, "package.json"));
   const lock = readJson(repository, posix.join(folder, LOCK));
-  if (manifest === undefined) return undefined;
-  if (manifest.broken !== undefined) return [brokenItem(manifest)];
-  if (lock === undefined) {
-    const declared = GROUPS.slice(0, 3).flatMap((group) => Object.keys(objectOf(manifest.value[group])));
-    const other = OTHER_LOCKS.some((name) => repository.isTracked(posix.join(folder, name)));
-    if (other || declared.length === 0) return undefined;
-    const text = `declares ${counted(declared.length, "dependency")}, but there is no lock file`;
-    const claim = { fault: "no_lock", lock: posix.join(folder, LOCK) };
-    return [{ severity: "high", file: manifest.path, text, claim }];
-  }
-  if (lock.broken !== undefined) return [brokenItem(lock)];
-  // npm 6 and older did not record declared ranges.
-  if (lock.value["packages"] === undefined) return undefined;
+  if (manifest === undefined || lock === undefined) return [];
+  const broken = [manifest, lock].filter((file) => file.broken !== undefined);
+  if (broken.length > 0) return broken.map(brokenItem);
+  // The lock file of the root covers its workspaces.
   const packages = Object.entries(objectOf(lock.value["packages"])).filter(([key]) => !key.includes("node_modules/"));
   return packages.flatMap(([key, locked]) => {
     const own = key === "" ? manifest : readJson(repository, posix.join(folder, key, "package.json"));
@@ -52,11 +36,8 @@ function driftIn(repository: Repository, folder: string): Item[] | undefined {
   });
 }
 
-function brokenItem({ path, text, broken = "" }: JsonFile): Item {
-  const conflict = lineAt(text, "<<<<<<<");
-  const why = conflict === undefined ? broken : "it has an unresolved merge conflict";
-  const claim = { fault: "broken" };
-  return { severity: "high", file: path, line: conflict ?? 1, text: `is not JSON: ${why}`, claim };
+function brokenItem({ path, broken = "" }: JsonFile): Item {
+  return { severity: "high", file: path, line: 1, text: `is not JSON: ${broken}`, claim: { fault: "broken" } };
 }
 
 /** Compares one group of a package.json with the copy of it that the lock file keeps under `key`. */
@@ -88,7 +69,6 @@ export function verify({ items }: Finding, repository: Repository): string[] {
   return items.flatMap(({ file, claim }) => {
     const [fault, name, lock] = [textWithin(claim["fault"]), textWithin(claim["name"]), textWithin(claim["lock"])];
     if (fault === "broken") return readJson(repository, file)?.broken === undefined ? [`${shown(file)} is JSON`] : [];
-    if (fault === "no_lock") return repository.exists(lock) ? [`${shown(lock)} exists`] : [];
     const declared = repository.readWhole(textWithin(claim["manifest"])) ?? "";
     const recorded = entryIn(repository.readWhole(lock) ?? "", textWithin(claim["key"])) ?? "";
     const differs = claim["declared"] !== claim["locked"];

@@ -18,7 +18,7 @@ export async function openRepository(directory: string) {
   const root = await git(directory, ["rev-parse", "--show-toplevel"]).catch((error: Error) => {
     throw new Error(`${directory} is not in a git work tree: ${error.message}`, { cause: error });
   });
-  const inRoot = (args: Parameters<Git>[1], input = "") => git(root, args, { input, timeout: GIT_TIMEOUT_MS });
+  const inRoot = (args: Parameters<Git>[1]) => git(root, args, { timeout: GIT_TIMEOUT_MS });
   const [head, shallow, listing] = await Promise.all([
     inRoot(["rev-parse", "--verify", "--quiet", "HEAD"]).catch(() => undefined),
     inRoot(["rev-parse", "--is-shallow-repository"]),

@@ -41,17 +41,7 @@ export function saysGenerated(text: string): boolean {
   return GENERATED_HEADER.test(text.slice(0, HEADER_CHARACTERS));
 }
 
-/** The repository's own source files: no tests, and nothing generated or vendored according to its name or `.gitattributes`. */
-export async function ownSourceFiles(repository: Repository): Promise<string[]> {
-  const candidates = repository.files.filter(
-    (path) => isSource(path) && !isTest(path) && !FOREIGN.test(path) && !GENERATED_NAME.test(path),
-  );
-  if (candidates.length === 0) return [];
-  const attributes = ["linguist-generated", "linguist-vendored"];
-  const answer = await repository.git(["check-attr", "-z", "--stdin", ...attributes], `${candidates.join("\0")}\0`);
-  const fields = answer.split("\0");
-  const isSet = (value: string | undefined) => value === "set" || value === "true";
-  // The fields are path, attribute and value by turns.
-  const marked = new Set(fields.filter((_, index) => index % 3 === 0 && isSet(fields[index + 2])));
-  return candidates.filter((path) => !marked.has(path));
+/** The repository's own source files: no tests, and nothing generated or vendored according to its name. */
+export function ownSourceFiles({ files }: Repository): string[] {
+  return files.filter((path) => isSource(path) && !isTest(path) && !FOREIGN.test(path) && !GENERATED_NAME.test(path));
 }

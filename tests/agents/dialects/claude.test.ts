@@ -64,7 +64,7 @@ function speak(choices: Choices = { permissions: { ask: "deny" } }) {
   const events: TurnEvent[] = [];
   const spoken = claude({
     request: requestIn("/repo", choices),
-    prompts: standardPrompts,
+    prompts: standardPrompts(),
     environment: {},
     scratch: () => "/scratch",
     now: () => Date.parse(AT),

@@ -53,7 +53,7 @@ function requestIn(workspace: string, { permissions, expects = ["report"], conve
 function execReader(): Reader {
   return codex({
     request: requestIn("/repo", { permissions: { ask: "deny" } }),
-    prompts: standardPrompts,
+    prompts: standardPrompts(),
     environment: {},
     scratch: scratchDirectory,
     now: () => Date.parse(AT),

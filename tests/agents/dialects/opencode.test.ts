@@ -37,7 +37,7 @@ function speak({ role, expects = ["report"], conversation, repair, show = () => 
   } as unknown as TurnRequest;
   return opencode({
     request,
-    prompts: standardPrompts,
+    prompts: standardPrompts(),
     environment: {},
     scratch: () => "/tmp/scratch",
     now: () => Date.parse(AT),

@@ -26,7 +26,7 @@ export function readerOf(dialect: Dialect, role: JsonObject, conversation?: Turn
   } as unknown as TurnRequest;
   return dialect({
     request,
-    prompts: standardPrompts,
+    prompts: standardPrompts(),
     environment: {},
     scratch: scratchDirectory,
     now: () => Date.parse(AT),

@@ -1,5 +1,4 @@
 import type { ClientContext, RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import type { TurnRequest } from "../../../kernel/agent.ts";
 import { defined, type Json, type JsonObject, objectOf } from "../../../lib/json.ts";
 import { type Failure, failure } from "../../../protocol/failure.ts";
 import { parseLine } from "../../../protocol/limits.ts";
@@ -18,7 +17,8 @@ import { sumOf } from "../../usage.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
-import type { Dialect, DialectTurn, Port, ProcessPlan, Reader, ReadOutput } from "./dialect.ts";
+import { type Dialect, type DialectTurn, inNewConversation, type Port } from "./dialect.ts";
+import type { ProcessPlan, Reader, ReadOutput } from "./dialect.ts";
 
 /** The Agent Client Protocol: JSON-RPC on stdin and stdout, for any agent of the backend `acp`. */
 export const acp: Dialect = (turn) => spoken(turn, turn.request.role.cli_command ?? []);
@@ -132,7 +132,7 @@ class AcpReader implements Reader {
       return;
     }
     this.#asked = "session/prompt";
-    const asked = session.goesOn ? request : inNewSession(request);
+    const asked = session.goesOn ? request : inNewConversation(request);
     const prompt = prompts.render(asked, { schema: !session.knowsSchema });
     const refused = await this.#prompt(agent, session, prompt);
     if (refused !== undefined) await this.#prompt(agent, session, prompts.repair(refused));
@@ -214,10 +214,6 @@ class AcpReader implements Reader {
     const { tokens, cost } = this.#updates;
     return { id: this.#session.id, ...defined({ tokens, total: cost === undefined ? undefined : { cost_usd: cost } }) };
   }
-}
-
-function inNewSession({ conversation: _none, ...request }: TurnRequest): TurnRequest {
-  return request;
 }
 
 function noChoiceOfModel(role_id: string, model: string): Failure {

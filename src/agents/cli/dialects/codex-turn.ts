@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer } from "../../../kernel/agent.ts";
 import { gitDirectories, repositoryRoot } from "../../../lib/git-directories.ts";
-import { defined, type Json, type JsonObject } from "../../../lib/json.ts";
+import { defined, type Json, type JsonObject, objectOf, textOf } from "../../../lib/json.ts";
 import type { Failure } from "../../../protocol/failure.ts";
 import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
 import { mayWriteGit, permissionsOf } from "../../../protocol/roles.ts";
-import { milliseconds } from "../../../protocol/timestamp.ts";
+import { instant, milliseconds } from "../../../protocol/timestamp.ts";
 import { type Complaint, complaintIn } from "../../causes/complaint.ts";
 import { causeOf, failureFor, failureOf, type Program } from "../../causes/failures.ts";
 import type { Row } from "../../causes/rows.ts";
@@ -16,7 +16,6 @@ import { Messages } from "../messages.ts";
 import { nameOf } from "../outcome.ts";
 import type { RunEnd } from "../process.ts";
 import { isCall, isCommand, itemLine } from "./codex-items.ts";
-import { windowsIn } from "./codex-limits.ts";
 import type { DialectTurn, ReadOutput } from "./dialect.ts";
 
 /** What only codex says. */
@@ -25,6 +24,7 @@ const ROWS: readonly Row[] = [
   { cause: "flag", words: /^error: (?:unexpected argument|unrecognized subcommand|invalid value) /m },
   { cause: "login", words: /^Missing environment variable: / },
 ];
+const DAY_MINUTES = 1_440;
 const UNKNOWN_THREAD = /no rollout found for thread id|thread not found/i;
 
 const NOTHING: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
@@ -175,6 +175,23 @@ export class CodexTurn {
     const tokens = this.#tokens ?? this.before?.tokens;
     return { id: this.#id, ...defined({ tokens }), total };
   }
+}
+
+/** The rate-limit windows of a subscription, as codex reports them. An API key has none. */
+function windowsIn({ limitId, limitName, primary, secondary }: JsonObject): QuotaWindow[] {
+  // The limit of a single model has its own id.
+  const about = textOf(limitId) === "codex" ? "" : textOf(limitName) || textOf(limitId);
+  return [primary, secondary].flatMap((window) => {
+    const { usedPercent, windowDurationMins: minutes, resetsAt } = objectOf(window);
+    if (typeof usedPercent !== "number" || typeof minutes !== "number" || typeof resetsAt !== "number") return [];
+    const name = `${lengthOf(minutes)} ${about}`.trim();
+    return [{ name, used_percent: Math.min(100, Math.max(0, usedPercent)), resets_at: instant(resetsAt * 1_000) }];
+  });
+}
+
+function lengthOf(minutes: number): string {
+  if (minutes === 7 * DAY_MINUTES) return "week";
+  return minutes % DAY_MINUTES === 0 ? `${minutes / DAY_MINUTES}d` : `${Math.round(minutes / 60)}h`;
 }
 
 /** Codex's token counts, by the names in either protocol. The input includes the cached tokens. */

@@ -37,6 +37,11 @@ export interface Repair {
   readonly prompt: string;
 }
 
+/** The same turn without the conversation that it was to continue. */
+export function inNewConversation({ conversation: _none, ...request }: TurnRequest): TurnRequest {
+  return request;
+}
+
 /** One process of a turn, as its dialect specifies it. */
 export interface ProcessPlan {
   /** The program and all its arguments. */
