@@ -3,7 +3,7 @@ import { isNotice, type PayloadByType, type Spent } from "../protocol/payload.ts
 import { childId } from "./children.ts";
 import { isHold } from "./holds.ts";
 import { type Ledger, type LedgerFigures, runsEnded, turnOf } from "./ledger.ts";
-import type { Change, Fact } from "./mode.ts";
+import type { Change, Command, Fact } from "./mode.ts";
 import { isOutage } from "./outages.ts";
 import { failedOfSleep } from "./sleep.ts";
 import { patched } from "./step.ts";
@@ -20,8 +20,19 @@ export function endsTurn(fact: Fact): boolean {
   return fact.turn !== undefined && !goesOn;
 }
 
-/** Returns the session's figures after a fact; the same object if nothing changes. */
-export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
+/** Returns the session's figures after a fact and the commands of its step; the same object if nothing changes. */
+export function figuresAfter(ledger: Ledger, fact: Fact, commands: readonly Command[]): LedgerFigures {
+  let figures = figuresAfterFact(ledger, fact);
+  for (const command of commands) {
+    if (command.do === "stop_session") figures = { ...figures, stopping: true };
+    if (command.do !== "finish") continue;
+    const { outcome, reason } = command;
+    figures = { ...figures, closed: { outcome, ...defined({ reason }) } };
+  }
+  return figures;
+}
+
+function figuresAfterFact(ledger: Ledger, fact: Fact): LedgerFigures {
   const { figures } = ledger;
   switch (fact.payload_type) {
     case "turn_request":
