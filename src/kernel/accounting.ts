@@ -177,6 +177,12 @@ function accountCommand(ledger: Ledger, fact: Fact, command: Command, changes: C
       for (const id of ledger.checks.keys()) changes.push({ drop: "check", id });
       for (const id of ledger.children.keys()) changes.push({ drop: "child", id });
       for (const id of ledger.holds.keys()) changes.push({ drop: "hold", id });
+      return;
+    case "stop_session":
+    case "fail_turn":
+    case "permit":
+      // The figures follow a stop; what the others lead to is a fact of its own.
+      return;
   }
 }
 

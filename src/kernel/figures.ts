@@ -1,5 +1,5 @@
 import { defined, type JsonObject } from "../lib/json.ts";
-import { isNotice, type PayloadByType, type Spent } from "../protocol/payload.ts";
+import { isNotice, type Spent } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
 import { isHold } from "./holds.ts";
 import { type Ledger, type LedgerFigures, runsEnded, turnOf } from "./ledger.ts";
@@ -54,8 +54,10 @@ function figuresAfterFact(ledger: Ledger, fact: Fact): LedgerFigures {
       if (command === "limits" && limits) return withLimits(figures, limits);
       return command === "resume" ? patched(figures, { paused: undefined }) : figures;
     }
-    case "session_finished":
-      return withChild(figures, fact.payload);
+    case "session_finished": {
+      const { session_id, usage } = fact.payload;
+      return withUntold(withSpent(figures, usage), session_id, usage);
+    }
     default:
       return endsTurn(fact) ? withTurn(ledger, fact) : figures;
   }
@@ -126,11 +128,6 @@ function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
   });
   const untold = Object.keys(left).length === 0 ? undefined : left;
   return patched(figures, { limits: { ...figures.limits, ...limits }, untold });
-}
-
-/** Adds a child session's usage to its parent's. */
-function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType["session_finished"]): LedgerFigures {
-  return withUntold(withSpent(figures, usage), session_id, usage);
 }
 
 /** Remembers a role or child that did not report its tokens or its cost. */
