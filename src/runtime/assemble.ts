@@ -4,10 +4,10 @@ import type { Closed } from "../agents/isolation/role-sandbox.ts";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { err, ok } from "../lib/result.ts";
+import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { LogFolder } from "../log/writer.ts";
-import { type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { catchStorage } from "../store/storage-error.ts";
@@ -60,7 +60,10 @@ export async function withLease<T>(
   const { log, folder } = sessionPaths(home, session_id);
   const own = attempt(log, () => {
     const link = [log, folder].find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink());
-    return link === undefined ? ok(undefined) : err(linked(link));
+    if (link === undefined) return ok(undefined);
+    return fails("environment", `${link} is a symbolic link, and nothing is written through it.`, {
+      hint: "Put the directory itself there. To keep sessions elsewhere, choose another home with --home.",
+    });
   });
   if (!own.ok) return own;
   // Read before the lease is taken: messages put meanwhile are for this scheduler.
@@ -74,12 +77,6 @@ export async function withLease<T>(
   });
   if (!done.ok) await store.release(lease.value);
   return done;
-}
-
-function linked(path: string): Failure {
-  return failure("environment", `${path} is a symbolic link, and nothing is written through it.`, {
-    hint: "Put the directory itself there. To keep sessions elsewhere, choose another home with --home.",
-  });
 }
 
 /** A session to assemble: new, or as its last scheduler left it. */

@@ -205,7 +205,7 @@ export class Workload {
       subject,
       turn: stamp,
     });
-    this.#context.afterCommit(() => this.#turns.start(admission, stamp, payload, at));
+    this.#context.afterCommit(() => this.#turns.start(admission, payload, at));
   }
 
   abortAll(): void {
