@@ -6,7 +6,7 @@ import { cutShort, endsTurn, figuresAfter, figuresLate, isCutOff, withUnknown } 
 import { endOutage, hold, isHold, isHoldTimer, lift, liftUnending, takesTurn, termsOf } from "./holds.ts";
 import { watchQuota } from "./quota.ts";
 import { countsTime, goOnWithTime, limitRoles, stopTime } from "./role-limits.ts";
-import { type Ledger, type LedgerFigures, offeredAgain, put, turnOf } from "./ledger.ts";
+import { type Ledger, offeredAgain, put, turnOf } from "./ledger.ts";
 import {
   isPermissionRequest,
   keepDecision,
@@ -67,7 +67,7 @@ export function accountLate(ledger: Ledger, fact: Fact): Change[] {
 /** Returns the ledger's changes for a fact and the commands of its step. */
 export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]): Change[] {
   const changes: Change[] = [];
-  const figures = figuresAfter(ledger, fact);
+  let figures = figuresAfter(ledger, fact, commands);
   if (fact.payload_type === "turn_request") openTurn(ledger, fact, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
   else if (failedOfSleep(ledger, fact)) repeatAfterSleep(ledger, fact, changes);
@@ -98,16 +98,15 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   if (fact.payload_type === "user_command" && fact.payload.command === "release" && fact.payload.role_id) {
     lift(ledger, fact.payload.role_id, changes);
   }
-  let after = figures;
   keepDecision(ledger, fact, changes);
-  for (const command of commands) after = accountCommand(ledger, fact, command, after, changes);
+  for (const command of commands) accountCommand(ledger, fact, command, changes);
   withdrawPermissions(ledger, changes);
-  limitRoles(ledger, fact, after.closed !== undefined, changes);
-  watchQuota(ledger, fact, after.closed !== undefined, changes);
+  limitRoles(ledger, fact, figures.closed !== undefined, changes);
+  watchQuota(ledger, fact, figures.closed !== undefined, changes);
   const cut = cutShort(ledger, fact, changes);
-  after = withUnknown(after, cut.length, cut.filter(({ role_id }) => role_id !== undefined).length);
+  figures = withUnknown(figures, cut.length, cut.filter(({ role_id }) => role_id !== undefined).length);
   countSpends(ledger, fact, cut, changes);
-  if (after !== ledger.figures) changes.push(put("figures", "figures", after));
+  if (figures !== ledger.figures) changes.push(put("figures", "figures", figures));
   return changes;
 }
 
@@ -127,64 +126,50 @@ function markTold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   if (turn) changes.push(put("turn", turn.turn_id, { ...withConversation(turn, fact), told: true }));
 }
 
-/** Adds the ledger's changes for one command, and returns the updated figures. */
-function accountCommand(
-  ledger: Ledger,
-  fact: Fact,
-  command: Command,
-  figures: LedgerFigures,
-  changes: Change[],
-): LedgerFigures {
+/** Adds the ledger's changes for one command. */
+function accountCommand(ledger: Ledger, fact: Fact, command: Command, changes: Change[]): void {
   switch (command.do) {
     case "offer_turn": {
       const { do: _, ...turn } = command;
       changes.push(put("turn", turn.turn_id, { ...turn, run: 1, status: "offered" }));
-      return figures;
+      return;
     }
     case "withdraw_turn":
       changes.push({ drop: "turn", id: command.turn_id });
       if (ledger.asks.has(command.turn_id)) changes.push({ drop: "ask", id: command.turn_id });
-      return figures;
+      return;
     case "repeat_turn": {
       const turn = ledger.turns.get(command.turn_id);
       if (turn) changes.push(put("turn", turn.turn_id, offeredAgain(turn)));
-      return figures;
+      return;
     }
-    case "fail_turn":
-    case "permit":
-      return figures;
     case "ask": {
       const { do: _, ...ask } = command;
       changes.push(put("ask", ask.ask_id, ask));
-      stopTime(ledger, fact, ask, changes);
-      return figures;
+      return stopTime(ledger, fact, ask, changes);
     }
     case "clear_ask":
       changes.push({ drop: "ask", id: command.ask_id });
-      goOnWithTime(ledger, fact, command.ask_id, changes);
-      return figures;
+      return goOnWithTime(ledger, fact, command.ask_id, changes);
     case "set_timer": {
-      const { timer_id, due_at, passive } = command;
-      changes.push(put("timer", timer_id, { due_at, ...(passive ? { passive } : {}) }));
-      return figures;
+      const { do: _, timer_id, ...timer } = command;
+      changes.push(put("timer", timer_id, timer));
+      return;
     }
     case "clear_timer":
       changes.push({ drop: "timer", id: command.timer_id });
-      return figures;
+      return;
     case "run_checks": {
       const { do: _, ...checks } = command;
       changes.push(put("check", checks.check_id, checks));
-      return figures;
+      return;
     }
     case "drop_checks":
       changes.push({ drop: "check", id: command.check_id });
-      return figures;
+      return;
     case "open_session":
     case "withdraw_session":
-      askForChild(ledger, command, changes);
-      return figures;
-    case "stop_session":
-      return { ...figures, stopping: true };
+      return askForChild(ledger, command, changes);
     case "finish":
       for (const id of ledger.turns.keys()) if (id !== fact.turn?.turn_id) changes.push({ drop: "turn", id });
       for (const id of ledger.timers.keys()) changes.push({ drop: "timer", id });
@@ -192,7 +177,12 @@ function accountCommand(
       for (const id of ledger.checks.keys()) changes.push({ drop: "check", id });
       for (const id of ledger.children.keys()) changes.push({ drop: "child", id });
       for (const id of ledger.holds.keys()) changes.push({ drop: "hold", id });
-      return { ...figures, closed: { outcome: command.outcome, ...defined({ reason: command.reason }) } };
+      return;
+    case "stop_session":
+    case "fail_turn":
+    case "permit":
+      // The figures follow a stop; what the others lead to is a fact of its own.
+      return;
   }
 }
 

@@ -33,13 +33,8 @@ export interface TurnRequest {
   readonly slot: number;
   /** The directory for the agent's raw output, beside the log. */
   readonly output_directory: string;
-  /** The program's own conversation that this turn continues. If absent, the turn starts a new one. */
-  readonly conversation?: GoneOn;
-}
-
-/** A conversation to continue: itself (`resume`), or a copy of it (`fork`). */
-export interface GoneOn extends Conversation {
-  readonly how: "resume" | "fork";
+  /** The program's own conversation that this turn continues: itself, or a copy of it (`fork`). If absent, the turn starts a new one. */
+  readonly conversation?: Conversation & { readonly how: "resume" | "fork" };
 }
 
 /** A permission that a program requests during a turn. */

@@ -19,6 +19,14 @@ export type SubjectDelta = Readonly<Record<string, Json>>;
 /** The fields of a subject that its transitions do not tell. They tell a reason, but a reason may also change without one. */
 const FIELDS = ["title", "owner", "attempt", "max_attempts", "depends_on", "order", "reason", "spent"] as const;
 
+/** The collections whose values every view shows, and their maps. */
+const SHOWN: ReadonlyMap<string, "turns" | "asks" | "holds" | "checks"> = new Map([
+  ["turn", "turns"],
+  ["ask", "asks"],
+  ["hold", "holds"],
+  ["check", "checks"],
+]);
+
 /** The values that a step changes, as they were before it; undefined for those that it adds. */
 export interface LedgerBefore {
   readonly isStopped: boolean;
@@ -32,21 +40,8 @@ export interface LedgerBefore {
 export function ledgerBefore(ledger: Ledger, changes: readonly Change[]): LedgerBefore {
   const before = { turns: new Map(), asks: new Map(), holds: new Map(), checks: new Map() };
   for (const change of changes) {
-    const { id } = change;
-    switch ("put" in change ? change.put : change.drop) {
-      case "turn":
-        before.turns.set(id, ledger.turns.get(id));
-        break;
-      case "ask":
-        before.asks.set(id, ledger.asks.get(id));
-        break;
-      case "hold":
-        before.holds.set(id, ledger.holds.get(id));
-        break;
-      case "check":
-        before.checks.set(id, ledger.checks.get(id));
-        break;
-    }
+    const name = SHOWN.get("put" in change ? change.put : change.drop);
+    if (name) before[name].set(change.id, ledger[name].get(change.id));
   }
   return { ...before, isStopped: ledger.figures.stopped !== undefined };
 }

@@ -10,6 +10,7 @@ const QUESTION = "again";
 
 const REPEAT = "repeat";
 const GIVE_UP = "give up";
+const GIVEN_UP = "The turn was cut short when the scheduler died, and a person gave it up.";
 
 /**
  * Asks a person about turns that a crash cut short and whose roles have `recovery: ask`. Until the answer, such a turn holds no seat and counts no
@@ -82,16 +83,8 @@ export function onDoubtAnswered(ledger: Ledger, fact: FactOf<"clarification_resp
       return refused(index, "text", `"${said}" does not say whether the turn is run again`, hint);
     }
     commands.push({ do: "clear_ask", ask_id: turn_id });
-    commands.push(
-      text === REPEAT
-        ? { do: "repeat_turn", turn_id }
-        : {
-            do: "fail_turn",
-            turn_id,
-            code: "cancelled",
-            message: "The turn was cut short when the scheduler died, and a person gave it up.",
-          },
-    );
+    if (text === REPEAT) commands.push({ do: "repeat_turn", turn_id });
+    else commands.push({ do: "fail_turn", turn_id, code: "cancelled", message: GIVEN_UP });
   }
   return { ...NOTHING, commands };
 }

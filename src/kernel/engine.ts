@@ -1,4 +1,5 @@
-import type { JsonObject } from "../lib/json.ts";
+import { defined } from "../lib/json.ts";
+import type { Failure } from "../protocol/failure.ts";
 import type { Disposition } from "../protocol/record.ts";
 import { cut } from "../protocol/refusal.ts";
 import { account, accountLate, isLate, ownStep } from "./accounting.ts";
@@ -14,6 +15,9 @@ export interface Engine<S> {
   readonly state: S;
   readonly ledger: Ledger;
 }
+
+/** A session that is only read. */
+export type ReadEngine<S> = Omit<Engine<S>, "mode"> & { readonly mode: ModeReader<S> };
 
 /** The result of one fact. It is already applied in memory; the runtime commits it. */
 export interface Advance {
@@ -42,7 +46,7 @@ export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
     return { disposition: "late", step: NOTHING, changes, envelopes: [], deltas: applyLedger(ledger, changes) };
   }
   const decided = ownStep(ledger, fact) ?? mode.decide(state, fact);
-  const written = decided.refused ? [refusal(fact, decided), ...decided.envelopes] : decided.envelopes;
+  const written = decided.refused ? [refusal(fact, decided.refused), ...decided.envelopes] : decided.envelopes;
   const asked =
     fact.payload_type === "session_recovered" ? doubts(ledger, fact, fact.sequence + 1 + written.length) : undefined;
   const step = asked ? { ...decided, commands: [...decided.commands, ...asked.commands] } : decided;
@@ -79,11 +83,7 @@ function applyLedger(
 }
 
 /** The session's state as one word. */
-export function stateOf<S>({
-  mode,
-  state,
-  ledger,
-}: Pick<Engine<S>, "state" | "ledger"> & { readonly mode: ModeReader<S> }): string {
+export function stateOf<S>({ mode, state, ledger }: ReadEngine<S>): string {
   const { paused, closed } = ledger.figures;
   return paused === true && !closed ? "paused" : mode.phase(state);
 }
@@ -93,17 +93,8 @@ const MAX_MESSAGE = 200_000;
 const MAX_HINT = 20_000;
 
 /** The recorded error that tells the sender of a fact why it was refused. */
-function refusal(fact: Fact, step: Step): EnvelopeDraft {
-  const payload: JsonObject = {
-    code: step.refused?.code ?? "internal",
-    message: cut(step.refused?.message ?? "", MAX_MESSAGE),
-    ...(step.refused?.hint === undefined ? {} : { resolution_hint: cut(step.refused.hint, MAX_HINT) }),
-    ...(step.refused?.details === undefined ? {} : { details: step.refused.details }),
-  };
-  return {
-    target: fact.source,
-    payload_type: "error",
-    payload,
-    ...(fact.subject === undefined ? {} : { subject: fact.subject }),
-  };
+function refusal({ source, subject }: Fact, { code, message, hint, details }: Failure): EnvelopeDraft {
+  const resolution_hint = hint === undefined ? undefined : cut(hint, MAX_HINT);
+  const payload = { code, message: cut(message, MAX_MESSAGE), ...defined({ resolution_hint, details }) };
+  return { target: source, payload_type: "error", payload, ...defined({ subject }) };
 }

@@ -1,9 +1,9 @@
 import { defined, type JsonObject } from "../lib/json.ts";
-import { isNotice, type PayloadByType, type Spent } from "../protocol/payload.ts";
+import { isNotice, type Spent } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
 import { isHold } from "./holds.ts";
 import { type Ledger, type LedgerFigures, runsEnded, turnOf } from "./ledger.ts";
-import type { Change, Fact } from "./mode.ts";
+import type { Change, Command, Fact } from "./mode.ts";
 import { isOutage } from "./outages.ts";
 import { failedOfSleep } from "./sleep.ts";
 import { patched } from "./step.ts";
@@ -20,8 +20,19 @@ export function endsTurn(fact: Fact): boolean {
   return fact.turn !== undefined && !goesOn;
 }
 
-/** Returns the session's figures after a fact; the same object if nothing changes. */
-export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
+/** Returns the session's figures after a fact and the commands of its step; the same object if nothing changes. */
+export function figuresAfter(ledger: Ledger, fact: Fact, commands: readonly Command[]): LedgerFigures {
+  let figures = figuresAfterFact(ledger, fact);
+  for (const command of commands) {
+    if (command.do === "stop_session") figures = { ...figures, stopping: true };
+    if (command.do !== "finish") continue;
+    const { outcome, reason } = command;
+    figures = { ...figures, closed: { outcome, ...defined({ reason }) } };
+  }
+  return figures;
+}
+
+function figuresAfterFact(ledger: Ledger, fact: Fact): LedgerFigures {
   const { figures } = ledger;
   switch (fact.payload_type) {
     case "turn_request":
@@ -43,8 +54,10 @@ export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
       if (command === "limits" && limits) return withLimits(figures, limits);
       return command === "resume" ? patched(figures, { paused: undefined }) : figures;
     }
-    case "session_finished":
-      return withChild(figures, fact.payload);
+    case "session_finished": {
+      const { session_id, usage } = fact.payload;
+      return withUntold(withSpent(figures, usage), session_id, usage);
+    }
     default:
       return endsTurn(fact) ? withTurn(ledger, fact) : figures;
   }
@@ -115,11 +128,6 @@ function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
   });
   const untold = Object.keys(left).length === 0 ? undefined : left;
   return patched(figures, { limits: { ...figures.limits, ...limits }, untold });
-}
-
-/** Adds a child session's usage to its parent's. */
-function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType["session_finished"]): LedgerFigures {
-  return withUntold(withSpent(figures, usage), session_id, usage);
 }
 
 /** Remembers a role or child that did not report its tokens or its cost. */

@@ -77,7 +77,8 @@ function atMost(value: Json | undefined, lookup: Lookup, limit: number): number 
   for (const key of Object.keys(object)) {
     const member = object[key];
     if (key === "$from" && Array.isArray(member)) return quotedAtMost(member as never, lookup, limit);
-    if (key === "$history" && Array.isArray(member)) return historyAtMost(member as never, lookup);
+    if (key === "$history" && Array.isArray(member))
+      return (member as number[]).reduce((sum, sequence) => sum + lookup.bytes(sequence), 4);
     if (key === "$events" && Array.isArray(member)) return 4 + LONGEST_EVENT * member.length;
     if (key === "$file" && Array.isArray(member)) return LONGEST_PATH.length;
     bytes += 6 * key.length + 4 + atMost(member, lookup, limit);
@@ -89,10 +90,4 @@ function quotedAtMost([sequence, pointer]: readonly [number, string], lookup: Lo
   const bytes = lookup.bytes(sequence);
   // A plan is long, and every request quotes small parts of it.
   return bytes <= LONG_RECORD ? bytes : sizeOf(at(lookup.record(sequence).payload, pointer), limit);
-}
-
-function historyAtMost(sequences: readonly number[], lookup: Lookup): number {
-  let bytes = 4;
-  for (const sequence of sequences) bytes += lookup.bytes(sequence);
-  return bytes;
 }

@@ -1,4 +1,5 @@
 import { defined, type JsonObject } from "../lib/json.ts";
+import type { Budget } from "../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../protocol/record.ts";
 import type { Hold } from "../protocol/telling.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -62,9 +63,6 @@ export function turnOf({ turns }: Ledger, { turn }: Fact): LedgerTurn | undefine
   return turn && turns.get(turn.turn_id);
 }
 
-/** A stored timer. */
-export type LedgerTimer = Pick<SetTimer, "due_at" | "passive">;
-
 /** Something that a person must answer. */
 export type LedgerAsk = Omit<Ask, "do">;
 
@@ -97,10 +95,7 @@ export interface StopKept extends Partial<LimitUsed> {
 export type LedgerHold = Hold;
 
 /** The budget that the registry gives a role. A person who releases the role grants it again. */
-export interface RoleBudget {
-  readonly turns?: number;
-  readonly wall_s?: number;
-}
+export type RoleBudget = Pick<Budget, "turns" | "wall_s">;
 
 /** What a role has used of its budget since the budget was last granted. */
 export interface RoleUse {
@@ -182,11 +177,10 @@ export interface LedgerFigures {
 /** The type of the values in each ledger collection, as they are stored. */
 export interface LedgerValues {
   readonly turn: LedgerTurn;
-  readonly timer: LedgerTimer;
+  readonly timer: Pick<SetTimer, "due_at" | "passive">;
   readonly ask: LedgerAsk;
   readonly check: LedgerChecks;
   readonly child: LedgerChild;
-  /** By role id. Holds from a role's own limits have their own ids (`role-limits.ts`). */
   readonly hold: LedgerHold;
   /** By role id, for roles with a budget. */
   readonly role_use: RoleUse;

@@ -74,9 +74,13 @@ export function fitting(value: JsonObject | readonly Json[], bytes: number): Jso
   return { $fit: [value, bytes] };
 }
 
-/** Counts down the bytes that may still be resolved. Resolving stops when none are left. */
-interface Meter {
-  left: number;
+/** How references are resolved. */
+interface Resolving {
+  readonly lookup: Lookup;
+  /** How quoted values are shortened; whole if absent. */
+  readonly cut?: Cut;
+  /** Counts down the bytes that may still be resolved. Resolving stops when none are left. */
+  readonly meter?: { left: number };
 }
 
 /**
@@ -84,22 +88,34 @@ interface Meter {
  * `$first` with the first value that exists, `$lines` and `$filled` with one text, `$cut` and `$fit` with a shortened value. A member whose reference leads nowhere
  * is left out. The result depends only on the draft and the log, so a replay rebuilds every request byte for byte.
  */
-export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): Json | undefined {
+export function resolve(value: Json, lookup: Lookup): Json | undefined {
+  return valueOf(value, { lookup });
+}
+
+/** Returns the resolved value, or undefined if it has more than `bytes` bytes as canonical JSON. */
+export function resolveWithin(value: Json, lookup: Lookup, bytes: number): Json | undefined {
+  const meter = { left: bytes };
+  const found = valueOf(value, { lookup, meter });
+  return meter.left < 0 ? undefined : found;
+}
+
+function valueOf(value: Json, how: Resolving): Json | undefined {
+  const { meter } = how;
   if (meter && meter.left < 0) return undefined;
-  if (value === null || typeof value !== "object") return counted(value, meter);
-  if (Array.isArray(value)) return listFrom(value as readonly Json[], lookup, cut, meter);
+  if (value === null || typeof value !== "object") return counted(value, how);
+  if (Array.isArray(value)) return listFrom(value as readonly Json[], how);
   const object = value as JsonObject;
   const keys = Object.keys(object);
   const [only = ""] = keys;
   const referred = keys.length === 1 ? REFERENCES.get(only) : undefined;
-  if (referred && Array.isArray(object[only])) return referred(object[only] as never, lookup, cut, meter);
+  if (referred && Array.isArray(object[only])) return referred(object[only] as never, how);
   if (meter) meter.left -= 2;
   // Copied only if a member changes: most objects contain no reference.
   let resolved: Record<string, Json> | undefined;
   for (let place = 0; place < keys.length; place += 1) {
     const key = keys[place] as string;
     const inner = object[key];
-    const found = inner === undefined ? undefined : resolve(inner, lookup, cut, meter);
+    const found = inner === undefined ? undefined : valueOf(inner, how);
     if (meter && found !== undefined) meter.left -= key.length + 4;
     if (found !== inner) resolved ??= membersOf(object, keys.slice(0, place));
     if (resolved && found !== undefined) resolved[key] = found;
@@ -107,58 +123,55 @@ export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): 
   return resolved ?? object;
 }
 
-/** Separate from `resolve` for speed: there, its closures would also be allocated for values that are not lists. */
-function listFrom(values: readonly Json[], lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined): Json {
+/** Separate from `valueOf` for speed: there, its closures would also be allocated for values that are not lists. */
+function listFrom(values: readonly Json[], how: Resolving): Json {
+  const { cut, meter } = how;
   if (meter) meter.left -= 1 + values.length;
   const entries = cut ? cutEntries(values, cut) : values;
-  const found = entries.map((item) => resolve(item, lookup, cut, meter) ?? null);
+  const found = entries.map((item) => valueOf(item, how) ?? null);
   return found.length === values.length && found.every((item, place) => item === values[place]) ? values : found;
 }
 
-type Resolver = (of: never, lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined) => Json | undefined;
+type Resolver = (of: never, how: Resolving) => Json | undefined;
 
 /** An object is a reference if its only member has one of these names and a list as its value. */
 const REFERENCES: ReadonlyMap<string, Resolver> = new Map<string, Resolver>([
   [
     "$from",
-    ([sequence, pointer]: [number, string], lookup, cut, meter) =>
-      quoted(at(lookup.record(sequence).payload, pointer), sequence, cut, meter),
+    ([sequence, pointer]: [number, string], how) =>
+      quoted(at(how.lookup.record(sequence).payload, pointer), sequence, how),
   ],
   [
     "$history",
-    (sequences: readonly number[], lookup, cut, meter) =>
+    (sequences: readonly number[], how) =>
       sequences.map((sequence) => {
-        const recorded = lookup.record(sequence);
-        const entry = counted(historyEntry(sequence, recorded), meter) as JsonObject;
-        return { ...entry, payload: quoted(recorded.payload, sequence, cut, meter) };
+        const recorded = how.lookup.record(sequence);
+        const entry = counted(historyEntry(sequence, recorded), how) as JsonObject;
+        return { ...entry, payload: quoted(recorded.payload, sequence, how) };
       }),
   ],
   [
     "$events",
-    (sequences: readonly number[], lookup, _cut, meter) =>
-      sequences.map((sequence) => counted(historyEntry(sequence, lookup.record(sequence)), meter)),
+    (sequences: readonly number[], how) =>
+      sequences.map((sequence) => counted(historyEntry(sequence, how.lookup.record(sequence)), how)),
   ],
-  ["$file", (place: [number, string], lookup, _cut, meter) => counted(lookup.file(...place), meter)],
+  ["$file", (place: [number, string], how) => counted(how.lookup.file(...place), how)],
   ["$first", firstFound],
-  [
-    "$lines",
-    (parts: readonly Json[], lookup, cut, meter) =>
-      parts.flatMap((part) => linesFrom(part, lookup, cut, meter)).join("\n"),
-  ],
+  ["$lines", (parts: readonly Json[], how) => parts.flatMap((part) => linesFrom(part, how)).join("\n")],
   [
     "$filled",
-    ([text, values]: [Json, JsonObject], lookup, cut, meter) => {
-      const [whole = ""] = textOf(resolve(text, lookup, cut, meter));
-      const texts = objectOf(resolve(values, lookup, cut, meter));
+    ([text, values]: [Json, JsonObject], how) => {
+      const [whole = ""] = textOf(valueOf(text, how));
+      const texts = objectOf(valueOf(values, how));
       return whole.replaceAll(/\{(\w+)\}/g, (mark, name: string) => textOf(texts[name])[0] ?? mark);
     },
   ],
   [
     "$cut",
-    ([inner, characters, items, commands]: [Json, number, number, boolean], lookup, _cut, meter) =>
-      resolve(inner, lookup, { characters, items, commands }, meter),
+    ([inner, characters, items, commands]: [Json, number, number, boolean], how) =>
+      valueOf(inner, { ...how, cut: { characters, items, commands } }),
   ],
-  ["$fit", ([value, bytes]: [JsonObject, number], lookup) => fitted(value, bytes, lookup)],
+  ["$fit", ([value, bytes]: [JsonObject, number], { lookup }) => fitted(value, bytes, lookup)],
 ]);
 
 function membersOf(object: JsonObject, keys: readonly string[]): Record<string, Json> {
@@ -167,26 +180,14 @@ function membersOf(object: JsonObject, keys: readonly string[]): Record<string, 
   return members;
 }
 
-function counted(value: Json, meter: Meter | undefined): Json {
+function counted(value: Json, { meter }: Resolving): Json {
   if (meter) meter.left -= sizeOf(value, meter.left);
   return value;
 }
 
-function quoted(
-  value: Json | undefined,
-  sequence: number,
-  cut: Cut | undefined,
-  meter: Meter | undefined,
-): Json | undefined {
+function quoted(value: Json | undefined, sequence: number, how: Resolving): Json | undefined {
   if (value === undefined) return undefined;
-  return counted(cut ? cutQuoted(value, cut, sequence) : value, meter);
-}
-
-/** Returns the resolved value, or undefined if it has more than `bytes` bytes as canonical JSON. */
-export function resolveWithin(value: Json, lookup: Lookup, bytes: number): Json | undefined {
-  const meter = { left: bytes };
-  const found = resolve(value, lookup, undefined, meter);
-  return meter.left < 0 ? undefined : found;
+  return counted(how.cut ? cutQuoted(value, how.cut, sequence) : value, how);
 }
 
 /** Tries the levels until the value fits; returns the last one in any case. A cut object says so in its `metadata`. */
@@ -202,22 +203,17 @@ function fitted(value: JsonObject, bytes: number, lookup: Lookup): Json | undefi
   return resolve(smallest, lookup);
 }
 
-function firstFound(
-  choices: readonly Json[],
-  lookup: Lookup,
-  cut: Cut | undefined,
-  meter: Meter | undefined,
-): Json | undefined {
+function firstFound(choices: readonly Json[], how: Resolving): Json | undefined {
   for (const choice of choices) {
-    const found = resolve(choice, lookup, cut, meter);
+    const found = valueOf(choice, how);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function linesFrom(part: Json, lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined): string[] {
+function linesFrom(part: Json, how: Resolving): string[] {
   const [heading, value] = Array.isArray(part) ? (part as [string, Json]) : [undefined, part];
-  const found = resolve(value, lookup, cut, meter);
+  const found = valueOf(value, how);
   const texts = Array.isArray(found) ? found.flatMap(textOf).map((text) => `- ${text}`) : textOf(found);
   return heading === undefined || texts.length === 0 ? texts : [heading, ...texts];
 }

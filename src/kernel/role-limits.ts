@@ -1,5 +1,5 @@
 import { defined } from "../lib/json.ts";
-import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
+import { later, milliseconds } from "../protocol/timestamp.ts";
 import {
   accountOf,
   type Ledger,
@@ -7,6 +7,7 @@ import {
   type LedgerHold,
   type LedgerTerms,
   put,
+  type RoleBudget,
   type RoleUse,
   runsEnded,
   turnOf,
@@ -55,9 +56,8 @@ export function turnsLeft({ terms, uses }: Ledger, role_id: string): number | un
  * step closes (`closed`) gets no holds.
  */
 export function limitRoles(ledger: Ledger, fact: Fact, closed: boolean, changes: Change[]): void {
-  const { budgets, rates } = ledger.terms;
-  if (budgets) spend(ledger, fact, budgets, closed, changes);
-  if (rates) countAdmissions(ledger, fact, rates, changes);
+  if (ledger.terms.budgets) spend(ledger, fact, closed, changes);
+  countAdmissions(ledger, fact, changes);
 }
 
 /** Stops a turn's time while a person decides on its permission request. */
@@ -77,18 +77,12 @@ export function goOnWithTime(ledger: Ledger, { received_at }: Fact, decided: str
   changes.push(put("turn", turn.turn_id, patched(turn, { begun: later(turn.begun, waited), waits: undefined })));
 }
 
-function spend(
-  ledger: Ledger,
-  fact: Fact,
-  budgets: NonNullable<LedgerTerms["budgets"]>,
-  closed: boolean,
-  changes: Change[],
-): void {
+function spend(ledger: Ledger, fact: Fact, closed: boolean, changes: Change[]): void {
   const given = fact.payload_type === "turn_request" && fact.turn ? fact.payload.role_id : undefined;
   const took = timeTaken(ledger, fact, changes);
   const lost = isOutage(fact) ? turnOf(ledger, fact)?.role_id : undefined;
   const released = fact.payload_type === "user_command" && fact.payload.command === "release" && fact.payload.role_id;
-  for (const [role_id, budget] of budgets) {
+  for (const [role_id, budget] of ledger.terms.budgets ?? []) {
     const id = BUDGET_HOLD + role_id;
     if (released === role_id && ledger.holds.has(id)) {
       changes.push({ drop: "hold", id }, { drop: "role_use", id: role_id });
@@ -112,7 +106,7 @@ function spend(
   }
 }
 
-function limitReached({ turns, wall_s }: { turns?: number; wall_s?: number }, use: RoleUse): LedgerHold["limit"] {
+function limitReached({ turns, wall_s }: RoleBudget, use: RoleUse): LedgerHold["limit"] {
   if (turns !== undefined && use.turns >= turns) return { limit: "role_turns", used: use.turns, max: turns };
   if (wall_s === undefined || use.wall_ms < wall_s * 1000) return undefined;
   return { limit: "role_wall_s", used: Math.floor(use.wall_ms / 1000), max: wall_s };
@@ -142,42 +136,27 @@ export function windowOf(
   return { most: Math.max(1, Math.floor(per_minute)), window_ms: minute_ms / Math.min(1, per_minute) };
 }
 
-function countAdmissions(
-  ledger: Ledger,
-  fact: Fact,
-  rates: NonNullable<LedgerTerms["rates"]>,
-  changes: Change[],
-): void {
+function countAdmissions(ledger: Ledger, fact: Fact, changes: Change[]): void {
+  const { received_at: since } = fact;
   const given = fact.payload_type === "turn_request" && fact.turn ? fact.payload.role_id : undefined;
   if (given === undefined && fact.payload_type !== "session_reopened") return;
-  for (const [roles, turns_per_minute] of rates) {
+  for (const [roles, turns_per_minute] of ledger.terms.rates ?? []) {
     const isGiven = given !== undefined && roles.includes(given);
     if (given !== undefined && !isGiven) continue;
     const { most, window_ms } = windowOf(turns_per_minute);
     const before = ledger.admissions.get(roles[0]) ?? [];
-    const admitted = isGiven ? [...before, fact.received_at].slice(-most) : before;
+    const admitted = isGiven ? [...before, since].slice(-most) : before;
     if (isGiven) changes.push(put("admissions", roles[0], admitted));
     const [oldest] = admitted;
     if (oldest === undefined || admitted.length < most) continue;
-    holdUntil(ledger, fact, roles, later(oldest, window_ms), { used: most, max: turns_per_minute }, changes);
-  }
-}
-
-function holdUntil(
-  ledger: Ledger,
-  { received_at: since }: Fact,
-  roles: readonly string[],
-  until: Instant,
-  limit: { readonly used: number; readonly max: number },
-  changes: Change[],
-): void {
-  for (const role_id of roles) {
-    const id = RATE_HOLD + role_id;
-    if (milliseconds(until) <= milliseconds(since)) {
-      if (ledger.holds.has(id)) changes.push({ drop: "hold", id });
-      continue;
+    const until = later(oldest, window_ms);
+    const limit = { limit: "turns_per_minute", used: most, max: turns_per_minute };
+    for (const role_id of roles) {
+      const id = RATE_HOLD + role_id;
+      if (milliseconds(until) > milliseconds(since)) {
+        const account = defined({ account: accountOf(ledger, role_id) });
+        changes.push(put("hold", id, { role_id, reason: "rate_limited", until, since, ...account, limit }));
+      } else if (ledger.holds.has(id)) changes.push({ drop: "hold", id });
     }
-    const its = { ...defined({ account: accountOf(ledger, role_id) }), limit: { limit: "turns_per_minute", ...limit } };
-    changes.push(put("hold", id, { role_id, reason: "rate_limited", until, since, ...its }));
   }
 }

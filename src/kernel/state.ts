@@ -2,8 +2,7 @@ import type { Json } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Telling, ToldAsk, ToldChecks, ToldHold, ToldSubject, ToldTurn } from "../protocol/telling.ts";
 import { runningTurns } from "./deltas.ts";
-import { type Engine, stateOf } from "./engine.ts";
-import type { ModeReader } from "./mode.ts";
+import { type ReadEngine, stateOf } from "./engine.ts";
 import { type Presentation, shownStatus } from "./presentation.ts";
 
 /**
@@ -129,10 +128,7 @@ function count({ counts }: Pick<SessionState, "counts">, status: string, by: num
 }
 
 /** The same from what the engine holds, in memory or in stored rows. `read` resolves titles. */
-export function standingState<S>(
-  engine: Pick<Engine<S>, "state" | "ledger"> & { readonly mode: ModeReader<S> },
-  read: (title: Json) => string,
-): SessionState {
+export function standingState<S>(engine: ReadEngine<S>, read: (title: Json) => string): SessionState {
   const { mode, ledger } = engine;
   const state = emptyState();
   state.state = stateOf(engine);

@@ -3,14 +3,11 @@ import os from "node:os";
 import type { Closed } from "../agents/isolation/role-sandbox.ts";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
-import type { Ledger } from "../kernel/ledger.ts";
-import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import { err, ok } from "../lib/result.ts";
+import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
-import type { Head } from "../log/verify.ts";
 import { LogFolder } from "../log/writer.ts";
-import { type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { catchStorage } from "../store/storage-error.ts";
@@ -19,12 +16,11 @@ import type { Instant } from "../protocol/timestamp.ts";
 import type { TakeChild } from "./children/child.ts";
 import type { Clock } from "./time/clock.ts";
 import { sessionPaths } from "./paths.ts";
-import type { RecordHashes } from "./checked-records.ts";
 import { SessionRecords } from "./records.ts";
 import type { SessionLease } from "./context.ts";
-import type { NotificationHook, SentNotification } from "./notifications.ts";
+import type { NotificationHook } from "./notifications.ts";
 import { withholderFor } from "./secrets.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionSetup } from "./session.ts";
 import { SteadyClock } from "./time/steady-clock.ts";
 
 /** What all sessions of this process share. */
@@ -64,7 +60,10 @@ export async function withLease<T>(
   const { log, folder } = sessionPaths(home, session_id);
   const own = attempt(log, () => {
     const link = [log, folder].find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink());
-    return link === undefined ? ok(undefined) : err(linked(link));
+    if (link === undefined) return ok(undefined);
+    return fails("environment", `${link} is a symbolic link, and nothing is written through it.`, {
+      hint: "Put the directory itself there. To keep sessions elsewhere, choose another home with --home.",
+    });
   });
   if (!own.ok) return own;
   // Read before the lease is taken: messages put meanwhile are for this scheduler.
@@ -80,41 +79,22 @@ export async function withLease<T>(
   return done;
 }
 
-function linked(path: string): Failure {
-  return failure("environment", `${path} is a symbolic link, and nothing is written through it.`, {
-    hint: "Put the directory itself there. To keep sessions elsewhere, choose another home with --home.",
-  });
-}
-
 /** A session to assemble: new, or as its last scheduler left it. */
-export interface Assembled<S> {
-  readonly session_id: string;
-  readonly state: S;
-  readonly ledger: Ledger;
-  readonly head: Head;
-  /** Of the records up to the head. */
-  readonly hashes: RecordHashes;
+export interface Assembled<S>
+  extends Pick<
+    SessionSetup<S>,
+    "session_id" | "engine" | "head" | "hashes" | "config" | "roles" | "workspace" | "opened_at" | "sent"
+  > {
   /** The last record that has its file. */
   readonly published: number;
-  readonly config: ResolvedConfiguration;
-  readonly roles: readonly Role[];
-  readonly workspace: string;
-  readonly opened_at: string;
   /** The time of the last record. */
   readonly last_at?: Instant;
-  /** Notifications sent by earlier schedulers, by key. */
-  readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
 /** Assembles a session, after completing its log folder. Fails with `storage`, `storage_full` or `conflict`. */
-export function assemble<S>(
-  around: Surroundings,
-  mode: Mode<S>,
-  lease: SessionLease,
-  made: Assembled<S>,
-): Fallible<Session<S>> {
+export function assemble<S>(around: Surroundings, lease: SessionLease, made: Assembled<S>): Fallible<Session<S>> {
   const { store, launcher, notify } = around;
-  const { state, ledger, published, last_at, ...known } = made;
+  const { published, last_at, ...known } = made;
   const { session_id, config, roles, hashes } = known;
   const paths = sessionPaths(around.home, session_id);
   const log = around.files ? LogFolder.open(paths.log) : undefined;
@@ -129,7 +109,6 @@ export function assemble<S>(
   return ok(
     new Session<S>({
       ...known,
-      engine: { mode, state, ledger },
       store,
       lease,
       records: new SessionRecords((sequence) => hashes.read(store, session_id, sequence), paths.folder),

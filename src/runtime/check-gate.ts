@@ -23,21 +23,16 @@ function witness(expect_exit: number): string {
   ].join("; ");
 }
 
-/** A check's command behind its gate, and a function that maps the gate's exit to the command's. */
-export interface GatedCheck {
-  readonly command: readonly string[];
-  readonly endedAs: (exit: Exit) => Exit;
-}
-
 /**
- * Puts a command behind the gate. Node reports unnamed real-time signals as exit code 0, and a sandbox that fails to
+ * Puts a command behind the gate. `endedAs` maps the gate's exit to the command's. Node reports unnamed real-time signals as exit code 0, and a sandbox that fails to
  * start exits with 1. Swapping the expected code with an unused one keeps both from passing as the expected exit.
  */
-export function gated(command: readonly string[], expect_exit: number): GatedCheck {
-  if (expect_exit > HIGHEST_EXIT) return { command: [SHELL, "-c", GATE, "check", ...command], endedAs: (exit) => exit };
+export function gated(command: readonly string[], expect_exit: number) {
+  if (expect_exit > HIGHEST_EXIT)
+    return { command: [SHELL, "-c", GATE, "check", ...command], endedAs: (exit: Exit) => exit };
   return {
     command: [SHELL, "-c", witness(expect_exit), "check", ...command],
-    endedAs: ({ code, signal }) =>
+    endedAs: ({ code, signal }: Exit): Exit =>
       exitFromShell({ code: code === expect_exit ? WITNESSED : code === WITNESSED ? expect_exit : code, signal }),
   };
 }

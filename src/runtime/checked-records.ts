@@ -7,7 +7,6 @@ import { GENESIS, type LogRecord, type SealedRecord } from "../protocol/record.t
 import { verificationFailed } from "../store/failures.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import type { SessionPaths } from "./paths.ts";
 import type { Kept } from "./records.ts";
 
 /** Bytes kept of each hash: enough that nobody finds another record for them. */
@@ -77,19 +76,11 @@ export function checkRecords(
   return known;
 }
 
-/** What is known of a running session's records. */
-interface Known {
-  readonly store: StoreReader;
-  readonly session_id: string;
-  readonly paths: SessionPaths;
-  readonly hashes: RecordHashes;
-}
-
 /** Checks the stored records of a running session again. Throws like `checkRecords`, and a `StorageError` if the session cannot be read. */
-export function checkAgain({ store, session_id, paths, hashes }: Known): void {
+export function checkAgain(store: StoreReader, session_id: string, log: string, known: RecordHashes): void {
   const row = store.session(session_id);
   if (!row.ok) throw new StorageError(row.error);
-  checkRecords(store, row.value, paths.log, hashes);
+  checkRecords(store, row.value, log, known);
 }
 
 /** Canonical records begin with their place in the chain, and the type follows the payload. */

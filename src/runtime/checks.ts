@@ -3,7 +3,7 @@ import { sizeOf } from "../kernel/cut.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import { outagePause, UNAVAILABLE } from "../kernel/outages.ts";
 import { resolve } from "../kernel/references.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json.ts";
 import type { CriterionObject } from "../protocol/payload.ts";
 import { gated } from "./check-gate.ts";
 import type { SessionContext } from "./context.ts";
@@ -53,23 +53,19 @@ export class Checks {
   }
 
   /** Runs checks one after the other and submits the results as one fact; aborted checks submit nothing. */
-  start({ check_id, subject, criteria }: LedgerChecks): void {
+  start(checks: LedgerChecks): void {
+    const { check_id, subject } = checks;
     if (this.#ending || this.#running.has(check_id)) return;
     const controller = new AbortController();
-    const references = criteria as unknown as Json[];
-    const carriedOut = this.#run(check_id, references, subject, controller.signal).catch((error: unknown) => {
+    const carriedOut = this.#run(checks, controller.signal).catch((error: unknown) => {
       this.#context.broken(error);
       return undefined;
     });
     const over = carriedOut.then((results) => {
       this.#running.delete(check_id);
       if (results !== undefined) {
-        this.#context.submit({
-          source: "scheduler",
-          payload_type: "check_result",
-          payload: { check_id, results },
-          subject,
-        });
+        const payload = { check_id, results };
+        this.#context.submit({ source: "scheduler", payload_type: "check_result", payload, subject });
       }
       void this.#context.keep({ drop: "process", id: check_id });
       this.#over(check_id);
@@ -77,27 +73,22 @@ export class Checks {
     this.#running.set(check_id, { subject, controller, over });
   }
 
-  async #run(
-    check_id: string,
-    references: readonly Json[],
-    subject: string | undefined,
-    signal: AbortSignal,
-  ): Promise<JsonObject[] | undefined> {
+  async #run(checks: LedgerChecks, signal: AbortSignal): Promise<JsonObject[] | undefined> {
     const results: JsonObject[] = [];
     const seen = new Set<string>();
     const kept = outputsOfResult();
-    for (const reference of references) {
+    for (const reference of checks.criteria) {
       const criterion = resolve(reference, this.#context.records) as unknown as CriterionObject;
       const key = JSON.stringify([criterion.command, criterion.expect_exit]);
       if (seen.has(key)) continue;
       seen.add(key);
-      let checked = await this.#check(check_id, criterion, subject, signal);
+      let checked = await this.#check(checks, criterion, signal);
       // Without a workspace, or a process, a check says nothing about the work.
       for (let tries = 0; checked === undefined && !signal.aborted; tries += 1) {
-        const text = `The checks of ${subject ?? "the session"} wait: the workspace is away, or no program can be started.`;
+        const text = `The checks of ${checks.subject ?? "the session"} wait: the workspace is away, or no program can be started.`;
         if (tries === 0) this.#context.bus.emit({ kind: "warning", text });
         await this.#pause(outagePause(tries), signal);
-        if (!signal.aborted) checked = await this.#check(check_id, criterion, subject, signal);
+        if (!signal.aborted) checked = await this.#check(checks, criterion, signal);
       }
       if (checked === undefined || signal.aborted) return undefined;
       const { output, ...result } = checked;
@@ -115,9 +106,8 @@ export class Checks {
 
   /** Undefined if nothing could be started, or the workspace is away. */
   async #check(
-    check_id: string,
+    { check_id, subject }: LedgerChecks,
     criterion: CriterionObject,
-    subject: string | undefined,
     signal: AbortSignal,
   ): Promise<(JsonObject & { readonly output: string }) | undefined> {
     const { clock, config, workspace } = this.#context;
@@ -189,13 +179,8 @@ function endOf(...pieces: readonly Buffer[]): Buffer<ArrayBuffer> {
 
 /** Decodes the text, without a character cut in half at its beginning and without the last line end. */
 function textOf(bytes: Buffer): string {
-  const isCut = bytes.length === OUTPUT_BYTES;
-  const start = isCut
-    ? Math.max(
-        0,
-        bytes.findIndex((byte) => (byte & 0xc0) !== 0x80),
-      )
-    : 0;
+  const whole = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  const start = bytes.length === OUTPUT_BYTES ? Math.max(0, whole) : 0;
   return bytes.toString("utf8", start).replaceAll("\r\n", "\n").replace(/\n$/, "");
 }
 

@@ -1,4 +1,3 @@
-import { emptyLedger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { defined, type JsonObject } from "../lib/json.ts";
@@ -17,7 +16,7 @@ import { type FactInput, fromPerson } from "./facts.ts";
 import { RecordHashes } from "./checked-records.ts";
 import { withholderFor, withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
-import { rowsVersion } from "./stored-state.ts";
+import { emptyEngine, rowsVersion } from "./stored-state.ts";
 import { assemble, type Surroundings, withLease } from "./assemble.ts";
 
 /** The input of a new session; its first record holds all of it. */
@@ -51,9 +50,10 @@ export async function createSession<S>(
     const allowed = fromPerson(fact, mode.rights);
     if (!allowed.ok) return fails("usage", allowed.error.message, { details: allowed.error.details ?? {} });
   }
-  const opening = validateMessage("session_opened", openingOf(around, mode, input));
-  if (!opening.ok) {
-    const { message, pointer } = opening.error;
+  const opening = openingOf(around, mode, input);
+  const checked = validateMessage("session_opened", opening);
+  if (!checked.ok) {
+    const { message, pointer } = checked.error;
     return fails("usage", `The session cannot begin: ${message}`, { details: { pointer } });
   }
   const created = await store.create({
@@ -71,7 +71,7 @@ export async function createSession<S>(
     const still = checkNeverBegun(store, mode.name, input);
     if (!still.ok) return still;
     const prepared = input.prepare?.() ?? ok(undefined);
-    return prepared.ok ? begin(around, mode, input, lease) : prepared;
+    return prepared.ok ? begin(around, mode, input, opening, lease) : prepared;
   });
 }
 
@@ -79,31 +79,26 @@ function begin<S>(
   around: Surroundings,
   mode: Mode<S>,
   input: NewSessionInput,
+  opening: JsonObject,
   lease: SessionLease,
 ): Fallible<Session<S>> {
-  const { session_id, workspace } = input;
+  const { session_id, config, roles, workspace } = input;
   const opened_at = around.clock.now();
-  const opened = assemble(around, mode, lease, {
+  const opened = assemble(around, lease, {
     session_id,
-    state: mode.empty(),
-    ledger: emptyLedger(),
+    engine: emptyEngine(mode),
     head: { sequence: 0, hash: GENESIS },
     hashes: new RecordHashes(),
     published: 0,
-    config: input.config,
-    roles: input.roles,
+    config,
+    roles,
     workspace,
     opened_at,
     sent: new Map(),
   });
   if (!opened.ok) return opened;
   const session = opened.value;
-  session.submit({
-    at: opened_at,
-    source: "scheduler",
-    payload_type: "session_opened",
-    payload: openingOf(around, mode, input),
-  });
+  session.submit({ at: opened_at, source: "scheduler", payload_type: "session_opened", payload: opening });
   void session.keep(rowsVersion(mode));
   for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });
   return opened;

@@ -1,5 +1,4 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
-import { defined } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { validateMessage } from "../protocol/envelope.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
@@ -74,9 +73,4 @@ export function stopAsked(fact: Fact, actor: Actor | undefined): string | undefi
 export function isPause(fact: Fact): boolean {
   if (fact.payload_type !== "user_command") return false;
   return fact.payload.command === "pause" || fact.payload.command === "resume";
-}
-
-/** The `subject` property of a turn's records and events, if it has one. */
-export function aboutOf(stamp: TurnStamp): { subject?: string } {
-  return defined({ subject: stamp.subject });
 }

@@ -63,10 +63,10 @@ export class InboxWatch {
       // A row may hold anything. One that is not a person's message is refused, and still counts as taken.
       const body = row.body as { payload_type?: PayloadType; payload?: JsonObject } | null;
       const overtaken = row.id > lease.put_before ? undefined : lease.reopened ? "closed" : "taken_up";
-      const message = { payload_type: body?.payload_type ?? ("nothing" as PayloadType), payload: body?.payload ?? {} };
       this.#context.submitFromPerson({
-        ...message,
         source: "user",
+        payload_type: body?.payload_type ?? ("nothing" as PayloadType),
+        payload: body?.payload ?? {},
         actor: actorIn(row.actor),
         taken: row.id,
         overtaken,

@@ -95,12 +95,8 @@ function readLog(home: string, session_id: string, modes: Modes): ReadLog | stri
   const opened = JSON.parse(first?.line ?? "") as LogRecord;
   const { mode: name, requirement, workspace, parent } = opened.payload as unknown as PayloadByType["session_opened"];
   const mode = modes.get(name);
-  const replayed =
-    mode &&
-    replayState(
-      mode,
-      records.map(({ line }) => line),
-    );
+  const lines = records.map(({ line }) => line);
+  const replayed = mode && replayState(mode, lines);
   if (!replayed || !first || opened.session_id !== session_id) return `it is the log of ${opened.session_id}`;
   const { engine } = replayed;
   const { closed, paused } = engine.ledger.figures;

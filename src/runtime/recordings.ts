@@ -51,17 +51,15 @@ export function decidedRecord(
   at: Instant,
   records: Lookup,
 ): UnsealedRecord {
-  const { target, payload_type, subject } = envelope;
+  const payload = resolve(envelope.payload, records) as JsonObject;
   return recordOf({
+    ...envelope,
     session_id,
     at,
     source: "scheduler",
-    target,
-    payload_type,
-    payload: resolve(envelope.payload, records) as JsonObject,
+    payload,
     kind: "decided",
     disposition: "applied",
-    subject,
   });
 }
 

@@ -40,20 +40,11 @@ export function replayDecisions(
   const replay = new Replay(mode, opened, lineOf);
   const problems: { sequence: number; what: string }[] = [];
   for (const sequence of sequences) {
-    const wrong = taken(replay, sequence, lineOf(sequence));
+    const wrong = replay.take(sequence, lineOf(sequence));
     if (wrong !== undefined) problems.push({ sequence, what: wrong });
     if (problems.length >= DECISIONS_TOLD) break;
   }
   return { problems, awaited: replay.awaited };
-}
-
-/** What is wrong with the next record. A forged one may make the rules throw, since they expect valid input. */
-function taken(replay: Replay, sequence: number, line: string): string | undefined {
-  try {
-    return replay.take(sequence, line);
-  } catch (error) {
-    return `the rules cannot process this record: ${(error as Error).message}`;
-  }
 }
 
 /** Replays a session from its records, and compares each decision with the recorded one. */
@@ -84,12 +75,17 @@ class Replay {
 
   /** Processes the next record. Returns what is wrong with it, if anything. */
   take(sequence: number, line: string): string | undefined {
-    const record = JSON.parse(line) as LogRecord;
-    this.#records.add(sequence, record, line);
-    this.#records.stored(sequence);
-    const wrong = record.record.kind === "decided" ? this.#compareDecided(record) : this.#decide(sequence, record);
-    this.#head = { sequence, hash: record.integrity.hash };
-    return wrong;
+    try {
+      const record = JSON.parse(line) as LogRecord;
+      this.#records.add(sequence, record, line);
+      this.#records.stored(sequence);
+      const wrong = record.record.kind === "decided" ? this.#compareDecided(record) : this.#decide(sequence, record);
+      this.#head = { sequence, hash: record.integrity.hash };
+      return wrong;
+    } catch (error) {
+      // The rules expect valid records, and this one is forged.
+      return `the rules cannot process this record: ${(error as Error).message}`;
+    }
   }
 
   #compareDecided(record: LogRecord): string | undefined {

@@ -1,5 +1,4 @@
 import type { ProcessIdentity } from "../kernel/agent.ts";
-import type { Ledger } from "../kernel/ledger.ts";
 import type { Change, Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -11,11 +10,9 @@ import { neverBegun } from "../store/failures.ts";
 import { keptRecord, lastReport } from "../store/kept-record.ts";
 import type { Conversation } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
-import type { Instant } from "../protocol/timestamp.ts";
 import type { SessionRow } from "../store/store.ts";
 import { removePartialCopies } from "./turns/artifacts.ts";
-import { checkRecords, type RecordHashes } from "./checked-records.ts";
-import type { SessionLease } from "./context.ts";
+import { checkRecords } from "./checked-records.ts";
 import { sessionPaths } from "./paths.ts";
 import { recover } from "./recovery.ts";
 import { withSecrets } from "./secrets.ts";
@@ -23,7 +20,7 @@ import { NOTIFIED, type SentNotification } from "./notifications.ts";
 import type { Session } from "./session.ts";
 import { checkedState, madeByOthers } from "./replayed-state.ts";
 import { valuesOf } from "./stored-state.ts";
-import { assemble, type Surroundings, withLease } from "./assemble.ts";
+import { assemble, type Assembled, type Surroundings, withLease } from "./assemble.ts";
 
 /** The changes that a resume makes to the session. */
 export interface ResumeTerms {
@@ -40,86 +37,53 @@ export interface ResumeTerms {
  * Resumes a session, after ending the processes that a dead scheduler left. Fails with `busy`, naming the holder, `not_found`, `usage` for a
  * session of another mode, or `environment` for missing secrets, processes that do not end, or rows and rules of another version. A closed session
  * gets no record unless it is reopened.
- */
-export async function resumeSession<S>(
-  around: Surroundings,
-  mode: Mode<S>,
-  row: SessionRow,
-  change: ResumeTerms = {},
-): Promise<Fallible<Session<S>>> {
-  return withLease(around, row.session_id, (lease) => takeUp(around, mode, row.session_id, change, lease));
-}
-
-/**
+ *
  * The order matters. Refusals come before anything irreversible: no process is ended for a session that cannot resume. Files are mended once
  * no leftover process can write to them. The session is assembled last, since its log is then open and nothing may fail any more. Its first
  * commit holds the records of the resume.
  */
-async function takeUp<S>(
+export async function resumeSession<S>(
   around: Surroundings,
   mode: Mode<S>,
-  session_id: string,
-  change: ResumeTerms,
-  lease: SessionLease,
+  { session_id }: SessionRow,
+  change: ResumeTerms = {},
 ): Promise<Fallible<Session<S>>> {
-  const { store } = around;
-  const read = await readLeft(around, mode, session_id);
-  if (!read.ok) return read;
-  const left = read.value;
-  const roles = rolesOf(left, change);
-  if (!roles.ok) return roles;
-  const ended = await endPrograms(around, left);
-  if (!ended.ok) return ended;
-  const mended = mendFiles(around, mode, left);
-  if (!mended.ok) return mended;
-  const { row, opened, ledger } = left;
-  const reopened = change.reopen !== undefined;
-  const session = assemble(
-    around,
-    mode,
-    { ...lease, reopened },
-    {
-      session_id,
-      state: left.state,
-      ledger,
-      head: { sequence: row.last_sequence, hash: row.head },
-      hashes: left.hashes,
-      published: Math.min(row.published, row.last_sequence),
-      config: opened.config,
-      roles: roles.value,
-      workspace: opened.workspace,
-      opened_at: left.opened_at,
-      last_at: keptRecord(store, session_id, row.last_sequence).record.received_at,
-      sent: left.sent,
-    },
-  );
-  if (!session.ok) return session;
-  for (const change of left.rewrite) void session.value.keep(change);
-  for (const { id } of left.programs) void session.value.keep({ drop: "process", id });
-  recover((input) => session.value.submit(input), ledger, opened, lease.epoch, {
-    ...change,
-    conversing: left.conversing,
+  return withLease(around, session_id, async (lease) => {
+    const read = await readLeft(around, mode, session_id);
+    if (!read.ok) return read;
+    const left = read.value;
+    const { made, opened, conversing } = left;
+    const roles = rolesOf(left, change);
+    if (!roles.ok) return roles;
+    const ended = await endPrograms(around, left);
+    if (!ended.ok) return ended;
+    const mended = mendFiles(around, left);
+    if (!mended.ok) return mended;
+    const reopened = change.reopen !== undefined;
+    const session = assemble(around, { ...lease, reopened }, { ...made, roles: roles.value });
+    if (!session.ok) return session;
+    const { value: resumed } = session;
+    for (const one of left.rewrite) void resumed.keep(one);
+    for (const { id } of left.programs) void resumed.keep({ drop: "process", id });
+    recover((input) => resumed.submit(input), resumed.ledger, opened, lease.epoch, { ...change, conversing });
+    for (const id of conversing.keys()) void resumed.keep({ drop: "conversing", id });
+    crashPoint("recovery_decided");
+    return session;
   });
-  for (const id of left.conversing.keys()) void session.value.keep({ drop: "conversing", id });
-  crashPoint("recovery_decided");
-  return session;
 }
 
 /** A session as its last scheduler left it. */
 interface Left<S> {
+  /** Its roles have no secrets. */
+  readonly made: Assembled<S>;
   readonly row: SessionRow;
-  readonly hashes: RecordHashes;
   readonly opened: PayloadByType["session_opened"];
-  readonly opened_at: Instant;
-  readonly state: S;
-  readonly ledger: Ledger;
   /** Replaces its rows, if they are of another version. */
   readonly rewrite: readonly Change[];
   /** The processes that it had started and not seen end. */
   readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
   /** The conversations that programs had begun, by turn. */
   readonly conversing: ReadonlyMap<string, Conversation>;
-  readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
 async function readLeft<S>(
@@ -134,33 +98,46 @@ async function readLeft<S>(
   const hashes = checkRecords(store, row, sessionPaths(home, session_id).log);
   const checked = checkedState(store, loaded.value, mode);
   if (checked === undefined) return err(madeByOthers(store, session_id, mode));
+  const { state, ledger, rewrite } = checked;
   const first = keptRecord(store, session_id, 1);
+  const opened = first.payload as unknown as PayloadByType["session_opened"];
+  const { config, roles, workspace } = opened;
   return ok({
+    made: {
+      session_id,
+      engine: { mode, state, ledger },
+      head: { sequence: row.last_sequence, hash: row.head },
+      hashes,
+      published: Math.min(row.published, row.last_sequence),
+      config,
+      roles,
+      workspace,
+      opened_at: first.timestamp,
+      last_at: keptRecord(store, session_id, row.last_sequence).record.received_at,
+      sent: valuesOf<SentNotification>(loaded.value, NOTIFIED),
+    },
     row,
-    hashes,
-    opened: first.payload as unknown as PayloadByType["session_opened"],
-    opened_at: first.timestamp,
-    ...checked,
+    opened,
+    rewrite,
     programs: Array.from(valuesOf<ProcessIdentity>(loaded.value, "process"), ([id, one]) => ({ ...one, id })),
     conversing: valuesOf<Conversation>(loaded.value, "conversing"),
-    sent: valuesOf<SentNotification>(loaded.value, NOTIFIED),
   });
 }
 
 /** The roles, with their secrets unless no role will start. */
-function rolesOf<S>({ row, opened, ledger }: Left<S>, change: ResumeTerms): Fallible<readonly Role[]> {
+function rolesOf<S>({ made }: Left<S>, change: ResumeTerms): Fallible<readonly Role[]> {
   if (change.roles) return ok(change.roles);
-  const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
-  return isOver ? ok(opened.roles) : withSecrets(row.session_id, opened.roles, process.env);
+  const { session_id, engine, roles } = made;
+  const isOver = change.ends === true || (engine.ledger.figures.closed !== undefined && change.reopen === undefined);
+  return isOver ? ok(roles) : withSecrets(session_id, roles, process.env);
 }
 
 async function endPrograms<S>(
   { home, launcher }: Surroundings,
-  { row, opened, programs }: Left<S>,
+  { made: { session_id, config }, programs }: Left<S>,
 ): Promise<Fallible<void>> {
-  const { session_id } = row;
   const { folder } = sessionPaths(home, session_id);
-  const survivors = await launcher.endLeftovers(programs, opened.config.kill_grace_s * 1000, { session_id, folder });
+  const survivors = await launcher.endLeftovers(programs, config.kill_grace_s * 1000, { session_id, folder });
   crashPoint("leftovers_ended");
   if (survivors.length === 0) return ok(undefined);
   const pids = survivors.map(({ pid }) => pid).join(", ");
@@ -170,13 +147,9 @@ async function endPrograms<S>(
 }
 
 /** Removes partial copies. Writes the report of a closed session, whose scheduler may have died before writing it. */
-function mendFiles<S>(
-  { home, store }: Surroundings,
-  { presentation }: Mode<S>,
-  { row, ledger }: Left<S>,
-): Fallible<void> {
+function mendFiles<S>({ home, store }: Surroundings, { made: { engine }, row }: Left<S>): Fallible<void> {
   const { folder, artifacts } = sessionPaths(home, row.session_id);
   const cleaned = removePartialCopies(artifacts);
-  if (!cleaned.ok || !ledger.figures.closed) return cleaned;
-  return writeReport(folder, lastReport(store, row), presentation);
+  if (!cleaned.ok || !engine.ledger.figures.closed) return cleaned;
+  return writeReport(folder, lastReport(store, row), engine.mode.presentation);
 }

@@ -24,9 +24,13 @@ function looksSecret(value: string, length: number): boolean {
 
 /** A role as recorded: without the values of variables that look secret, by name or by value. */
 export function withoutSecrets(role: Role): Role {
-  if (!role.env) return role;
   const isSecret = (name: string, value: string) => isSecretName(name) || looksSecret(value, RECORDED_LENGTH);
-  const env = Object.entries(role.env).map(([name, value]) => [name, isSecret(name, value) ? WITHHELD : value]);
+  return withEnv(role, (name, value) => (isSecret(name, value) ? WITHHELD : value));
+}
+
+function withEnv(role: Role, valueOf: (name: string, value: string) => string | undefined): Role {
+  if (!role.env) return role;
+  const env = Object.entries(role.env).map(([name, value]) => [name, valueOf(name, value)]);
   return { ...role, env: Object.fromEntries(env) as Record<string, string> };
 }
 
@@ -73,14 +77,5 @@ export function withSecrets(
       hint: `Set them for this command: ${settings} bosun resume ${session_id}`,
     });
   }
-  return ok(
-    roles.map((role) => {
-      if (!role.env) return role;
-      const env = Object.entries(role.env).map(([name, value]) => [
-        name,
-        value === WITHHELD ? environment[name] : value,
-      ]);
-      return { ...role, env: Object.fromEntries(env) as Record<string, string> };
-    }),
-  );
+  return ok(roles.map((role) => withEnv(role, (name, value) => (value === WITHHELD ? environment[name] : value))));
 }

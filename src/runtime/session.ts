@@ -11,7 +11,6 @@ import type { Head } from "../log/verify.ts";
 import type { Failure, Fallible } from "../protocol/failure.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { StorageError } from "../store/storage-error.ts";
-import { admitAll } from "./admit.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import type { TakeChild } from "./children/child.ts";
 import { checkAgain } from "./checked-records.ts";
@@ -153,7 +152,8 @@ export class Session<S> {
   submitFromPerson(input: FactInput): Failure | undefined {
     // The next scheduler, if it reopens the session, refuses what is left in the inbox.
     if (this.#isClosed) return undefined;
-    if (input.payload_type === "approval") this.#recording(() => checkAgain(this.#context));
+    const { store, paths, hashes } = this.#context;
+    if (input.payload_type === "approval") this.#recording(() => checkAgain(store, this.session_id, paths.log, hashes));
     const sequence = this.sequence + 1;
     const message = fromPerson(input, this.engine.mode.rights);
     if (!message.ok) {
@@ -301,7 +301,7 @@ export class Session<S> {
   #admit(): void {
     const { paused, stopping, stopped, closed } = this.ledger.figures;
     if (this.#began === undefined || this.#isEnding || paused || stopping || stopped || closed) return;
-    const limit = admitAll(this.#context, this.engine, this.#workload, this.#began);
+    const limit = this.#workload.admit(this.engine, this.#began);
     // Running turns have been paid for, so they end by themselves, but nothing new begins.
     if (limit && !this.#workload.isUnderWay) this.stop("limit", limit.message, limit.details);
   }

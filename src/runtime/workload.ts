@@ -1,5 +1,10 @@
-import { type Ledger, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
+import type { Engine } from "../kernel/engine.ts";
+import { type Ledger, type LedgerChild, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
+import { crashPoint } from "../lib/crash-point.ts";
+import { about } from "../protocol/recording.ts";
+import { grantOf, limitReached, type LimitReached } from "./admission/limits.ts";
+import { requestPayload } from "./admission/turn-request.ts";
 import type { TakeChild } from "./children/child.ts";
 import { Children } from "./children/children.ts";
 import { Checks } from "./checks.ts";
@@ -16,10 +21,10 @@ type WorkCommand = Exclude<Command, { do: "stop_session" | "finish" }>;
 /** The work of a session: offered and running turns, checks, child sessions and timers. */
 export class Workload {
   readonly timers: Timers;
-  readonly turns: Turns;
   readonly children: Children;
   readonly #context: SessionContext;
   readonly #dispatcher: Dispatcher;
+  readonly #turns: Turns;
   readonly #checks: Checks;
   /** Offered turns whose subject's checks were cancelled and have not ended yet. */
   readonly #behindChecks = new Set<string>();
@@ -29,7 +34,7 @@ export class Workload {
     this.#context = context;
     this.timers = new Timers(context.ledger, context.clock, wake);
     const over = (id: string) => this.#over(id);
-    this.turns = new Turns(context, over);
+    this.#turns = new Turns(context, over);
     this.#checks = new Checks(context, over);
     this.children = new Children(context, takeChild);
     const { max_workers } = context.config;
@@ -44,17 +49,17 @@ export class Workload {
 
   /** The number of running agents, including those of child sessions. */
   get running(): number {
-    return this.turns.count + this.children.running;
+    return this.#turns.count + this.children.running;
   }
 
   /** Whether an agent, a check or a child session runs. */
   get isBusy(): boolean {
-    return this.turns.count > 0 || this.#checks.count > 0 || this.children.count > 0;
+    return this.#turns.count > 0 || this.#checks.count > 0 || this.children.count > 0;
   }
 
   /** Whether agents run that all wait for a permission, and nothing else runs. */
   get onlyWaits(): boolean {
-    return this.turns.onlyWait && this.#checks.count === 0 && this.children.count === 0;
+    return this.#turns.onlyWait && this.#checks.count === 0 && this.children.count === 0;
   }
 
   /** Whether any work runs, or will once its request is durable. */
@@ -82,7 +87,7 @@ export class Workload {
         return;
       case "withdraw_turn":
         if (this.#dispatcher.hasAdmitted(command.turn_id))
-          this.#context.afterCommit(() => this.turns.abort(command.turn_id, command.reason));
+          this.#context.afterCommit(() => this.#turns.abort(command.turn_id, command.reason));
         else this.#dispatcher.end(command.turn_id);
         return;
       case "set_timer":
@@ -100,7 +105,7 @@ export class Workload {
       case "clear_ask":
       case "clear_timer":
       case "open_session":
-        // Only the ledger follows these. `admitAll` begins a child session when the limits allow, like a turn.
+        // Only the ledger follows these. `admit` begins a child session when the limits allow, like a turn.
         return;
       case "withdraw_session":
         this.#context.afterCommit(() => this.children.cancel(command.child, command.reason));
@@ -110,7 +115,7 @@ export class Workload {
         return;
       case "permit":
         if (!waitsForPermission(this.#ledger, command.turn_id)) this.#dispatcher.proceed(command.turn_id);
-        this.#context.afterCommit(() => this.turns.permit(command.ask_id, command));
+        this.#context.afterCommit(() => this.#turns.permit(command.ask_id, command));
     }
   }
 
@@ -149,20 +154,63 @@ export class Workload {
     this.#context.schedule();
   }
 
-  /** The next turn that may start. It counts as started from here on. */
-  admit(): Admission | undefined {
-    return this.#dispatcher.admit();
+  /**
+   * Records the start of every child session and turn that may begin now; they start after the commit. `began` is the reading of the monotonic
+   * clock when the scheduler began. Returns the limit that forbids the next one, if any.
+   */
+  admit<S>(engine: Engine<S>, began: number): LimitReached | undefined {
+    const { ledger, config, clock } = this.#context;
+    const awake_ms = clock.monotonic() - began;
+    for (const child of [...ledger.children.values()].filter(({ status }) => status === "offered")) {
+      const limit = limitReached(ledger, config, awake_ms);
+      if (limit) return limit;
+      this.#beginChild(child, awake_ms);
+    }
+    for (let next = this.#dispatcher.admit(); next; next = this.#dispatcher.admit()) {
+      const limit = limitReached(ledger, config, awake_ms);
+      if (limit) {
+        this.#dispatcher.end(next.turn.turn_id);
+        this.#dispatcher.offer(next.turn);
+        return limit;
+      }
+      this.#beginTurn(engine, next);
+    }
+    return undefined;
   }
 
-  /** Returns an admitted turn to the queue. */
-  putBack(turn: LedgerTurn): void {
-    this.#dispatcher.end(turn.turn_id);
-    this.#dispatcher.offer(turn);
+  #beginChild({ child, mode, subject, budget: asked }: LedgerChild, awake_ms: number): void {
+    const { ledger, config } = this.#context;
+    const budget = { ...grantOf(ledger, config, awake_ms, asked) };
+    const payload = { session_id: this.children.idOf(child), ...about(subject), mode, budget };
+    this.#context.submit({ source: "scheduler", payload_type: "session_begun", payload, subject });
+    this.#context.afterCommit(() => {
+      crashPoint("child_begun");
+      this.children.start(child);
+    });
+  }
+
+  #beginTurn<S>({ mode, state }: Engine<S>, admission: Admission): void {
+    const { turn, role } = admission;
+    const stamp = stampOf(turn);
+    const payload = requestPayload(this.#context, mode.request(state, stamp), admission);
+    const at = this.#context.clock.now();
+    const { subject } = turn;
+    const target = role.role_id;
+    this.#context.submit({
+      at,
+      source: "scheduler",
+      target,
+      payload_type: "turn_request",
+      payload,
+      subject,
+      turn: stamp,
+    });
+    this.#context.afterCommit(() => this.#turns.start(admission, payload, at));
   }
 
   abortAll(): void {
     this.timers.stop();
-    this.turns.abortAll();
+    this.#turns.abortAll();
     this.#checks.abortAll();
     this.children.abortAll();
   }
@@ -175,6 +223,6 @@ export class Workload {
 
   /** Resolves when no agent, check or child session runs any more. */
   async idle(): Promise<void> {
-    await Promise.all([this.turns.idle(), this.#checks.idle(), this.children.idle()]);
+    await Promise.all([this.#turns.idle(), this.#checks.idle(), this.children.idle()]);
   }
 }

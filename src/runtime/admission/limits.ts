@@ -32,12 +32,11 @@ export function limitReached(
   const { untold = {} } = ledger.figures;
   if (tokens !== undefined) {
     if (used.tokens >= tokens) return reached("tokens", used.tokens, tokens, "tokens");
-    if (untold.tokens)
-      return unknown("tokens", used.tokens, tokens, untold.tokens, "usage.input_tokens and usage.output_tokens");
+    if (untold.tokens) return unknown("tokens", used.tokens, tokens, untold.tokens);
   }
   if (usd !== undefined) {
     if (used.usd >= usd) return reached("usd", used.usd, usd, "USD");
-    if (untold.usd) return unknown("usd", used.usd, usd, untold.usd, "usage.cost_usd");
+    if (untold.usd) return unknown("usd", used.usd, usd, untold.usd);
   }
   return undefined;
 }
@@ -91,15 +90,12 @@ function reached(limit: keyof Budget, used: number, max: number, unit: string): 
   return { message: `the limit of ${max} ${unit} is reached${raise}`, details: { limit, used, max } };
 }
 
-function unknown(
-  limit: "tokens" | "usd",
-  used: number,
-  max: number,
-  roles: readonly string[],
-  field: string,
-): LimitReached {
+function unknown(limit: "tokens" | "usd", used: number, max: number, roles: readonly string[]): LimitReached {
   const who = roles.map((role_id) => `"${role_id}"`).join(", ");
-  const [what, unit] = limit === "usd" ? ["cost", "USD"] : ["tokens", "tokens"];
+  const [what, unit, field] =
+    limit === "usd"
+      ? ["cost", "USD", "usage.cost_usd"]
+      : ["tokens", "tokens", "usage.input_tokens and usage.output_tokens"];
   return {
     message: `the ${what} of turns of ${who} is unknown, so the limit of ${max} ${unit} cannot be kept: make these agents report ${field} (0 for none), or accept the unknown ${what} so far with bosun resume --budget-${limit}`,
     details: { limit, used, max },

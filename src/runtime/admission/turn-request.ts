@@ -34,13 +34,8 @@ export function longerThanALine(payload: PayloadByType["turn_request"]): Failure
 }
 
 /** The number of turns that may follow this one; undefined without a limit. `ofSession` and `ofRole` include this turn, `ofSubject` does not. */
-function turnsAfter(
-  ofSession: number | undefined,
-  ofRole: number | undefined,
-  ofSubject: number | undefined,
-): number | undefined {
-  const withThis = Math.min(ofSession ?? Number.POSITIVE_INFINITY, ofRole ?? Number.POSITIVE_INFINITY);
-  const least = Math.min(withThis - 1, ofSubject ?? Number.POSITIVE_INFINITY);
+function turnsAfter(ofSession = Infinity, ofRole = Infinity, ofSubject = Infinity): number | undefined {
+  const least = Math.min(ofSession - 1, ofRole - 1, ofSubject);
   return Number.isFinite(least) ? Math.max(0, least) : undefined;
 }
 

@@ -137,10 +137,19 @@ export class StoredFeed implements SessionFeed {
       this.#look = stored.ok ? lookAt(stored.value) : undefined;
       if (stored.ok) this.#learn(stored.value.session);
       if (this.#look) this.#turns.begin(this.#look.processes);
-      for (const record of this.#records()) this.#tell(record);
+      for (const record of recordsOf(store, session_id, this.#last + 1)) {
+        this.#last += 1;
+        this.#tell(record);
+      }
       if (this.#look) this.#compare(this.#look);
     }
-    if (!isOver) this.#tellAsks(asked);
+    if (isOver) return;
+    // Those of the previous poll that are still open: most others were answered in advance.
+    for (const known of asked) {
+      if (this.#asks.get(known.ask.ask_id) !== known) continue;
+      known.isTold = true;
+      this.#bus.emit({ kind: "ask", ask: known.ask });
+    }
   }
 
   /** Takes the state of a session that has records from its rows. */
@@ -169,13 +178,6 @@ export class StoredFeed implements SessionFeed {
     return (this.#mode ??= this.#parts.readerOf(mode));
   }
 
-  *#records(): Generator<LogRecord> {
-    for (const record of recordsOf(this.#parts.store, this.session_id, this.#last + 1)) {
-      this.#last += 1;
-      yield record;
-    }
-  }
-
   #tell({ integrity, ...record }: LogRecord): void {
     const isNew = integrity.sequence > this.#past;
     if (integrity.sequence > this.#base) this.#followed.add(record);
@@ -197,15 +199,6 @@ export class StoredFeed implements SessionFeed {
       if (trouble === undefined || at < this.#since || this.#warnings.has(trouble)) continue;
       this.#warnings.add(trouble);
       this.#bus.emit({ kind: "warning", text: trouble });
-    }
-  }
-
-  /** Emits the asks of the previous poll that are still open. Most others were answered in advance. */
-  #tellAsks(asked: readonly { readonly ask: ToldAsk; isTold: boolean }[]): void {
-    for (const known of asked) {
-      if (this.#asks.get(known.ask.ask_id) !== known) continue;
-      known.isTold = true;
-      this.#bus.emit({ kind: "ask", ask: known.ask });
     }
   }
 }

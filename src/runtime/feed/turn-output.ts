@@ -36,10 +36,8 @@ export class TurnOutput {
     most: number = MAX_LINES,
   ) {
     this.#most = most;
-    this.#files = STREAMS.map((stream) => {
-      const path = join(folder, `${turn_id}.${run}.${stream}.log`);
-      return new FollowedFile(path, fromNow, (text) => ({ stream, text }));
-    });
+    const begin = join(folder, `${turn_id}.${run}`);
+    this.#files = STREAMS.map((stream) => new FollowedFile(`${begin}.${stream}.log`, stream, fromNow));
   }
 
   /** The lines since the last call; with `toEnd` all there are, including an unfinished last line. */
@@ -58,12 +56,12 @@ class FollowedFile {
   #position = 0;
   #isBroken = false;
 
-  constructor(path: string, fromNow: boolean, lineOf: (text: string) => OutputLine) {
+  constructor(path: string, stream: OutputLine["stream"], fromNow: boolean) {
     this.#path = path;
     if (fromNow) this.#position = this.#size();
     this.#lines = new LineSplitter(
       () => LINE_BYTES,
-      (line) => void this.#found.push(lineOf(line.toString("utf8").slice(0, LINE_CHARACTERS))),
+      (line) => void this.#found.push({ stream, text: line.toString("utf8").slice(0, LINE_CHARACTERS) }),
     );
   }
 

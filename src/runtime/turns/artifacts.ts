@@ -27,7 +27,7 @@ import {
 export const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
 
 /** Maximum number of bytes that one run may copy, kept or not. Without it, each of a thousand lines could name a file of the maximum size. */
-const MAX_RUN_BYTES = 1024 ** 3;
+export const MAX_RUN_BYTES = 1024 ** 3;
 
 /** Maximum size of all kept files of a session, in bytes: they share a disk with the records of all sessions. */
 const MAX_SESSION_BYTES = 16 * 1024 ** 3;
@@ -80,9 +80,10 @@ export async function keepArtifact(
   const opened = openReferenced(uri, { ...request.payload, session_id }, MAX_ARTIFACT_BYTES);
   if (!opened.ok) return opened;
   const { turn_id, run } = request.stamp;
-  const copied = await copyIn(uri, opened.value, join(paths.artifacts, `${turn_id}.${run}${PARTIAL}`), limits);
+  const partial = join(paths.artifacts, `${turn_id}.${run}${PARTIAL}`);
+  const copied = await copyIn(uri, opened.value, partial, limits);
   if (!copied.ok) return copied;
-  const { hex, size_bytes, path: partial } = copied.value;
+  const { hex, size_bytes } = copied.value;
   const disagrees = disagreement(reference, hex, size_bytes);
   if (disagrees) {
     remove(partial, size_bytes, limits);
@@ -120,17 +121,16 @@ export async function keepArtifact(
   });
 }
 
-interface Copied {
-  readonly path: string;
-  readonly hex: string;
-  readonly size_bytes: number;
-}
-
 /**
  * Copies an open file to a partial name, in pieces so that the event loop stays free. Digest and size are those of the copy, since the
  * original may change meanwhile. A refused copy is removed.
  */
-async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLimits): Promise<Fallible<Copied>> {
+async function copyIn(
+  uri: string,
+  opened: Opened,
+  path: string,
+  limits: CopyLimits,
+): Promise<Fallible<{ readonly hex: string; readonly size_bytes: number }>> {
   const hash = createHash("sha256");
   const directory = dirname(path);
   let size_bytes = 0;
@@ -181,7 +181,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
     return refused;
   }
   crashPoint("artifact_copied");
-  return ok({ path, hex: hash.digest("hex"), size_bytes });
+  return ok({ hex: hash.digest("hex"), size_bytes });
 }
 
 /** Removes a partial copy. One that cannot be removed stays until the next resume, and counts against the quota until then. */
@@ -192,10 +192,6 @@ function remove(path: string, size_bytes: number, { session }: CopyLimits): void
 
 function calledOff(uri: string): Fallible<never> {
   return fails("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`);
-}
-
-export function runQuota(): ArtifactQuota {
-  return { left: MAX_RUN_BYTES };
 }
 
 /** The quota minus the files that the session has already kept. Fails with `storage`. */

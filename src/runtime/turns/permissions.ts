@@ -7,7 +7,6 @@ import { cut } from "../../protocol/refusal.ts";
 import { about as recorded } from "../../protocol/recording.ts";
 import { permissionsOf } from "../../protocol/roles.ts";
 import type { SessionContext } from "../context.ts";
-import { aboutOf } from "../facts.ts";
 
 const ENDED: Permission = { granted: false, notes: "The turn has ended." };
 
@@ -87,7 +86,7 @@ export class Permissions {
       payload_type: "approval_request",
       payload: { subject: "permission", ask_id, about, ...recorded(stamp.subject) },
       turn: stamp,
-      ...aboutOf(stamp),
+      subject: stamp.subject,
     });
     if (done?.disposition !== "applied") end();
     return promise.finally(() => signal.removeEventListener("abort", end));

@@ -44,7 +44,7 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
   } catch {
     return wrong(uri, "it is not a file address");
   }
-  for (const { root, below = "", flags } of rootsOf(places)) {
+  for (const { root, below, flags } of rootsOf(places)) {
     const inside = isAbsolute(path) ? relative(root, path) : path;
     const descriptor = inside.startsWith(below) ? openBelow(root, inside, flags) : undefined;
     if (descriptor === undefined) continue;
@@ -63,18 +63,14 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
   return wrong(uri, "there is no such plain file in the artifacts directory, the workspace or the kept artifacts");
 }
 
-interface Root {
-  readonly root: string;
-  /** Only paths that begin with this are opened. */
-  readonly below?: string;
-  readonly flags: number;
-}
-
-/** The workspace and the home may be links. The artifacts directories are Bosun's own: a link there comes from an agent. */
-function rootsOf({ artifacts_dir, workspace, home, session_id }: Places): Root[] {
+/**
+ * Where paths that begin with `below` are opened. The workspace and the home may be links. The artifacts directories are Bosun's own: a link
+ * there comes from an agent.
+ */
+function rootsOf({ artifacts_dir, workspace, home, session_id }: Places) {
   return [
-    { root: artifacts_dir, flags: constants.O_NOFOLLOW },
-    { root: workspace, flags: 0 },
+    { root: artifacts_dir, below: "", flags: constants.O_NOFOLLOW },
+    { root: workspace, below: "", flags: 0 },
     ...(home === undefined ? [] : [{ root: home, below: `${keptDirectory(session_id)}/`, flags: 0 }]),
   ];
 }

@@ -47,7 +47,6 @@ function fits(text: string, most: number): boolean {
 }
 
 const MILLION = 1_000_000;
-const MAX_COST_USD = 1_000_000_000;
 
 /** Adds the cost by the role's price, if the program reported all tokens but no cost. */
 export function priced(usage: Usage | undefined, { price }: Pick<Role, "price">): Usage | undefined {
@@ -56,5 +55,5 @@ export function priced(usage: Usage | undefined, { price }: Pick<Role, "price">)
   const { input_usd, output_usd, cached_usd = input_usd } = price;
   const cached = Math.min(cached_tokens, input_tokens);
   const sum = (input_tokens - cached) * input_usd + cached * cached_usd + output_tokens * output_usd;
-  return { ...usage, cost_usd: Math.min(sum / MILLION, MAX_COST_USD), computed: true };
+  return { ...usage, cost_usd: Math.min(sum / MILLION, MAX_USD), computed: true };
 }

@@ -1,12 +1,11 @@
 import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
 import type { TurnStamp } from "../../kernel/mode.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { ok } from "../../lib/result.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { type Fallible, isOfStorage } from "../../protocol/failure.ts";
-import { type ArtifactQuota, keepArtifact, runQuota, sessionQuota } from "./artifacts.ts";
-import { aboutOf } from "../facts.ts";
+import { type ArtifactQuota, keepArtifact, MAX_RUN_BYTES, sessionQuota } from "./artifacts.ts";
 import { isConversationId } from "./reported.ts";
+import type { TurnAbout } from "../bus.ts";
 import type { SessionContext } from "../context.ts";
 import type { Note } from "../recordings.ts";
 
@@ -23,18 +22,23 @@ export interface ListenedRun {
   conversing: boolean;
 }
 
+/** The run that an event is about. */
+export function eventAbout({ role, stamp: { turn_id, run, subject } }: TurnRequest): TurnAbout {
+  return { turn_id, run, role_id: role.role_id, ...defined({ subject }) };
+}
+
 /** Handles what agents send before their answer: console lines, refused messages, progress reports, files. */
 export class TurnEventHandler {
   readonly #context: SessionContext;
-  /** The session's quota; measured with the first file. */
-  #quota: ArtifactQuota | undefined;
+  /** The session's quota, measured with the first file. */
+  #quota: Fallible<ArtifactQuota> | undefined;
 
   constructor(context: SessionContext) {
     this.#context = context;
   }
 
   begin(request: TurnRequest, signal: AbortSignal): ListenedRun {
-    return { request, signal, quota: runQuota(), missed: false, conversing: false };
+    return { request, signal, quota: { left: MAX_RUN_BYTES }, missed: false, conversing: false };
   }
 
   /** Resolves once everything that follows from the event is in the journal. A file is copied first. */
@@ -44,15 +48,7 @@ export class TurnEventHandler {
     const { secrets } = this.#context;
     switch (event.kind) {
       case "console":
-        this.#context.bus.emit({
-          kind: "console",
-          turn_id: stamp.turn_id,
-          run: stamp.run,
-          role_id: role.role_id,
-          stream: event.stream,
-          text: event.text,
-          ...aboutOf(stamp),
-        });
+        this.#context.bus.emit({ ...event, ...eventAbout(run.request) });
         return;
       case "conversation":
         if (!isConversationId(event.id)) return;
@@ -88,22 +84,18 @@ export class TurnEventHandler {
   async #keepArtifact(reference: JsonObject, run: ListenedRun): Promise<void> {
     const { request, signal, quota } = run;
     const { stamp, role } = request;
-    const session = this.#sessionQuota();
+    const { paths } = this.#context;
+    const session = (this.#quota ??= sessionQuota(paths.artifacts));
     if (!session.ok) return this.#context.fail(session.error);
-    const kept = await keepArtifact(reference, request, this.#context.paths, {
-      run: quota,
-      session: session.value,
-      signal,
-    });
-    if (!kept.ok && isOfStorage(kept.error)) return this.#context.fail(kept.error);
-    if (!kept.ok && kept.error.code === "cancelled") {
-      run.missed = true;
-      return;
-    }
+    const limits = { run: quota, session: session.value, signal };
+    const kept = await keepArtifact(reference, request, paths, limits);
     if (!kept.ok) {
-      const { message } = kept.error;
+      if (isOfStorage(kept.error)) return this.#context.fail(kept.error);
+      const { code, message } = kept.error;
       const details = { pointer: "/payload/uri" };
-      return this.#noteError(stamp, "refused", { code: "validation_failed", message, details });
+      if (code === "cancelled") run.missed = true;
+      else this.#noteError(stamp, "refused", { code: "validation_failed", message, details });
+      return;
     }
     const { payload, row } = kept.value;
     this.#context.submit({
@@ -112,15 +104,8 @@ export class TurnEventHandler {
       payload,
       subject: stamp.subject,
       turn: stamp,
-      artifact: { ...row, ...aboutOf(stamp) },
+      artifact: { ...row, ...defined({ subject: stamp.subject }) },
     });
-  }
-
-  #sessionQuota(): Fallible<ArtifactQuota> {
-    if (this.#quota) return ok(this.#quota);
-    const quota = sessionQuota(this.#context.paths.artifacts);
-    if (quota.ok) this.#quota = quota.value;
-    return quota;
   }
 
   /** Records what is wrong with a message; the turn goes on. */

@@ -3,7 +3,7 @@ import { closeSync, readFileSync } from "node:fs";
 import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { sizeOf } from "../../kernel/cut.ts";
 import type { AttachedField, Mode } from "../../kernel/mode.ts";
-import { defined, type JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject, objectOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import { type Failure, failure, type Fallible, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
@@ -92,11 +92,9 @@ function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Fail
 /** The `turn_failed` payload of a turn without a valid answer. */
 function failedPayload(result: TurnResult, { stamp, role }: TurnRequest, wrong: Failure | undefined): JsonObject {
   const code: WireCode = WIRE_CODES.find((known) => known === wrong?.code) ?? "agent_failed";
-  const retry_at =
-    result.answer?.payload_type === "error"
-      ? (result.answer.payload.details as JsonObject | undefined)?.retry_at
-      : undefined;
-  const details = { ...wrong?.details, ...defined({ retry_at }) };
+  const { answer } = result;
+  const told = answer?.payload_type === "error" ? objectOf(answer.payload.details) : {};
+  const details = { ...wrong?.details, ...defined({ retry_at: told["retry_at"] }) };
   return {
     turn_id: stamp.turn_id,
     role_id: role.role_id,
@@ -106,7 +104,7 @@ function failedPayload(result: TurnResult, { stamp, role }: TurnRequest, wrong: 
     ...defined({ resolution_hint: wrong?.hint && cut(wrong.hint.toWellFormed(), MAX_HINT) }),
     ...(Object.keys(details).length === 0 ? {} : { details }),
     refused: result.refused,
-    ...(result.answer ? { answer: { payload_type: result.answer.payload_type, payload: result.answer.payload } } : {}),
+    ...(answer ? { answer: { ...answer } } : {}),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Permission, ProcessIdentity, TurnRequest } from "../../kernel/agent.ts";
-import type { TurnStamp } from "../../kernel/mode.ts";
+import { stampOf } from "../../kernel/ledger.ts";
 import { waitsForPermission } from "../../kernel/permissions.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
@@ -9,13 +9,11 @@ import { attempt } from "../../log/attempt.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
-import type { TurnAbout } from "../bus.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionContext } from "../context.ts";
-import { aboutOf } from "../facts.ts";
 import { withCause } from "./away.ts";
 import { Permissions } from "./permissions.ts";
-import { TurnEventHandler } from "./turn-events.ts";
+import { eventAbout, TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf, factOfCutOff } from "./turn-result.ts";
 
@@ -71,25 +69,22 @@ export class Turns {
   }
 
   /** Starts a turn whose request is durable. */
-  start(admission: Admission, stamp: TurnStamp, recorded: JsonObject, at: Instant): void {
+  start(admission: Admission, recorded: JsonObject, at: Instant): void {
     if (this.#ending) return;
+    const { turn_id } = admission.turn;
     const controller = new AbortController();
-    const over = this.#carryOut(admission, stamp, recorded, at, controller.signal)
+    const over = this.#carryOut(admission, recorded, at, controller.signal)
       .catch((error: unknown) => this.#context.broken(error))
       .finally(() => {
-        this.#running.delete(stamp.turn_id);
-        this.#over(stamp.turn_id);
+        this.#running.delete(turn_id);
+        this.#over(turn_id);
       });
-    this.#running.set(stamp.turn_id, { controller, over });
+    this.#running.set(turn_id, { controller, over });
   }
 
-  async #carryOut(
-    { role, slot }: Admission,
-    stamp: TurnStamp,
-    recorded: JsonObject,
-    at: Instant,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #carryOut(admission: Admission, recorded: JsonObject, at: Instant, signal: AbortSignal): Promise<void> {
+    const { turn, role, slot } = admission;
+    const stamp = stampOf(turn);
     const { session_id, mode, records, paths, config, agentFor } = this.#context;
     const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
     if (!resolved.ok) return this.#context.fail(resolved.error);
@@ -181,8 +176,4 @@ function continuedConversation(
   if (chosen?.id === undefined || chosen.how === "alone") return {};
   const { how, id, tokens, total } = chosen;
   return { conversation: { how, id, ...defined({ tokens, total }) } };
-}
-
-function eventAbout({ role, stamp }: TurnRequest): TurnAbout {
-  return { turn_id: stamp.turn_id, run: stamp.run, role_id: role.role_id, ...aboutOf(stamp) };
 }
