@@ -4,14 +4,14 @@ import type { Failure, Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
-import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
+import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting } from "../ui/waiting.ts";
 import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, otherHomes } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
-import { cancelFor, keptCommands, keptFor, type KeptMessage } from "./interaction/kept.ts";
+import { keptCommands, type KeptMessage, type Needed } from "./lookup/kept.ts";
 import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
 import { lookInto } from "./lookup/homes.ts";
 import { neededOf } from "./lookup/view.ts";
@@ -24,13 +24,7 @@ interface InboxOptions extends PagerOption {
 interface Waits {
   readonly home: string;
   readonly row: SessionRow;
-  readonly waiting: readonly {
-    readonly one: Waiting;
-    /** The message that cancels its ticket when the session is resumed. */
-    readonly cancelled: string | undefined;
-    /** The answer that is kept until then. */
-    readonly answered: string | undefined;
-  }[];
+  readonly waiting: readonly Needed[];
   readonly holds: ChildWaiting["holds"];
   readonly kept: readonly KeptMessage[];
   readonly isHeld: boolean;
@@ -85,12 +79,7 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
   for (const row of store.sessions()) {
     if (row.state === "closed") continue;
     const { session_id } = row;
-    const needed = await neededOf(store, session_id);
-    const waiting = needed.waiting.map((one) => ({
-      one,
-      cancelled: cancelFor(store, session_id, one)?.said,
-      answered: keptFor(store, session_id, one),
-    }));
+    const { waiting, ...needed } = await neededOf(store, session_id);
     // A spent budget is a limit, not a request: other roles may finish the work.
     const holds = needed.holds.filter(({ limit }) => limit === undefined);
     const kept = keptCommands(store, session_id);
@@ -117,10 +106,7 @@ function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting,
   });
   const resume = `bosun resume ${session_id}`;
   return [
-    ...waiting.map(({ one, cancelled, answered }) => {
-      const said = cancelled ?? answered;
-      return entry({ ...one, kept: said }, said === undefined ? commandFor(session_id, one) : resume);
-    }),
+    ...waiting.map((one) => entry(one, one.kept === undefined ? commandFor(session_id, one) : resume)),
     ...holds.map((hold) => entry({ kind: "hold", ...hold }, `${resume} --release ${hold.role_id}`)),
     ...kept.map((word) => entry({ kind: "kept", ...word }, resume)),
   ];
@@ -141,8 +127,7 @@ function show(out: Output, all: readonly Waits[], outputFor: (waits: Waits) => O
 function showSession(out: Output, { row, waiting, holds, kept, isHeld }: Waits): void {
   const { session_id } = row;
   out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
-  for (const { one, cancelled, answered } of waiting)
-    if (cancelled === undefined) showWaiting(out, session_id, one, answered);
+  for (const one of waiting) showWaiting(out, session_id, one, one.kept);
   showKept(out, session_id, kept);
   showHolds(out, session_id, holds);
   if (isHeld) return;

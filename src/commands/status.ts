@@ -15,7 +15,7 @@ import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, type OpenHome, otherHomesLines, withHome } from "./context/home.ts";
 import { watchStatus } from "./driver/watch-status.ts";
-import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
+import { keptCommands, unheard } from "./lookup/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
@@ -132,7 +132,6 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
   const { subjects } = state;
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const counted = owner === undefined ? withCutRuns(ledger) : ledger;
-  const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
   return {
     ...listed(row, owner),
     home,
@@ -156,8 +155,8 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
         since: subjects.get(ticket_id)?.since,
       }),
     ),
-    pending_questions: pending.filter((one) => one.kind === "question"),
-    pending_decisions: pending.filter((one) => one.kind !== "question"),
+    pending_questions: waiting.filter((one) => one.kind === "question"),
+    pending_decisions: waiting.filter((one) => one.kind !== "question"),
     kept: (row.state === "closed" ? unheard : keptCommands)(store, row.session_id),
     holds: [...ledger.holds.values()],
     quota: [...ledger.quotas].map(([account, { windows, at }]) => ({ account, windows, at })),

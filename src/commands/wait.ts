@@ -9,7 +9,7 @@ import { jsonReporter } from "../ui/json.ts";
 import { silentReporter } from "../ui/silent.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { vanished } from "./driver/scheduler-process.ts";
-import { unsettled } from "./interaction/kept.ts";
+import { unsettled } from "./lookup/kept.ts";
 import { type Found, readHomeOf, withSession } from "./lookup/homes.ts";
 import { ANY_SESSION, SHOW } from "./lookup/resolve.ts";
 import { neededOf } from "./lookup/view.ts";
@@ -82,12 +82,10 @@ async function waitFor(
 /** Whether the session or a child of it needs a person, and no message of theirs settles it. Throws a `StorageError`. */
 async function needsPerson(store: StoreReader, session_id: string): Promise<boolean> {
   const needed = await neededOf(store, session_id);
-  const all = [{ session_id, ...needed }, ...(await waitingChildren(store, session_id))];
-  return all.some(
-    ({ session_id: asking, waiting, holds }) =>
-      unsettled(store, asking, waiting).length > 0 ||
-      // A spent budget is a limit, not a request: other roles may finish the work.
-      holds.some(({ limit }) => limit === undefined),
+  const own = { waiting: unsettled(needed.waiting), holds: needed.holds };
+  // A spent budget is a limit, not a request: other roles may finish the work.
+  return [own, ...(await waitingChildren(store, session_id))].some(
+    ({ waiting, holds }) => waiting.length > 0 || holds.some(({ limit }) => limit === undefined),
   );
 }
 

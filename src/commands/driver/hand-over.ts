@@ -1,17 +1,17 @@
 import { formatDuration } from "../../lib/durations.ts";
 import { err, ok } from "../../lib/result.ts";
-import { fails, type Fallible } from "../../protocol/failure.ts";
+import { fails } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
-import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";
 import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
-import { killGraceOf } from "../lookup/state.ts";
+import { killGraceOf, openedWith } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
-import { openViewer, type SessionOpening, type Viewer } from "./driver.ts";
+import { openViewer, type Viewer } from "./driver.ts";
 import {
   lastWords,
   type Order,
@@ -35,7 +35,6 @@ const PATIENCE_MS = 15 * 60_000;
 export async function handOver(context: CommandContext, opened: OpenHome<Store>, order: Order): Promise<Exit> {
   const { home, store } = opened;
   const { session_id, runOptions } = order;
-  const { reporter, answers } = runOptions;
   const before = store.session(session_id);
   const known = before.ok ? before.value.last_sequence : 0;
   const isAttached = runOptions.scheduler === "attached";
@@ -47,16 +46,13 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     return started;
   }
   const scheduler = started.value;
-  const left = () => scheduler.say({ kind: "left" });
-  const inbox = isAttached ? store : undefined;
   const detached = new AbortController();
   let viewer: Viewer | undefined;
-  let isBegun = false;
   const signals = watchSignals(
     {
       stop: (signal) => {
         scheduler.signal(signal);
-        if (isBegun) viewer?.feed.stopping();
+        viewer?.feed.stopping();
       },
       kill: () => {
         scheduler.signal("SIGINT");
@@ -67,24 +63,27 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     ["SIGINT"],
   );
   try {
-    const detach = isAttached ? () => detached.abort() : undefined;
-    const shown = { context, home, store, session_id, reporter, answers, first: known + 1 };
-    viewer = await openViewer({ ...shown, inbox, left, detach });
-    const { driver } = viewer;
-    const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
-    // Show what is already known while the scheduler starts.
-    if (isAttached) begin();
     const answer = await scheduler.answer;
-    isBegun = answer?.kind === "begun";
     const stopped = signals.exitCode();
+    const isBegun = answer?.kind === "begun";
     const never = isBegun ? undefined : neverBegan(context, opened, order, answer, stopped);
     if (never) return never;
     if (isBegun && !isAttached && stopped === undefined) return detachFrom(scheduler, context, home, order);
-    if (!isAttached) begin();
+    viewer = await openViewer({
+      ...{ context, home, store, session_id, first: known + 1 },
+      reporter: runOptions.reporter,
+      answers: runOptions.answers,
+      inbox: isAttached ? store : undefined,
+      left: () => scheduler.say({ kind: "left" }),
+      detach: isAttached ? () => detached.abort() : undefined,
+    });
+    const { requirement, workspace = "" } = openedWith(store, session_id) ?? {};
+    const about = { requirement, workspace, kill_grace_s: killGraceOf(store, session_id), elsewhere: ELSEWHERE };
+    viewer.driver.begin({ ...about, resumed: order.do === "take_up" }, known);
     const end = await viewer.follow(scheduler.isGone, detached.signal);
     if (end === undefined) return detachFrom(scheduler, context, home, order);
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
-    return await driver.end(end, { exited, isTimed: true });
+    return await viewer.driver.end(end, { exited, isTimed: true });
   } finally {
     viewer?.close();
     leave.value();
@@ -93,16 +92,6 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
 }
 
 const ELSEWHERE = { ctrl_c: "stops", skipped: 0 } as const;
-
-function openingOf(order: Order, store: StoreReader, before: Fallible<SessionRow>): SessionOpening {
-  if (order.do === "begin") {
-    const { requirement, workspace, config } = order.input.session;
-    return { requirement, workspace, resumed: false, kill_grace_s: config.kill_grace_s };
-  }
-  const { requirement, workspace } = before.ok ? before.value : { requirement: null, workspace: "" };
-  const kill_grace_s = killGraceOf(store, order.session_id);
-  return { requirement: requirement ?? undefined, workspace, resumed: true, kill_grace_s };
-}
 
 /** The result if the scheduler did not begin; undefined if the session exists all the same and can be shown as it was left. */
 function neverBegan(

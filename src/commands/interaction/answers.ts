@@ -15,7 +15,7 @@ import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
 import { neededOf } from "../lookup/view.ts";
-import { keptFor, saidAlready, takenFor, uncancelled, unsettled } from "./kept.ts";
+import { type Needed, saidAlready, takenFor, unsettled } from "../lookup/kept.ts";
 import { permissionMessage, type PersonMessage } from "./put.ts";
 
 export interface Answer {
@@ -27,9 +27,9 @@ export interface Answer {
 export interface Asked {
   readonly row: SessionRow;
   /** The questions without an answer; empty if every answer is kept until the session is resumed. */
-  readonly questions: readonly OpenQuestion[];
+  readonly questions: readonly (OpenQuestion & Needed)[];
   /** The permissions that its programs wait for. */
-  readonly permissions: readonly OpenPermission[];
+  readonly permissions: readonly (OpenPermission & Needed)[];
   readonly typed: readonly string[];
 }
 
@@ -39,10 +39,9 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   if (!chosen.ok) return chosen;
   const { row, typed } = chosen.value;
   const { waiting } = await neededOf(store, row.session_id);
-  const needed = uncancelled(store, row.session_id, waiting);
-  const asked = needed.filter((one) => one.kind === "question");
-  const permissions = needed.filter((one) => one.kind === "permission");
-  const questions = unsettled(store, row.session_id, asked);
+  const asked = waiting.filter((one) => one.kind === "question");
+  const permissions = waiting.filter((one) => one.kind === "permission");
+  const questions = unsettled(asked);
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
   const [id = "", ...text] = typed;
@@ -73,7 +72,7 @@ async function whyAnswered(
   store: Store,
   session_id: string,
   id: string | undefined,
-  asked: readonly OpenQuestion[],
+  asked: readonly (OpenQuestion & Needed)[],
   open: readonly OpenQuestion[],
 ): Promise<Failure | undefined> {
   if (id === undefined || questionsMeant(id, open).length > 0) return undefined;
@@ -83,7 +82,7 @@ async function whyAnswered(
   const [taken] = questionsMeant(id, earlier.value);
   const question = kept ?? taken;
   if (question === undefined) return undefined;
-  const said = kept ? keptFor(store, session_id, kept) : taken && takenFor(store, session_id, taken, taken.record);
+  const said = kept ? kept.kept : taken && takenFor(store, session_id, taken, taken.record);
   const why = said === undefined ? "is no longer open" : `is already answered: ${JSON.stringify(safeLine(said))}`;
   return failure("usage", `${safeLine(question.question_id)} ${why}.`, {
     hint: `${openIds(open)} To send the agents a note: bosun tell ${session_id} "…".`,
@@ -160,18 +159,16 @@ async function questionsSoFar(
  * one.
  */
 export function permissionDecision(
-  reader: StoreReader,
   session_id: string,
-  permissions: readonly OpenPermission[],
+  permissions: readonly (OpenPermission & Needed)[],
   typed: readonly string[],
   alone: boolean,
 ): Fallible<PersonMessage | undefined> {
   const named = permissions.find(({ ask_id }) => ask_id === typed[0]);
   const permission = named ?? (alone && permissions.length === 1 ? permissions[0] : undefined);
   if (permission === undefined || typed.length === 0) return ok(undefined);
-  const { ask_id } = permission;
+  const { ask_id, kept } = permission;
   const [word, ...notes] = named ? typed.slice(1) : typed;
-  const kept = keptFor(reader, session_id, permission);
   if (kept !== undefined) return err(saidAlready(session_id, ask_id, kept));
   const choices = permissionChoices(permission).map(({ key }) => key);
   const choice = choices.find((key) => key === word);

@@ -5,7 +5,7 @@ import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./interaction.ts";
 import { askPlan, type DecisionParts, promptPermission, promptResult, promptReview } from "./decisions.ts";
 import { askQuestions, Drafts } from "./questions.ts";
-import { keptFor, takenFor } from "./kept.ts";
+import { keptFor, takenFor } from "../lookup/kept.ts";
 import { answersMessage, type PersonMessage, type Refusal } from "./put.ts";
 
 type Decision = Exclude<Waiting, OpenQuestion>;

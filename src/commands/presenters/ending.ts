@@ -17,7 +17,7 @@ import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
-import { type KeptMessage, unheard, unsettled } from "../interaction/kept.ts";
+import { type KeptMessage, unheard, unsettled } from "../lookup/kept.ts";
 import { openedWith } from "../lookup/state.ts";
 import { markInterrupted, neededOf, openTurns, readSession, type SessionView, viewOf } from "../lookup/view.ts";
 import { lateMessages, nextSteps } from "./next.ts";
@@ -69,7 +69,7 @@ export async function storedSnapshot(
   if (!row.ok) return row;
   const read = await readSession(store, home, row.value);
   if (!read.ok) return read;
-  const waiting = unsettled(store, session_id, read.value.waiting);
+  const waiting = unsettled(read.value.waiting);
   const children = read.value.ledger.figures.closed ? [] : await waitingChildren(store, session_id);
   return ok({ ...snapshot(store, session_id, read.value), waiting, children });
 }
@@ -138,7 +138,7 @@ export async function waitingChildren(reader: StoreReader, parent: string): Prom
   for (const { session_id, state } of reader.sessions({ parent })) {
     if (state === "closed") continue;
     const { waiting: asked, holds } = await neededOf(reader, session_id);
-    const waiting = unsettled(reader, session_id, asked);
+    const waiting = unsettled(asked);
     if (asked.length + holds.length > 0) all.push({ session_id, waiting, holds });
   }
   return all;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
 import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting } from "../../ui/waiting.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
-import type { KeptMessage } from "../interaction/kept.ts";
+import type { KeptMessage } from "../lookup/kept.ts";
 
 /** What determines the next commands of a session. */
 export interface Left {

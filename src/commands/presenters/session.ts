@@ -15,10 +15,10 @@ import { outageWords } from "../../ui/hold-words.ts";
 import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
 import { firstLines, type Part, type PartShown, partOf, wholeScreen } from "../../ui/parts.ts";
 import { localMoment } from "../../ui/timeline.ts";
-import { showKept, showWaiting, unheardLines, type Waiting } from "../../ui/waiting.ts";
+import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
-import { keptCommands, keptFor, uncancelled, unheard } from "../interaction/kept.ts";
+import { keptCommands, type Needed, unheard } from "../lookup/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { markInterrupted, openTurns, type StoredView } from "../lookup/view.ts";
 import { nextFor, lateMessages } from "./next.ts";
@@ -63,7 +63,6 @@ export function sessionParts(
   const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const turns = owner === undefined ? [] : runningTurns(store, row, state);
-  const asked = uncancelled(store, session_id, waiting);
   const late =
     row.state === "closed" ? lateMessages(presentation, session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
@@ -83,7 +82,7 @@ export function sessionParts(
       .sessions({ parent: session_id })
       .filter((child) => isBegun(child) && child.state !== "closed")
       .map((child) => part("children", (paper) => showChild(paper, child))),
-    part("needs", (paper) => showAsked(paper, store, session_id, asked), {
+    part("needs", (paper) => showAsked(paper, session_id, waiting), {
       shorter: (rows, lines) => firstLines(lines, rows, out.width, `  … ${localize(out, "bosun inbox")}`),
     }),
     part("late", (paper) => writeAll(paper, unheardLines(paper, late))),
@@ -121,10 +120,10 @@ function showChild(out: Output, { session_id, mode, state }: SessionRow): void {
   for (const line of hanging(`The ${mode} ${session_id} is ${state}:`, out.width, 2, command)) out.line(line);
 }
 
-function showAsked(out: Output, store: StoreReader, session_id: string, asked: readonly Waiting[]): void {
+function showAsked(out: Output, session_id: string, asked: readonly Needed[]): void {
   if (asked.length === 0) return;
   out.line("Needs you:");
-  for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+  for (const one of asked) showWaiting(out, session_id, one, one.kept);
 }
 
 function showHold(out: Output, session_id: string, hold: LedgerHold, now: number): void {

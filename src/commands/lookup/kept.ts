@@ -17,11 +17,15 @@ export interface KeptMessage {
 }
 
 /**
- * The answer to an ask, in words, that is kept in the session's inbox until it runs again; undefined if there is none. A running session
- * takes its messages at once, so nothing is kept.
+ * The message, in words, that settles an ask and is kept in the session's inbox until it runs again: a cancel of its ticket, or an answer.
+ * Undefined if there is none. A running session takes its messages at once, so nothing is kept.
  */
 export function keptFor(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
-  return reader.holder(session_id) === undefined ? lastAnswer(waiting, messagesIn(reader, session_id)) : undefined;
+  if (reader.holder(session_id) !== undefined) return undefined;
+  const ticket_id = "ticket_id" in waiting ? waiting.ticket_id : undefined;
+  const isCancelled = (word: KeptMessage) => word.command === "cancel" && word.ticket_id === ticket_id;
+  const cancelled = ticket_id === undefined ? undefined : unheard(reader, session_id).find(isCancelled);
+  return cancelled?.said ?? lastAnswer(waiting, messagesIn(reader, session_id));
 }
 
 /** The types of messages that answer an ask. */
@@ -41,26 +45,12 @@ export function takenFor(
   return lastAnswer(waiting, answers.filter(isTaken));
 }
 
-/** The kept cancel of the ticket that an ask is about. The ask then needs no answer. */
-export function cancelFor(reader: StoreReader, session_id: string, waiting: Waiting): KeptMessage | undefined {
-  const ticket_id = "ticket_id" in waiting ? waiting.ticket_id : undefined;
-  if (ticket_id === undefined) return undefined;
-  return keptCommands(reader, session_id).find((word) => word.command === "cancel" && word.ticket_id === ticket_id);
-}
+/** What a session needs a person for, and the message that settles it when the session is resumed, if there is one. */
+export type Needed = Waiting & { readonly kept: string | undefined };
 
-/** What waits for a person, except what is about a ticket that will be cancelled. */
-export function uncancelled(reader: StoreReader, session_id: string, waiting: readonly Waiting[]): Waiting[] {
-  return waiting.filter((one) => cancelFor(reader, session_id, one) === undefined);
-}
-
-/** The kept message that settles an ask: an answer, or a cancel of its ticket. */
-export function settledBy(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
-  return cancelFor(reader, session_id, waiting)?.said ?? keptFor(reader, session_id, waiting);
-}
-
-/** What waits for a person, except what a kept message settles: the session continues with that when it is resumed. */
-export function unsettled<W extends Waiting>(reader: StoreReader, session_id: string, waiting: readonly W[]): W[] {
-  return waiting.filter((one) => settledBy(reader, session_id, one) === undefined);
+/** What no kept message settles. */
+export function unsettled<N extends Needed>(needed: readonly N[]): N[] {
+  return needed.filter(({ kept }) => kept === undefined);
 }
 
 /** The commands that are kept until a session runs again. */
