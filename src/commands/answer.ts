@@ -127,7 +127,7 @@ async function askHere(
     const ask = stored();
     return ask === undefined ? [] : [{ ...ask, waiting, say }];
   });
-  const signals = watchSignals({ stop: () => void prompts.end(), kill: () => {} }, context.leave, ["SIGINT"]);
+  const signals = watchSignals({ stop: () => void prompts.end() }, context.leave, ["SIGINT"]);
   await prompts.askAll(asks);
   signals.restore();
   if (signals.exitCode() !== undefined) return ok(EXIT_INTERRUPTED);

@@ -51,7 +51,7 @@ async function show(
   if (!leave.ok) return leave;
   const enough = new AbortController();
   const stop = () => enough.abort(EXIT_INTERRUPTED);
-  const signals = watchSignals({ stop, kill: () => {} }, context.leave, ["SIGINT"]);
+  const signals = watchSignals({ stop }, context.leave, ["SIGINT"]);
   let viewer: Viewer | undefined;
   try {
     // The dashboard shows the state that all earlier records led to.

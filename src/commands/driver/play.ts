@@ -31,7 +31,7 @@ export async function playLog(
   keepYoungSmall();
   const enough = new AbortController();
   const left = new AbortController();
-  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave);
+  const signals = watchSignals({ stop: () => enough.abort() }, leave);
   const recording = new Recording(
     source.folder,
     listing,
