@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
-import type { Failure, Fallible } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
@@ -43,33 +43,24 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Ex
   const homes = await allHomes(context, here.value);
   if (!homes.ok) return homes;
   const { out, err: messages } = context.terminal;
-  const found = homes.value.flatMap(({ waits }) => waits);
+  const found = homes.value.flatMap((looked) => (looked.ok ? looked.value : []));
   const outputFor = outputs(context, here.value);
   if (options.json === true) out.line(safeJson(found.flatMap((waits) => entriesOf(outputFor(waits), waits))));
   else show(out, found, outputFor);
-  for (const { trouble } of homes.value) if (trouble !== undefined) messages.line(safeText(trouble.message));
+  for (const looked of homes.value) if (!looked.ok) messages.line(safeText(looked.error.message));
   return ok(EXIT_DONE);
 }
 
-/** A home, with what its sessions need or why it cannot be read. */
-interface LookedAt {
-  readonly waits: readonly Waits[];
-  readonly trouble?: Failure;
-}
-
-/** All homes of this user, that of the current directory first. Fails if that one exists but cannot be read. */
-async function allHomes(context: CommandContext, here: string): Promise<Fallible<LookedAt[]>> {
+/** What the sessions of all homes of this user need, that of the current directory first. Fails if that one exists but cannot be read. */
+async function allHomes(context: CommandContext, here: string): Promise<Fallible<Fallible<Waits[]>[]>> {
   const first = await lookInto(context, here, (store) => {
     tellUnknownLogs(context, here, store);
     return waitsIn(here, store);
   });
-  const isMissing = !first.ok && isUnused(context, here, first.error);
-  if (!first.ok && !isMissing) return first;
-  const looked: LookedAt[] = first.ok ? [{ waits: first.value }] : [];
-  for (const home of otherHomes(context, here)) {
-    const other = await lookInto(context, home, (store) => waitsIn(home, store));
-    looked.push(other.ok ? { waits: other.value } : { waits: [], trouble: other.error });
-  }
+  if (!first.ok && !isUnused(context, here, first.error)) return first;
+  const looked = first.ok ? [first as Fallible<Waits[]>] : [];
+  for (const home of otherHomes(context, here))
+    looked.push(await lookInto(context, home, (store) => waitsIn(home, store)));
   return ok(looked);
 }
 

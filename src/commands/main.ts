@@ -45,7 +45,7 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
     if (done.ok) return;
     tellFailure(terminal, done.error);
-    if (json) failedEvent(terminal, { ...done.error, exit_code });
+    if (json) failedEvent(terminal, done.error, exit_code);
   };
   for (const entry of CATALOGUE) stub(program, entry);
   try {
@@ -68,8 +68,8 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT_DONE;
-    if (json)
-      failedEvent(terminal, { code: "usage", message: plainMessage(error), hint: USAGE, exit_code: EXIT_USAGE });
+    const message = error.message.replace(/^error: /, "");
+    if (json) failedEvent(terminal, failure("usage", message, { hint: USAGE }), EXIT_USAGE);
     return EXIT_USAGE;
   }
   return exit_code;
@@ -124,11 +124,6 @@ function completeHelp(program: Command): string {
 function writeLines(err: Output, text: string): void {
   const isHelp = text.includes("\n\n");
   for (const line of isHelp ? [text] : wrappedLines(text, err.width, 0)) err.line(line);
-}
-
-/** Commander's error message without its prefix. */
-function plainMessage({ message }: CommanderError): string {
-  return message.replace(/^error: /, "");
 }
 
 function capital(text: string): string {

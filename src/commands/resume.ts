@@ -4,7 +4,8 @@ import { didYouMean } from "../lib/nearest.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
+import { busy } from "../store/failures.ts";
+import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type Action, type CommandContext, type Exit, collect } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
@@ -76,7 +77,7 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
       // A stopped child of a running parent continues with the next message.
       const isStopped = store.holder(session_id) === undefined;
       if (state === "paused" || (isStopped && messages.length === 0)) messages.push(GO_ON);
-      if (messages.length === 0) return err(running(session_id, owner));
+      if (messages.length === 0) return err(busy(session_id, owner));
       return putAll(beside(context, runOptions.value), store, row, messages, options);
     }
     if (ofParent === null) {
@@ -135,11 +136,5 @@ function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }
 function limitsOfParent(session_id: string, parent: string): Failure {
   return failure("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
     hint: `Raise those: bosun resume ${parent} with the same options.`,
-  });
-}
-
-function running(session_id: string, { pid, host }: Holder): Failure {
-  return failure("busy", `${session_id} is running in process ${pid} on ${host}.`, {
-    hint: `To watch it: bosun attach ${session_id}. Its state: bosun status ${session_id}.`,
   });
 }

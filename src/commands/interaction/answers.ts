@@ -14,7 +14,7 @@ import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
 import { neededOf } from "../lookup/view.ts";
-import { type Needed, saidAlready, takenFor, unsettled } from "../lookup/kept.ts";
+import { type Needed, saidAlready, unsettled } from "../lookup/kept.ts";
 import { permissionMessage, type PersonMessage } from "./put.ts";
 
 export interface Answer {
@@ -58,24 +58,20 @@ function sessionAmong(store: Store, words: readonly string[]): Fallible<{ row: S
   return usual.ok ? ok({ row: usual.value, typed: words }) : usual;
 }
 
-/** Why the question with this id takes no answer, with the answer it has. Undefined if it takes one, or if there is no such question. */
+/** Why the question with this id takes no answer. Undefined if it takes one, or if there is no such question. */
 async function whyAnswered(
   store: Store,
   session_id: string,
   id: string | undefined,
-  asked: readonly (OpenQuestion & Needed)[],
+  asked: readonly OpenQuestion[],
   open: readonly OpenQuestion[],
 ): Promise<Failure | undefined> {
   if (id === undefined || questionsMeant(id, open).length > 0) return undefined;
   const earlier = await questionsSoFar(store, session_id);
   if (!earlier.ok) return earlier.error;
-  const [kept] = questionsMeant(id, asked);
-  const [taken] = questionsMeant(id, earlier.value);
-  const question = kept ?? taken;
+  const [question] = questionsMeant(id, [...asked, ...earlier.value]);
   if (question === undefined) return undefined;
-  const said = kept ? kept.kept : taken && takenFor(store, session_id, taken, taken.record);
-  const why = said === undefined ? "is no longer open" : `is already answered: ${JSON.stringify(safeLine(said))}`;
-  return failure("usage", `${safeLine(question.question_id)} ${why}.`, {
+  return failure("usage", `${safeLine(question.question_id)} is answered already, or no longer open.`, {
     hint: `${openIds(open)} To send the agents a note: bosun tell ${session_id} "…".`,
   });
 }
@@ -122,11 +118,8 @@ export async function showUnused(
   return ok(undefined);
 }
 
-/** Every question that a schedule has asked people, answered or not, with the record that asked it. */
-async function questionsSoFar(
-  reader: StoreReader,
-  session_id: string,
-): Promise<Fallible<(OpenQuestion & { readonly record: number })[]>> {
+/** Every question that a schedule has asked people, answered or not. */
+async function questionsSoFar(reader: StoreReader, session_id: string): Promise<Fallible<OpenQuestion[]>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   return ok(
@@ -138,7 +131,6 @@ async function questionsSoFar(
         question_id: `${id}.${question_id}`,
         text,
         options: [],
-        record,
       }));
     }),
   );

@@ -5,7 +5,7 @@ import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./interaction.ts";
 import { askPlan, type DecisionParts, promptPermission, promptResult, promptReview } from "./decisions.ts";
 import { askQuestions, Drafts } from "./questions.ts";
-import { keptFor, takenFor } from "../lookup/kept.ts";
+import { keptFor } from "../lookup/kept.ts";
 import { answersMessage, type PersonMessage, type Refusal } from "./put.ts";
 
 type Decision = Exclude<Waiting, OpenQuestion>;
@@ -154,10 +154,8 @@ export class PromptAsker implements Asker {
     const { store, session_id, context } = this.#parts;
     const { err } = context.terminal;
     const settled = about.filter((one) => !isOpen(ask, one));
-    for (const one of settled) {
-      const said = keptFor(store, session_id, one) ?? takenFor(store, session_id, one, ask.record);
-      err.line(err.style("yellow", `  ${settledSentence(one, said)}`));
-    }
+    for (const one of settled)
+      err.line(err.style("yellow", `  ${settledSentence(one, keptFor(store, session_id, one))}`));
     return settled.length > 0;
   }
 

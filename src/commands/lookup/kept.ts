@@ -1,10 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { PayloadType } from "../../protocol/payload.ts";
 import { idsOf } from "../../protocol/question-ids.ts";
-import type { LogRecord } from "../../protocol/record.ts";
 import { messageName } from "../../protocol/recording.ts";
-import { latestOf } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -25,24 +22,8 @@ export function keptFor(reader: StoreReader, session_id: string, waiting: Waitin
   const ticket_id = "ticket_id" in waiting ? waiting.ticket_id : undefined;
   const isCancelled = (word: KeptMessage) => word.command === "cancel" && word.ticket_id === ticket_id;
   const cancelled = ticket_id === undefined ? undefined : unheard(reader, session_id).find(isCancelled);
-  return cancelled?.said ?? lastAnswer(waiting, messagesIn(reader, session_id));
-}
-
-/** The types of messages that answer an ask. */
-const ANSWERS: ReadonlySet<string> = new Set<PayloadType>(["clarification_response", "approval", "review"]);
-
-/** The answer, in words, that a session took to an ask of the record `asked_with`; undefined if there is none. */
-export function takenFor(
-  reader: StoreReader,
-  session_id: string,
-  waiting: Waiting,
-  asked_with: number,
-): string | undefined {
-  const row = reader.session(session_id);
-  const answers = row.ok ? [...latestOf(reader, row.value, ANSWERS)] : [];
-  const isTaken = ({ source, record, integrity }: LogRecord) =>
-    source === "user" && record.disposition === "applied" && integrity.sequence > asked_with;
-  return lastAnswer(waiting, answers.filter(isTaken));
+  const answers = messagesIn(reader, session_id).map((message) => saidTo(waiting, message));
+  return cancelled?.said ?? answers.findLast((said) => said !== undefined);
 }
 
 /** What a session needs a person for, and the message that settles it when the session is resumed, if there is one. */
@@ -92,10 +73,6 @@ export function saidAlready(session_id: string, what: string, kept: string): Fai
   return failure("usage", `${what} of ${session_id} has a decision already: ${JSON.stringify(kept)}.`, {
     hint: `It takes effect with bosun resume ${session_id}.`,
   });
-}
-
-function lastAnswer(waiting: Waiting, messages: readonly Message[]): string | undefined {
-  return messages.map((message) => saidTo(waiting, message)).findLast((said) => said !== undefined);
 }
 
 /** The answer in a message to an ask, in words; undefined if the message is about something else. */

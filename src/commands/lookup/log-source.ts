@@ -33,12 +33,11 @@ export async function sourceOf(context: CommandContext, named: string | undefine
   // An empty word (an unset variable) is not the current directory.
   const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
   const isPath = named !== undefined && (named.includes("/") || named === ".");
-  if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
+  const home = homeOf(context);
+  if (path !== undefined && (isPath || !home.ok || !existsSync(databasePath(home.value)))) {
     if (isDirectory(path)) return ok(folderAlone(path));
     if (isPath)
-      return fails("usage", `There is no folder ${named}.`, {
-        hint: "Name a session, or a folder below logs/.",
-      });
+      return fails("usage", `There is no folder ${named}.`, { hint: "Name a session, or a folder below logs/." });
   }
   return withHome(await readHomeOf(context, named), async ({ home, store }) => {
     // A session without records in the database may have some in its folder.
@@ -67,9 +66,4 @@ export function notALog({ folder }: LogSource): Failure {
 
 function folderAlone(folder: string): LogSource {
   return { folder, home: undefined, row: undefined, isHeld: false };
-}
-
-function homeDatabase(context: CommandContext): string {
-  const home = homeOf(context);
-  return home.ok ? databasePath(home.value) : "";
 }

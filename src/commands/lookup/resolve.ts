@@ -133,16 +133,12 @@ function oneWord(reader: StoreReader, word: string, command: string, policy: Pol
   const older = sessionWith(reader, word);
   return older
     ? err(inAnother(meant.value, older, word, command))
-    : withTicket(reader, meant.value, word, leadOf(word));
+    : withTicket(reader, meant.value, word, `There is no session ${JSON.stringify(word)}, and `);
 }
 
 /** The newest session of this home that has a ticket with this name. */
 export function sessionWith(reader: StoreReader, word: string): SessionRow | undefined {
   return reader.sessions({ parent: null }).find((row) => isBegun(row) && hasSubject(reader, row, word));
-}
-
-function leadOf(word: string): string {
-  return `There is no session ${JSON.stringify(word)}, and `;
 }
 
 function inAnother(latest: SessionRow, { session_id }: SessionRow, word: string, command: string): Failure {

@@ -16,7 +16,7 @@ import type { Role } from "../../protocol/roles.ts";
 import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { crewHere, crewLine, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
+import { crewHere, crewWords, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, type Found, loadRegistry, type RegistryOptions } from "./registry.ts";
@@ -82,7 +82,7 @@ export async function readRunInput(
   if (unable) return err(unable);
   if (plan.value === undefined && crew.some(isPlaybook)) return err(await noPlan(context, found.value));
   const { crew: name } = chosen.value;
-  if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
+  if (chooses && name !== undefined) context.terminal.err.line(`crew ${crewWords(name, crew, programs)}`);
   if (isForPeople(reporter) && name === undefined && worksByShell(crew)) context.terminal.out.line(BUNDLED_WORKER);
   const input = await inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
