@@ -6,7 +6,7 @@ import { test, type Tested } from "../agents/conformance/trial.ts";
 import { casesFor } from "../agents/conformance/cases.ts";
 import { embeddedLauncher } from "../agents/embedded-launcher.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
-import { nearest } from "../lib/nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { err, ok } from "../lib/result.ts";
 import { requestLine } from "../agents/cli/dialects/envelope.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -94,9 +94,8 @@ function refusal(
     return failure("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
   }
   if (name !== undefined && !names.includes(name)) {
-    const near = nearest(name, names);
-    const hint = near === undefined ? "bosun conformance --role … --list names all." : `Did you mean '${near}'?`;
-    return failure("usage", `There is no case "${name}".`, { hint });
+    const hint = "bosun conformance --role … --list names all.";
+    return failure("usage", `There is no case "${name}".${didYouMean(name, names)}`, { hint });
   }
   if (show === true && name === undefined) return failure("usage", "--show needs --case NAME.");
   return undefined;

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { shellWord } from "../lib/shell-word.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
@@ -44,7 +44,9 @@ export function register(command: Command): Action<PlanOptions> {
     .option(...RESUME_OPTION)
     .option("--no-input", "never ask at this terminal")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
-    .option("--json", "one JSON value on stdout");
+    .addOption(
+      new Option("--json", "one JSON value on stdout").conflicts(["approve", "revise", "reject", "edit", "export"]),
+    );
   addPagerOption(command);
   return (context, words, options) => {
     const onlyShows = actionsIn(options) === 0 && options.json !== true;
@@ -88,8 +90,6 @@ function wrongIn(options: PlanOptions): Failure | undefined {
     return wrong("--notes goes with --approve, --reject or --edit.", "To send the plan back: --revise TEXT.");
   if (options.allowCommands === true && ![options.approve, options.edit].includes(true))
     return wrong("--allow-commands goes with --approve or --edit.", "To allow some of them: bosun answer.");
-  if (options.json === true && actions > 0)
-    return wrong("--json only shows the plan.", "To write a plan file as JSON: --export plan.json.");
   if (options.revise?.trim() === "") return wrong("--revise needs a text.", "Say what to change.");
   return undefined;
 }

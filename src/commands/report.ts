@@ -199,13 +199,12 @@ function show(
     for (const part of markdownReport(made)) out.line(part.trimEnd());
     return;
   }
-  for (const path of paths) out.line(`report  ${safeLine(path)}  (${kilobytes(path)})`);
+  for (const path of paths) {
+    const kilobytes = Math.ceil(statSync(path).size / 1_024).toLocaleString("en");
+    out.line(`report  ${safeLine(path)}  (${kilobytes} KiB)`);
+  }
   if (paths.length > 0) return;
   for (const line of terminalReport(made, out)) out.line(line);
   out.line();
   tellNext(out, `bosun report ${typedName(source)} --html report.html`);
-}
-
-function kilobytes(path: string): string {
-  return `${Math.ceil(statSync(path).size / 1_024).toLocaleString("en")} KiB`;
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok } from "../lib/result.ts";
-import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { busy } from "../store/failures.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
@@ -57,7 +57,9 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
       const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }
-    const lost = isTakenUp(store, chosen.value, options) ? lostWorkspace(chosen.value) : undefined;
+    // Checked before anything is ended or sent.
+    const isTakenUp = options.takeOver === true || store.holder(chosen.value.session_id) === undefined;
+    const lost = isTakenUp && !isClosed ? lostWorkspace(chosen.value) : undefined;
     if (lost) return err(lost);
     if (options.takeOver === true) {
       const { session_id } = chosen.value;
@@ -69,7 +71,10 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
     const row = current.value;
     const { session_id, parent, state } = row;
     const ofParent = state === "closed" ? null : parent;
-    if (limits && ofParent !== null) return err(limitsOfParent(session_id, ofParent));
+    if (limits && ofParent !== null)
+      return fails("usage", `The limits of ${session_id} are those of its parent ${ofParent}.`, {
+        hint: `Raise those: bosun resume ${ofParent} with the same options.`,
+      });
     const releases = release.map((role_id) => commandMessage({ command: "release", role_id }));
     const owner = state === "closed" ? undefined : ownerOf(store, row);
     if (owner !== undefined) {
@@ -126,15 +131,4 @@ async function putAll(
     if (!put.ok) return put;
   }
   return ok(EXIT_DONE);
-}
-
-/** Whether this command runs the session; checked before anything is ended or sent for it. */
-function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }: ResumeOptions): boolean {
-  return state !== "closed" && (takeOver === true || store.holder(session_id) === undefined);
-}
-
-function limitsOfParent(session_id: string, parent: string): Failure {
-  return failure("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
-    hint: `Raise those: bosun resume ${parent} with the same options.`,
-  });
 }

@@ -46,7 +46,8 @@ async function review(context: CommandContext, words: readonly string[], options
     const { waiting } = await neededOf(store, session_id);
     const reviews = reviewsIn(found, waiting);
     const [review, another] = reviews;
-    const none = `${nameOf(found)} has no open review.`;
+    const { ticket_id } = found;
+    const none = `${ticket_id === undefined ? "" : `${ticket_id} of `}${session_id} has no open review.`;
     if (isShown) {
       if (review === undefined) {
         out.line(none);
@@ -74,10 +75,6 @@ function reviewsIn({ ticket_id }: Target, waiting: readonly Needed[]): (Decidabl
       ? ticket_id === undefined || one.ticket_id === ticket_id
       : ticket_id === undefined && one.kind === "approval" && one.about === "result",
   );
-}
-
-function nameOf({ row, ticket_id }: Target): string {
-  return ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
 }
 
 function decisionOn(

@@ -34,7 +34,7 @@ function windowWords(account: string, window: QuotaWindow, reserve: number | und
 }
 
 /** `09:00` today, `Thu 09:00` within a week, otherwise `2026-12-24 09:00`; local time. */
-export function resetMoment(at: number, now: number): string {
+function resetMoment(at: number, now: number): string {
   const date = new Date(at);
   const moment = localMoment(date, new Date(now));
   const time = localTime(date).slice(0, 5);

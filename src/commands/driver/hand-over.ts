@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { formatDuration } from "../../lib/durations.ts";
 import { err, ok } from "../../lib/result.ts";
 import { fails } from "../../protocol/failure.ts";
@@ -12,14 +13,7 @@ import { killGraceOf, openedWith } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import { openViewer, type Viewer } from "./driver.ts";
-import {
-  lastWords,
-  type Order,
-  type Scheduler,
-  schedulerLog,
-  type SchedulerMessage,
-  startScheduler,
-} from "./scheduler-process.ts";
+import { lastWords, type Order, schedulerLog, type SchedulerMessage, startScheduler } from "./scheduler-process.ts";
 
 /**
  * How long a scheduler in its own process waits for a person when only a person can move its session, in ms: long enough to notice and
@@ -46,16 +40,17 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     return started;
   }
   const scheduler = started.value;
+  const { child } = scheduler;
   const detached = new AbortController();
   let viewer: Viewer | undefined;
   const signals = watchSignals(
     {
       stop: (signal) => {
-        scheduler.signal(signal);
+        child.kill(signal);
         viewer?.feed.stopping();
       },
       kill: () => {
-        scheduler.signal("SIGINT");
+        child.kill("SIGINT");
         tellKilled(context, session_id);
       },
     },
@@ -68,7 +63,7 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     const isBegun = answer?.kind === "begun";
     const never = isBegun ? undefined : neverBegan(context, opened, order, answer, stopped);
     if (never) return never;
-    if (isBegun && !isAttached && stopped === undefined) return detachFrom(scheduler, context, home, order);
+    if (isBegun && !isAttached && stopped === undefined) return detachFrom(child, context, home, order);
     viewer = await openViewer({
       ...{ context, home, store, session_id, first: known + 1 },
       reporter: runOptions.reporter,
@@ -80,8 +75,8 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     const { requirement, workspace = "" } = openedWith(store, session_id) ?? {};
     const about = { requirement, workspace, kill_grace_s: killGraceOf(store, session_id), elsewhere: ELSEWHERE };
     viewer.driver.begin({ ...about, resumed: order.do === "take_up" }, known);
-    const end = await viewer.follow(scheduler.isGone, detached.signal);
-    if (end === undefined) return detachFrom(scheduler, context, home, order);
+    const end = await viewer.follow(() => child.exitCode !== null || child.signalCode !== null, detached.signal);
+    if (end === undefined) return detachFrom(child, context, home, order);
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
     return await viewer.driver.end(end, { exited, isTimed: true });
   } finally {
@@ -117,13 +112,11 @@ function neverBegan(
 }
 
 /** Leaves the session running, and says how to come back to it. */
-function detachFrom(
-  { pid, letGo }: Scheduler,
-  { terminal: { out } }: CommandContext,
-  home: string,
-  order: Order,
-): Exit {
-  letGo();
+function detachFrom(scheduler: ChildProcess, { terminal: { out } }: CommandContext, home: string, order: Order): Exit {
+  const { pid } = scheduler;
+  // Else this process could not exit before it.
+  if (scheduler.connected) scheduler.disconnect();
+  scheduler.unref();
   const { session_id, runOptions } = order;
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
   const log = schedulerLog(home, session_id);

@@ -39,16 +39,12 @@ export type SchedulerMessage = { readonly kind: "begun" } | { readonly kind: "fa
 
 /** A scheduler in its own process, as its launcher sees it. */
 export interface Scheduler {
-  readonly pid: number | undefined;
+  readonly child: ChildProcess;
   /** Its reply to the order; undefined if it exited without one. */
   readonly answer: Promise<SchedulerMessage | undefined>;
   /** Its exit code; undefined if a signal ended it. */
   readonly exited: Promise<number | undefined>;
-  readonly isGone: () => boolean;
-  readonly signal: (signal: NodeJS.Signals) => void;
   readonly say: (word: LauncherMessage) => void;
-  /** Lets this process exit before the scheduler. */
-  readonly letGo: () => void;
 }
 
 /**
@@ -79,20 +75,8 @@ export function startScheduler(
     child.once("exit", (code) => resolve(code ?? undefined));
   });
   const say = (word: LauncherMessage) => void (child.connected && child.send(word, () => {}));
-  const scheduler = {
-    pid: child.pid,
-    answer: answerOf(child, exited),
-    exited,
-    isGone: () => child.exitCode !== null || child.signalCode !== null,
-    signal: (signal: NodeJS.Signals) => void child.kill(signal),
-    say,
-    letGo: () => {
-      if (child.connected) child.disconnect();
-      child.unref();
-    },
-  };
   say({ kind: "order", order, patience_ms });
-  return ok(scheduler);
+  return ok({ child, answer: answerOf(child, exited), exited, say });
 }
 
 function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<SchedulerMessage | undefined> {

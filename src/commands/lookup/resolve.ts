@@ -1,10 +1,8 @@
-import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok } from "../../lib/result.ts";
 import { fails, type Failure, failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { wordsOf } from "../../ui/words.ts";
 import { readerOf } from "../../modes/index.ts";
 import { hasSubject, subjectWord } from "./modes.ts";
 import { recordsOf } from "../../store/kept-record.ts";
@@ -215,8 +213,7 @@ export function whyClosed(
   if (state !== "closed") return undefined;
   const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
   const report = finalReport(reader, session_id, last_sequence) ?? {};
-  const worth = readerOf(mode)?.presentation.worthRetrying?.(report) ?? [];
-  const failed = [...ticketsInError(report), ...worth];
+  const failed = readerOf(mode)?.presentation.worthRetrying?.(report) ?? [];
   const noun = subjectWord({ mode });
   return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {
     hint:
@@ -224,11 +221,6 @@ export function whyClosed(
         ? `A failed ${noun} can be tried again: bosun retry ${session_id} ${failed.find((id) => id === ticket_id) ?? noun.toUpperCase()}.`
         : `It cannot be opened again. To see its result: bosun resume ${session_id}.`,
   });
-}
-
-function ticketsInError(report: JsonObject): string[] {
-  const tickets = listOf(report.tickets).map(objectOf);
-  return tickets.filter(({ status }) => status === "error").map(({ ticket_id }) => wordsOf(ticket_id));
 }
 
 function whole(row: Fallible<SessionRow>): Fallible<Target> {

@@ -23,10 +23,9 @@ import { markInterrupted, neededOf, openTurns, readSession, type SessionView, vi
 import { lateMessages, nextSteps } from "./next.ts";
 
 /** The state of a session when a command leaves it, from this process or from the store. */
-export interface SessionSnapshot extends Omit<SessionView, "state"> {
+export interface SessionSnapshot extends SessionView {
   readonly session_id: string;
   readonly free: boolean;
-  readonly state: string;
   /** Messages that came too late to be taken before it closed. */
   readonly unheard: readonly KeptMessage[];
   /** What its open child sessions wait for. */
@@ -49,14 +48,10 @@ export function snapshotOf(store: StoreReader, session: ReadableSession): Sessio
   return snapshot(store, session_id, viewOf(store, session_id, engine, sequence, resolved));
 }
 
-function snapshot(
-  store: StoreReader,
-  session_id: string,
-  { presentation, state: { state }, tickets, ledger, waiting, report }: SessionView,
-): SessionSnapshot {
+function snapshot(store: StoreReader, session_id: string, view: SessionView): SessionSnapshot {
   const free = !openedWith(store, session_id)?.roles.some(costsMoney);
-  const late = ledger.figures.closed ? unheard(store, session_id) : [];
-  return { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children: [], report };
+  const late = view.ledger.figures.closed ? unheard(store, session_id) : [];
+  return { ...view, session_id, free, unheard: late, children: [] };
 }
 
 /** The state of a stored session. Failures as `readSession`. Throws a `StorageError`. */
@@ -76,15 +71,14 @@ export async function storedSnapshot(
 
 /** Builds the ending that the reporter shows. */
 export function buildEnding(home: string, left: SessionSnapshot, { end, exited, elapsed_ms }: End): Ending {
-  const { ledger, tickets, unheard: late, report, ...shown } = left;
-  const { session_id, presentation, children } = shown;
+  const { session_id, presentation, free, state, ledger, tickets, waiting, unheard: late, children, report } = left;
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
   const spent = withCutRuns(ledger);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
-    ...shown,
-    exit_code,
+    ...{ session_id, presentation, free, waiting, children, exit_code },
+    state: state.state,
     message: messageOf(end, presentation, ledger.asks.size + children.length > 0),
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
@@ -102,7 +96,8 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
   };
 }
 
-function withUsage(tickets: readonly TicketLine[], ledger: Ledger): TicketLine[] {
+/** Adds the usage of the ended turns about each ticket. */
+export function withUsage(tickets: readonly TicketLine[], ledger: Ledger): TicketLine[] {
   return tickets.map((ticket) => {
     const spend = spendOf(ledger, ticket.ticket_id);
     return spend === undefined ? ticket : { ...ticket, usage: spentOf(spend) };

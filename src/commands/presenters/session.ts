@@ -1,11 +1,11 @@
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
 import type { SessionState } from "../../kernel/state.ts";
 import { latestOf } from "../../store/kept-record.ts";
-import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
+import { milliseconds } from "../../protocol/timestamp.ts";
 import { spendWords, totalWords } from "../../log/usage-words.ts";
 import { withCutRuns } from "../../kernel/spends.ts";
 import { usageOf } from "../../runtime/usage.ts";
-import { quotaLines, resetMoment } from "../../ui/quota-words.ts";
+import { quotaLines } from "../../ui/quota-words.ts";
 import { FollowedState, NOTED, type RunningTurn } from "../../runtime/feed/standing.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
@@ -15,7 +15,7 @@ import { outageWords } from "../../ui/hold-words.ts";
 import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
 import { firstLines, type Part, type PartShown, partOf, wholeScreen } from "../../ui/parts.ts";
 import { localMoment } from "../../ui/timeline.ts";
-import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
+import { holdSentence, showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { keptCommands, type Needed, unheard } from "../lookup/kept.ts";
@@ -126,12 +126,16 @@ function showAsked(out: Output, session_id: string, asked: readonly Needed[]): v
   for (const one of asked) showWaiting(out, session_id, one, one.kept);
 }
 
+/** Shows a hold; nothing for a limit that has ended. */
 function showHold(out: Output, session_id: string, hold: LedgerHold, now: number): void {
-  const text = holdText(hold, now);
-  if (text === undefined) return;
-  const endsSoon = hold.limit?.limit === "turns_per_minute";
-  say(out, text, endsSoon ? "dim" : "yellow");
-  if (!endsSoon) out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
+  const { role_id, reason, until, limit } = hold;
+  if (limit !== undefined && until !== undefined && milliseconds(until) <= now) return;
+  const isOutage = outageWords(hold) !== undefined;
+  const end = until && localMoment(new Date(milliseconds(until)), new Date(now));
+  const text = isOutage || end === undefined ? holdSentence(hold) : `Role ${role_id} is held: ${reason}, until ${end}`;
+  const endsSoon = limit?.limit === "turns_per_minute";
+  say(out, safeLine(text), endsSoon ? "dim" : "yellow");
+  if (!endsSoon) out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(role_id)}`)}`);
 }
 
 function showFigures(out: Output, ledger: Ledger, now: number): void {
@@ -155,39 +159,6 @@ function writeAll(out: Output, lines: readonly string[]): void {
 /** Writes a line, wrapped between words if the terminal is narrow. */
 function say(out: Output, text: string, style?: Style): void {
   for (const line of hanging(text, out.width, 2)) out.line(style === undefined ? line : out.style(style, line));
-}
-
-/** A hold in words; undefined for a rate limit that has ended. */
-function holdText(hold: LedgerHold, now: number): string | undefined {
-  const { role_id, reason, until, limit, account, window, said } = hold;
-  const outage = outageWords(hold);
-  if (outage !== undefined) return outage;
-  const role = safeLine(role_id);
-  const later = until !== undefined && milliseconds(until) > now ? until : undefined;
-  switch (limit?.limit) {
-    case undefined: {
-      const end = until !== undefined ? `, until ${here(until, now)}` : said === undefined ? "" : `, ${safeLine(said)}`;
-      return `Role ${role} is held: ${safeLine(reason)}${end}`;
-    }
-    case "turns_per_minute":
-      return (
-        later && `Role ${role} is limited to ${counted(limit.max, "turn")} a minute: the next at ${here(later, now)}`
-      );
-    case "quota": {
-      const left = safeLine(`${account ?? role} ${window ?? ""}`.trim());
-      const reset = later && resetMoment(milliseconds(later), now);
-      return reset && `Role ${role} is held until ${reset}: of ${left} no more than the reserve is left`;
-    }
-    default: {
-      const most = limit?.limit === "role_turns" ? counted(limit.max, "turn") : `${limit?.max}s of turns`;
-      return `Role ${role} has used its budget of ${most}`;
-    }
-  }
-}
-
-/** The local time, as `bosun log` shows it. */
-function here(until: Instant, now: number): string {
-  return localMoment(new Date(milliseconds(until)), new Date(now));
 }
 
 /** The stored state; a working state without an owner was left by a scheduler that died. */
