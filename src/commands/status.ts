@@ -18,8 +18,7 @@ import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
 import { markInterrupted, readSession } from "./lookup/view.ts";
 import { withUsage } from "./presenters/ending.ts";
-import { type SeenSession, sessionParts, showSession } from "./presenters/session.ts";
-import { holderOf, listParts, sessionList } from "./presenters/session-list.ts";
+import { holderOf, listParts, type SeenSession, sessionList, sessionParts, showSession } from "./presenters/session.ts";
 
 interface StatusOptions {
   readonly json?: boolean;

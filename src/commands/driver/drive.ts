@@ -7,7 +7,7 @@ import { retelling } from "../../runtime/retelling.ts";
 import type { Session } from "../../runtime/session.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
-import { liveControl } from "../interaction/control.ts";
+import { liveControl } from "../interaction/interaction.ts";
 import type { Interaction } from "../interaction/interaction.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import { keptRecord } from "../../store/kept-record.ts";

@@ -4,7 +4,7 @@ import type { SessionAction } from "../../ui/tui/view.ts";
 import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./interaction.ts";
-import type { SessionControl } from "./control.ts";
+import type { SessionControl } from "./interaction.ts";
 import { commandMessage, type Refusal } from "./put.ts";
 import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";
 

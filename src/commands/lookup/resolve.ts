@@ -85,23 +85,16 @@ export function resolveTarget(reader: StoreReader, typed: Typed, policy: Policy)
 function targetOf(reader: StoreReader, typed: Typed, policy: Policy): Fallible<Target> {
   if (typed === undefined) return whole(unnamedSession(reader, policy));
   if (typeof typed === "string") return whole(namedSession(reader, typed));
-  const {
-    words: [first, second],
-    session,
-    command,
-  } = typed;
-  if (session !== undefined) {
-    if (second !== undefined) {
-      const hint = "With --session the only other name is the ticket.";
-      return fails("usage", "The session is named twice.", { hint });
-    }
-    const row = namedSession(reader, session);
-    return first === undefined || !row.ok ? whole(row) : withTicket(reader, row.value, first);
-  }
+  const { words, session, command } = typed;
+  const [first, second, more] = session === undefined ? words : [session, ...words];
   if (first === undefined) return whole(unnamedSession(reader, policy));
-  if (second !== undefined) {
+  if (more !== undefined) {
+    const hint = "With --session the only other name is the ticket.";
+    return fails("usage", "The session is named twice.", { hint });
+  }
+  if (second !== undefined || session !== undefined) {
     const row = namedSession(reader, first);
-    return row.ok ? withTicket(reader, row.value, second) : row;
+    return second === undefined || !row.ok ? whole(row) : withTicket(reader, row.value, second);
   }
   if (policy.ticket !== true) {
     const exact = sessionCalled(reader, first);

@@ -8,7 +8,7 @@ import { commandFor, holdSentence, linesFor, oneOfEachAccount, releasesOf, type 
 import { localize } from "../../ui/words.ts";
 import { waitingFor } from "../lookup/view.ts";
 import { buildEnding, snapshotOf } from "./ending.ts";
-import { answersTo } from "./next.ts";
+import { answersTo } from "./ending.ts";
 
 /**
  * The input of the `notify` program, one line of JSON: what the reporters would show, and the next commands, which call `program`. Undefined

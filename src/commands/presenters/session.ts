@@ -1,19 +1,23 @@
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
-import type { SessionState } from "../../kernel/state.ts";
-import { latestOf } from "../../store/kept-record.ts";
-import { milliseconds } from "../../protocol/timestamp.ts";
-import { spendWords, totalWords } from "../../log/usage-words.ts";
 import { withCutRuns } from "../../kernel/spends.ts";
-import { usageOf } from "../../runtime/usage.ts";
-import { quotaLines } from "../../ui/quota-words.ts";
+import type { SessionState } from "../../kernel/state.ts";
+import { formatDuration } from "../../lib/durations.ts";
+import { spendWords, totalWords } from "../../log/usage-words.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { milliseconds } from "../../protocol/timestamp.ts";
 import { FollowedState, NOTED, type RunningTurn } from "../../runtime/feed/standing.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
+import { usageOf } from "../../runtime/usage.ts";
+import { keptRecord, latestOf } from "../../store/kept-record.ts";
+import { StorageError } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
-import type { Output, Style } from "../../ui/terminal.ts";
-import { outageWords } from "../../ui/hold-words.ts";
 import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
-import { firstLines, type Part, type PartShown, partOf, wholeScreen } from "../../ui/parts.ts";
+import { outageWords } from "../../ui/hold-words.ts";
+import { firstLines, type Part, partOf, type PartShown, wholeScreen } from "../../ui/parts.ts";
+import { quotaLines } from "../../ui/quota-words.ts";
+import { PROSE_WIDTH, tableLines } from "../../ui/table.ts";
+import type { Output, Style } from "../../ui/terminal.ts";
 import { localMoment } from "../../ui/timeline.ts";
 import { holdSentence, showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
@@ -21,7 +25,7 @@ import type { CommandContext } from "../context/command.ts";
 import { keptCommands, type Needed, unheard } from "../lookup/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { markInterrupted, openTurns, type StoredView } from "../lookup/view.ts";
-import { nextFor, lateMessages } from "./next.ts";
+import { lateMessages, nextFor } from "./ending.ts";
 
 /** A session, and its owner just before it was read. */
 export interface SeenSession extends StoredView {
@@ -162,8 +166,69 @@ function say(out: Output, text: string, style?: Style): void {
 }
 
 /** The stored state; a working state without an owner was left by a scheduler that died. */
-export function standing({ state, outcome }: SessionRow, held: boolean): string {
+function standing({ state, outcome }: SessionRow, held: boolean): string {
   if (outcome !== null && state === "closed") return outcome;
   const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";
   return held || idle ? state : `interrupted (${state})`;
+}
+
+/** A session in the list, and its owner or why it cannot be read: one broken lock must not hide all sessions. */
+interface ListedSession {
+  readonly row: SessionRow;
+  readonly owner?: Holder | undefined;
+  /** How long ago a running session wrote its last record, in ms of its own time. */
+  readonly idle_ms?: number | undefined;
+  readonly trouble?: Failure;
+}
+
+/** All sessions, newest first. Reading the owner of a closed one takes time, so it is left out unless `all` is set. */
+export function sessionList(store: StoreReader, all: boolean): ListedSession[] {
+  const begun = store.sessions({ parent: null }).filter(isBegun);
+  return begun.map((row) => (all || row.state !== "closed" ? withHolder(store, row) : { row }));
+}
+
+/** Reads the owner first, so that what it wrote before it left is in the row. */
+function withHolder(store: StoreReader, row: SessionRow): ListedSession {
+  const found = holderOf(store, row);
+  const now = store.session(row.session_id);
+  return { row: now.ok ? now.value : row, ...found };
+}
+
+export function holderOf(store: StoreReader, { session_id, last_sequence }: SessionRow): Omit<ListedSession, "row"> {
+  try {
+    const owner = store.holder(session_id);
+    if (owner === undefined || last_sequence === 0) return { owner };
+    const { received_at } = keptRecord(store, session_id, last_sequence).record;
+    return { owner, idle_ms: sessionTime(store, session_id, true) - milliseconds(received_at) };
+  } catch (error) {
+    if (error instanceof StorageError) return { trouble: error.failure };
+    throw error;
+  }
+}
+
+/** The list as parts of a screen. */
+export function listParts(out: Output, sessions: readonly ListedSession[], now: number): Part[] {
+  const rows = sessions.map(({ row, owner, idle_ms, trouble }) => [
+    row.session_id,
+    trouble === undefined ? standing(row, owner !== undefined) : `unknown (${row.state})`,
+    formatDuration(idle_ms ?? now - milliseconds(row.updated_at)),
+    clipped(row.requirement ?? "", PROSE_WIDTH),
+  ]);
+  const columns = [
+    { heading: "SESSION", widest: 40 },
+    { heading: "STATE", widest: 30 },
+    { heading: "AGO" },
+    { heading: "WHAT" },
+  ];
+  const [newest] = sessions;
+  const write = (paper: Output) => {
+    for (const line of tableLines(columns, rows, paper.width)) paper.line(line);
+  };
+  const next = (paper: Output) => {
+    if (newest !== undefined) tellNext(paper, `bosun status ${newest.row.session_id}`);
+  };
+  return [
+    partOf(out, 1, write, { shorter: (height, lines) => firstLines(lines, height, out.width, "…") }),
+    partOf(out, 0, next, { joined: true }),
+  ];
 }
