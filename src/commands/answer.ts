@@ -24,7 +24,7 @@ import { waitingFor } from "./lookup/view.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { isGeneratedId } from "./lookup/id.ts";
 import { CHANGED_SESSION } from "./lookup/resolve.ts";
-import { valueOf } from "./lookup/state.ts";
+import { askOf } from "./lookup/state.ts";
 import { readRunOptions } from "./options/run-options.ts";
 
 interface AnswerOptions extends AfterwardsOptions {
@@ -110,7 +110,7 @@ async function askHere(
   const prompts = new PromptAsker({ context, home: home.home, store, session_id, left() {}, broken });
   let put: Fallible<Put> | undefined;
   const asks = [...ask_ids].flatMap((ask_id): OpenAsk[] => {
-    const stored = () => valueOf(store, session_id, "ask", ask_id);
+    const stored = () => askOf(store, session_id, ask_id);
     let isSaid = false;
     const waiting = () => {
       const open = isSaid ? undefined : stored();

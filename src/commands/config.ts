@@ -1,3 +1,4 @@
+import { relative } from "node:path";
 import type { Command } from "commander";
 import { leaves, type Origin, type Settings } from "../config/settings.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
@@ -63,7 +64,7 @@ async function config(context: CommandContext, _words: readonly string[], given:
   const rows = shown.map(({ key, value, hidden, from, where }) => [
     key,
     hidden === true ? "(hidden)" : typeof value === "string" ? value : JSON.stringify(value),
-    safeLine(where ?? from),
+    where === undefined ? from : shortPath(context, where),
   ]);
   const columns = [{ heading: "SETTING" }, { heading: "VALUE", widest: 40 }, { heading: "FROM" }];
   const [heading = "", ...lines] = tableLines(columns, rows, out.width);
@@ -93,4 +94,11 @@ function withoutValues(value: Json): Json {
     name === "env" && isJsonObject(inner) ? Object.keys(inner) : withoutValues(inner),
   ]);
   return Object.fromEntries(entries) as Json;
+}
+
+/** Shortens a path: relative if it is below the current directory, with `~` if it is below the user's home. */
+function shortPath({ directory, environment: { HOME } }: CommandContext, where: string): string {
+  const below = (folder: string) => where.startsWith(`${folder}/`);
+  if (below(directory)) return relative(directory, where);
+  return safeLine(HOME !== undefined && below(HOME) ? `~/${relative(HOME, where)}` : where);
 }

@@ -12,7 +12,7 @@ import { homeOf, isUnused, otherHomes } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { keptCommands, type KeptMessage, type Needed } from "./lookup/kept.ts";
-import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
+import { tellUnknownLogs } from "./lookup/log-source.ts";
 import { lookInto } from "./lookup/homes.ts";
 import { neededOf } from "./lookup/view.ts";
 

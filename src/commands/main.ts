@@ -53,7 +53,8 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     const [first, second] = operands;
     if (first === "complete") return await (await import("./complete.ts")).complete(program, operands.slice(1), around);
     if (first === "help" && second === "all") {
-      terminal.out.line(completeHelp(program));
+      const every = { visibleCommands: (command: Command) => [...command.commands] };
+      terminal.out.line(program.configureHelp(every).helpInformation());
       return EXIT_DONE;
     }
     const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
@@ -103,7 +104,7 @@ function stub(program: Command, { name, group, summary, examples, hidden = false
   program
     .command(name, { hidden })
     .summary(summary)
-    .description(capital(summary))
+    .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
     .helpGroup(group)
     .configureHelp({ formatHelp: (command, helper) => withExamples(new Help().formatHelp(command, helper), examples) });
 }
@@ -115,19 +116,10 @@ function withExamples(help: string, examples: readonly string[]): string {
   return [usage, [title, ...examples.map((example) => `  ${example}`)].join("\n"), ...rest].join("\n\n");
 }
 
-/** The help with all commands. */
-function completeHelp(program: Command): string {
-  return program.configureHelp({ visibleCommands: (command) => [...command.commands] }).helpInformation();
-}
-
 /** Wraps an error between words. Help has columns, and is laid out already. */
 function writeLines(err: Output, text: string): void {
   const isHelp = text.includes("\n\n");
   for (const line of isHelp ? [text] : wrappedLines(text, err.width, 0)) err.line(line);
-}
-
-function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** The bytes of this process's command line, where the system shows them. */

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
+import type { LedgerHold } from "../kernel/ledger.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
+import { valuesOf } from "../runtime/stored-state.ts";
 import { busy } from "../store/failures.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type Action, type CommandContext, type Exit, collect } from "./context/command.ts";
@@ -15,8 +17,8 @@ import { commandMessage, GO_ON, ownerOf, type PersonMessage, putMessage, putToOw
 import { endHolder, takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { OPEN_SESSION, resolveSession, RESUME } from "./lookup/resolve.ts";
-import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
-import { killGraceOf, openedWith, valuesOf } from "./lookup/state.ts";
+import { tellUnknownLogs } from "./lookup/log-source.ts";
+import { killGraceOf } from "./lookup/state.ts";
 
 interface ResumeOptions extends RunFlags, LimitOptions {
   readonly release?: readonly string[];
@@ -99,21 +101,18 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
   });
 }
 
-/** Checks that a role is held and can be released. Fails with `usage` if the session does not have the role, or it is not held. */
+/** Checks that a role is held and can be released. Fails with `usage` if it is not. */
 async function checkRelease(reader: StoreReader, { session_id }: SessionRow, role_id: string): Promise<Fallible<void>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
-  const holds = valuesOf(stored.value, "hold");
+  const holds = [...valuesOf<LedgerHold>(stored.value, "hold").values()];
   // A rate limit ends by itself.
   const held = new Set(holds.filter(({ limit }) => limit?.limit !== "turns_per_minute").map((hold) => hold.role_id));
   if (held.has(role_id)) return ok(undefined);
-  const roles = (openedWith(reader, session_id)?.roles ?? []).map((role) => role.role_id);
-  const quoted = JSON.stringify(role_id);
-  const what = roles.includes(role_id)
-    ? `The role ${quoted} of ${session_id} is not held.`
-    : `The session ${session_id} has no role ${quoted}.${didYouMean(role_id, held.size > 0 ? held : roles)}`;
   const hint = held.size === 0 ? "No role is held." : `Held: ${[...held].join(", ")}.`;
-  return fails("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` });
+  return fails("usage", `${session_id} holds no role ${JSON.stringify(role_id)}.${didYouMean(role_id, held)}`, {
+    hint: `${hint} To continue: bosun resume ${session_id}.`,
+  });
 }
 
 /** Sends the messages to the session's owner. Refuses options that only apply on resume. */

@@ -15,7 +15,7 @@ import { watchStatus } from "./driver/watch-status.ts";
 import { keptCommands, unheard } from "./lookup/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
-import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
+import { tellUnknownLogs } from "./lookup/log-source.ts";
 import { markInterrupted, readSession } from "./lookup/view.ts";
 import { withUsage } from "./presenters/ending.ts";
 import { holderOf, listParts, type SeenSession, sessionList, sessionParts, showSession } from "./presenters/session.ts";

@@ -83,6 +83,15 @@ it("prints --home only where the id does not suffice", async () => {
   expect((await at("one", "status", "nightly", "--home", "own")).stdout).toContain("bosun --home own answer nightly");
 });
 
+it("names a ticket or question of another home and changes nothing", async () => {
+  const here = rig();
+  const { at, asking } = folders(here);
+  const id = await asking("one");
+  const { code, stderr } = await at("two", "answer", "c1.name", "Eve");
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`${id} c1.name`)]);
+  expect((await at("one", "status", id)).stdout).toContain("answer");
+});
+
 it("shows what waits in all homes, the nearest first, and skips dead ones", async () => {
   const here = rig();
   const { root, at, asking } = folders(here);

@@ -40,7 +40,7 @@ describe("the budget of a role", () => {
     expect((await typed(here, ["resume"])).code).toBe(5);
     const misspelt = await typed(here, ["resume", "--release", "shelf"]);
     expect(misspelt.code).toBe(2);
-    expect(misspelt.stderr).toContain('has no role "shelf". Did you mean shell?\n  Held: shell.');
+    expect(misspelt.stderr).toContain('holds no role "shelf". Did you mean shell?\n  Held: shell.');
     const ended = await typed(here, ["resume", "--release", "shell"]);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);

@@ -96,6 +96,18 @@ describe("a ticket that only an older session has", () => {
       expect(stderr).not.toContain("elsewhere");
     },
   );
+
+  it("is named with the open session that asks, when its question is answered", async () => {
+    const here = rig();
+    const asking = (session: string, question: string) => {
+      const plan = tinyPlan([{ task_id: "a", shell: "true" }], { questions: [{ question_id: question, text: "?" }] });
+      return typed(here, ["run", "--plan", here.write("ask.json", plan), "--session", session]);
+    };
+    for (const session of ["older", "newer"]) expect((await asking(session, `${session}-q`)).code).toBe(4);
+    const { code, stderr } = await typed(here, ["answer", "older-q", "Eve"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("bosun answer older older-q")]);
+    expect((await typed(here, ["answer", "older", "older-q", "Eve"])).stdout).toContain("Kept for older");
+  });
 });
 
 describe("a word that names a session and a ticket of another", () => {

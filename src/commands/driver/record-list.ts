@@ -32,11 +32,9 @@ export interface FilterOptions {
 export type Bound = number | string;
 
 /** Which records are selected. */
-export interface RecordFilter {
+export interface RecordFilter extends Omit<FilterOptions, "from" | "to"> {
   readonly from: Bound | undefined;
   readonly to: Bound | undefined;
-  readonly ticket: string | undefined;
-  readonly type: string | undefined;
 }
 
 /** The same for one log, as sequences and instants in ms since 1970. */
@@ -48,16 +46,14 @@ interface Range {
 }
 
 /** Parses the options. A failure is `usage`. */
-export function readFilter({ from, to, ticket, type }: FilterOptions): Fallible<RecordFilter> {
-  const begin = readBound("--from", from);
+export function readFilter(options: FilterOptions): Fallible<RecordFilter> {
+  const begin = readBound("--from", options.from);
   if (!begin.ok) return begin;
-  const end = readBound("--to", to);
+  const end = readBound("--to", options.to);
   if (!end.ok) return end;
-  if (type !== undefined) {
-    const known = oneOf("--type", type, PAYLOAD_TYPES);
-    if (!known.ok) return known;
-  }
-  return ok({ from: begin.value, to: end.value, ticket, type });
+  const known = options.type === undefined ? ok(undefined) : oneOf("--type", options.type, PAYLOAD_TYPES);
+  if (!known.ok) return known;
+  return ok({ ...options, from: begin.value, to: end.value });
 }
 
 /** Parses a record's sequence or a time. */

@@ -10,6 +10,7 @@ import { safeLine } from "../../ui/display.ts";
 import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
 import type { Output } from "../../ui/terminal.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
+import { currentSessionsWith } from "../lookup/homes.ts";
 import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
@@ -43,6 +44,14 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const questions = unsettled(asked);
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
+  const [id = "", ...text] = typed;
+  const elsewhere =
+    text.length === 0 || questionsMeant(id, asked).length > 0 ? [] : await currentSessionsWith(store, id);
+  const other = elsewhere.find(({ session_id }) => session_id !== row.session_id);
+  if (other) {
+    const what = `${row.session_id} does not ask ${JSON.stringify(id)}; it belongs to ${other.session_id}.`;
+    return fails("usage", what, { hint: `That one: bosun answer ${other.session_id} ${id} …` });
+  }
   if (asked.length + permissions.length > 0) return ok({ row, questions, permissions, typed });
   return fails("usage", `The session ${row.session_id} asks nothing.`, { hint: `See bosun status ${row.session_id}.` });
 }

@@ -8,7 +8,7 @@ import type { Store, StoreReader } from "../../store/store.ts";
 import type { Reporter } from "../../ui/reporter.ts";
 import type { Ask, Waiting } from "../../ui/waiting.ts";
 import { actorHere } from "../context/program.ts";
-import { valueOf } from "../lookup/state.ts";
+import { askOf } from "../lookup/state.ts";
 import { waitingFor } from "../lookup/view.ts";
 import type { GivenMessage } from "../options/run-options.ts";
 import {
@@ -137,7 +137,7 @@ export class Interaction {
 
   #stored(ask_id: string): LedgerAsk | undefined {
     const { store, feed } = this.#parts;
-    return valueOf(store, feed.session_id, "ask", ask_id);
+    return askOf(store, feed.session_id, ask_id);
   }
 }
 

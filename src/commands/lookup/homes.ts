@@ -1,5 +1,6 @@
 import { err, ok } from "../../lib/result.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
+import { idsOf } from "../../protocol/question-ids.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
@@ -15,7 +16,9 @@ import {
   withHome,
 } from "../context/home.ts";
 import { isGeneratedId } from "./id.ts";
-import { type Policy, resolveTarget, sessionWith, type Target, type Typed } from "./resolve.ts";
+import { hasSubject } from "./modes.ts";
+import { isBegun, type Policy, resolveTarget, sessionWith, type Target, type Typed } from "./resolve.ts";
+import { neededOf } from "./view.ts";
 
 // A session is looked up in the home of the current directory first, then in all other homes of this user, so that a printed command
 // works from anywhere. A home that is named (`--home`, `BOSUN_HOME`) is the only one.
@@ -60,43 +63,72 @@ async function homeOfSession<S extends StoreReader>(
   open: (context: CommandContext, home: string) => Fallible<OpenHome<S>>,
 ): Promise<Fallible<OpenHome<S>>> {
   if (named === undefined || named === "" || isNamed(context)) return here;
-  if (here.ok ? isKnownIn(here.value.store, named) : here.error.code !== "not_found") return here;
+  if (here.ok ? await isKnownIn(here.value.store, named) : here.error.code !== "not_found") return here;
   const found = await findElsewhere(context, named);
   if (found.ok && found.value === undefined) return here.ok ? here : err(nowhere(named, []));
   if (here.ok) here.value.store.close();
   return found.ok ? open(context, found.value as string) : found;
 }
 
-/** Whether the word names a session of this home, or a ticket of any of them. */
-function isKnownIn(store: StoreReader, word: string): boolean {
+/** Whether the word names a session of this home, a ticket of any of them, or a question of a current one. */
+async function isKnownIn(store: StoreReader, word: string): Promise<boolean> {
   const row = store.session(word);
-  return row.ok || row.error.code !== "not_found" || sessionWith(store, word) !== undefined;
+  if (row.ok || row.error.code !== "not_found") return true;
+  return sessionWith(store, word) !== undefined || (await currentSessionsWith(store, word)).length > 0;
+}
+
+/** The open sessions, and the newest session, that have a ticket or an open question with this name. */
+export async function currentSessionsWith(store: StoreReader, word: string): Promise<SessionRow[]> {
+  const begun = store.sessions({ parent: null }).filter(isBegun);
+  const found: SessionRow[] = [];
+  for (const [index, row] of begun.entries()) {
+    if (index > 0 && row.state === "closed") continue;
+    if (hasSubject(store, row, word) || (await asks(store, row, word))) found.push(row);
+  }
+  return found;
+}
+
+async function asks(store: StoreReader, { session_id }: SessionRow, word: string): Promise<boolean> {
+  const needed = await catchStorage(async () => ok(await neededOf(store, session_id)));
+  if (!needed.ok) return false;
+  return needed.value.waiting.some((one) => (one.kind === "question" ? idsOf(one) : [one.ask_id]).includes(word));
 }
 
 /**
  * The other home that has the session: the most recently used one with exactly this id, else the only one with the prefix. Undefined if there
- * is none.
+ * is none. Never guesses a ticket or question of another home: the failure names its session.
  */
 async function findElsewhere(context: CommandContext, word: string): Promise<Fallible<string | undefined>> {
   const current = homeOf(context);
+  const isId = isGeneratedId(word);
   const found: { readonly home: string; readonly session_id: string }[] = [];
   const unread: Failure[] = [];
   for (const home of otherHomes(context, current.ok ? current.value : undefined)) {
-    const looked = await lookInto(context, home, async (store) => store.session(word));
-    if (!looked.ok) unread.push(looked.error);
-    else if (looked.value.ok && looked.value.value.session_id === word) return ok(home);
-    else if (isGeneratedId(word)) found.push(...idsIn(looked.value).map((session_id) => ({ home, session_id })));
-  }
-  const [session, another] = found;
-  if (another !== undefined) {
-    const named = found.map(({ home, session_id }) => `${session_id} in ${home}`).join(", ");
-    return fails("usage", `More than one session begins with ${JSON.stringify(word)}: ${named}.`, {
-      hint: "Type more of its id.",
-      details: { candidates: found.map(({ session_id }) => session_id) },
+    const looked = await lookInto(context, home, async (store) => {
+      const row = store.session(word);
+      if (row.ok && row.value.session_id === word) return home;
+      const ids = isId ? idsIn(row) : (await currentSessionsWith(store, word)).map(({ session_id }) => session_id);
+      found.push(...ids.map((session_id) => ({ home, session_id })));
+      return undefined;
     });
+    if (!looked.ok) unread.push(looked.error);
+    else if (looked.value !== undefined) return ok(looked.value);
   }
-  if (session !== undefined) return ok(session.home);
-  return unread.length > 0 && isGeneratedId(word) ? err(nowhere(word, unread)) : ok(undefined);
+  const [first] = found;
+  if (first === undefined) return isId && unread.length > 0 ? err(nowhere(word, unread)) : ok(undefined);
+  if (isId && found.length === 1) return ok(first.home);
+  const named = found.map(({ home, session_id }) => `${session_id} in ${home}`).join(", ");
+  const details = { candidates: found.map(({ session_id }) => session_id) };
+  const quoted = JSON.stringify(word);
+  return isId
+    ? fails("usage", `More than one session begins with ${quoted}: ${named}.`, {
+        hint: "Type more of its id.",
+        details,
+      })
+    : fails("not_found", `${quoted} is nothing of this home; it belongs to ${named}.`, {
+        hint: `Name the session too: ${first.session_id} ${word}.`,
+        details,
+      });
 }
 
 /** Reads a home. Failures are values, because one broken home must not hide the others. */

@@ -1,5 +1,5 @@
 import type { Engine } from "../../kernel/engine.ts";
-import type { Ledger, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
+import type { Ledger, LedgerAsk, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import type { ModeReader, Results } from "../../kernel/mode.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
@@ -9,6 +9,7 @@ import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
+import { valuesOf } from "../../runtime/stored-state.ts";
 import { keptRecord, measuredRecord } from "../../store/kept-record.ts";
 import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -19,7 +20,7 @@ import { allWords, wordsOf } from "../../ui/words.ts";
 import { keptFor, type Needed } from "./kept.ts";
 import { engineOf } from "./modes.ts";
 import { ticketValue } from "./schedule-state.ts";
-import { recordAt, valuesOf } from "./state.ts";
+import { recordAt } from "./state.ts";
 
 /** What a session shows, from what its engine holds. */
 export interface SessionView {
@@ -159,10 +160,12 @@ export async function neededOf(
 ): Promise<{ readonly waiting: readonly Needed[]; readonly holds: readonly LedgerHold[] }> {
   const stored = await reader.load(session_id);
   if (!stored.ok) throw new StorageError(stored.error);
-  const waiting = valuesOf(stored.value, "ask")
+  const asks = [...valuesOf<LedgerAsk>(stored.value, "ask").values()];
+  const waiting = asks
     .flatMap((ask) => waitingFor(reader, session_id, ask))
     .map((one) => ({ ...one, kept: keptFor(reader, session_id, one) }));
-  return { waiting, holds: valuesOf(stored.value, "hold").filter(({ until }) => until === undefined) };
+  const holds = [...valuesOf<LedgerHold>(stored.value, "hold").values()];
+  return { waiting, holds: holds.filter(({ until }) => until === undefined) };
 }
 
 /** What an ask still waits for. */

@@ -16,7 +16,7 @@ import type { Role } from "../../protocol/roles.ts";
 import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { crewWords, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
+import { crewHere, crewWords, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
@@ -80,10 +80,13 @@ export async function readRunInput(
   const { roles: crew, settings, programs } = ready.value;
   const unable = await discussionProblem(settings, crew);
   if (unable) return err(unable);
-  if (plan.value === undefined && crew.some(isPlaybook))
+  if (plan.value === undefined && crew.some(isPlaybook)) {
+    const installed = await crewHere(context, found.value);
+    const usable = installed.ok ? (installed.value ?? "NAME") : "NAME";
     return fails("configuration", "No agent is configured to plan this.", {
-      hint: "Use --crew NAME, --manager CMD or --plan FILE.",
+      hint: `Use --crew ${usable}, --manager CMD or --plan FILE.`,
     });
+  }
   const { crew: name } = chosen.value;
   if (chooses && name !== undefined) context.terminal.err.line(`crew ${crewWords(name, crew, programs)}`);
   if (isForPeople(reporter) && name === undefined && worksByShell(crew)) context.terminal.out.line(BUNDLED_WORKER);
