@@ -44,9 +44,9 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Ex
   if (!homes.ok) return homes;
   const { out, err: messages } = context.terminal;
   const found = homes.value.flatMap((looked) => (looked.ok ? looked.value : []));
-  const outputFor = outputs(context, here.value);
-  if (options.json === true) out.line(safeJson(found.flatMap((waits) => entriesOf(outputFor(waits), waits))));
-  else show(out, found, outputFor);
+  const paper = ({ home }: Waits) => outputFor(context, here.value, home);
+  if (options.json === true) out.line(safeJson(found.flatMap((waits) => entriesOf(paper(waits), waits))));
+  else show(out, found, paper);
   for (const looked of homes.value) if (!looked.ok) messages.line(safeText(looked.error.message));
   return ok(EXIT_DONE);
 }
@@ -80,11 +80,10 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
   return all;
 }
 
-/** The output for what a session waits for. From here, a session of another home is found by its id only if Bosun generated that id. */
-function outputs(context: CommandContext, here: string): (waits: Waits) => Output {
+/** The output for what waits in a home. From here, a session of another home is found by its id only if Bosun generated that id. */
+function outputFor(context: CommandContext, here: string, home: string): Output {
   const { out } = context.terminal;
-  return ({ home }) =>
-    home === here ? out : { ...out, program: invocationName({ ...context, home }), anywhere: out.program };
+  return home === here ? out : { ...out, program: invocationName({ ...context, home }), anywhere: out.program };
 }
 
 function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting, holds, kept }: Waits): object[] {

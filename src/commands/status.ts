@@ -18,7 +18,7 @@ import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/log-source.ts";
 import { markInterrupted, readSession } from "./lookup/view.ts";
 import { withUsage } from "./presenters/ending.ts";
-import { holderOf, listParts, type SeenSession, sessionList, sessionParts, showSession } from "./presenters/session.ts";
+import { holderOf, listParts, type SeenSession, sessionList, sessionParts } from "./presenters/session.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -60,8 +60,8 @@ async function status(context: CommandContext, [named]: readonly string[], optio
     if (row.value === undefined) return showList(store, home, context, options);
     const seen = await seenSession(store, home, row.value);
     if (!seen.ok) return seen;
-    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, home, seen.value)));
-    else showSession(context, store, seen.value);
+    if (options.json === true) out.line(safeJson(statusObject(store, home, seen.value)));
+    else for (const line of wholeScreen(sessionParts(out, store, seen.value))) out.line(line);
     return ok(EXIT_DONE);
   });
 }

@@ -5,6 +5,7 @@ import { fails, type Failure, failure, type Fallible, isOfStorage } from "../../
 import type { Question } from "../../protocol/payload.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import { keptRecord } from "../../store/kept-record.ts";
+import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
@@ -76,9 +77,7 @@ async function whyAnswered(
   open: readonly OpenQuestion[],
 ): Promise<Failure | undefined> {
   if (id === undefined || questionsMeant(id, open).length > 0) return undefined;
-  const earlier = await questionsSoFar(store, session_id);
-  if (!earlier.ok) return earlier.error;
-  const [question] = questionsMeant(id, [...asked, ...earlier.value]);
+  const [question] = questionsMeant(id, [...asked, ...(await questionsSoFar(store, session_id))]);
   if (question === undefined) return undefined;
   return failure("usage", `${safeLine(question.question_id)} is answered already, or no longer open.`, {
     hint: `${openIds(open)} To send the agents a note: bosun tell ${session_id} "…".`,
@@ -113,36 +112,34 @@ function openIds(questions: readonly OpenQuestion[]): string {
   return questions.length === 0 ? "No question is open." : `Open: ${ids}.`;
 }
 
-/** Shows which answers given beforehand were not used, of a session that waits or is closed. Fails if the store cannot be read. */
+/** Shows which answers given beforehand were not used, of a session that waits or is closed. Throws a `StorageError`. */
 export async function showUnused(
   out: Output,
   store: StoreReader,
   session_id: string,
   answers: readonly GivenAnswer[],
   waiting: readonly Waiting[],
-): Promise<Fallible<void>> {
-  const earlier = await questionsSoFar(store, session_id);
-  if (!earlier.ok) return earlier;
-  showUnfit(out, answers, [...earlier.value, ...waiting.filter((one) => one.kind === "question")]);
-  return ok(undefined);
+): Promise<void> {
+  const open = waiting.filter((one) => one.kind === "question");
+  showUnfit(out, answers, [...(await questionsSoFar(store, session_id)), ...open]);
 }
 
-/** Every question that a schedule has asked people, answered or not. */
-async function questionsSoFar(reader: StoreReader, session_id: string): Promise<Fallible<OpenQuestion[]>> {
+/** Every question that a schedule has asked people, answered or not. Throws a `StorageError`. */
+async function questionsSoFar(reader: StoreReader, session_id: string): Promise<OpenQuestion[]> {
   const stored = await reader.load(session_id);
-  if (!stored.ok) return stored;
-  return ok(
-    questionSets(stored.value).flatMap(({ id, record }) => {
-      const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
-      return questions.map(({ question_id, text }) => ({
+  if (!stored.ok) throw new StorageError(stored.error);
+  return questionSets(stored.value).flatMap(({ id, record }) => {
+    const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
+    return questions.map(
+      ({ question_id, text }): OpenQuestion => ({
         kind: "question",
         ask_id: id,
         question_id: `${id}.${question_id}`,
         text,
         options: [],
-      }));
-    }),
-  );
+      }),
+    );
+  });
 }
 
 /**

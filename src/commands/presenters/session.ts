@@ -14,14 +14,13 @@ import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
 import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
 import { outageWords } from "../../ui/hold-words.ts";
-import { firstLines, type Part, partOf, type PartShown, wholeScreen } from "../../ui/parts.ts";
+import { firstLines, type Part, partOf, type PartShown } from "../../ui/parts.ts";
 import { quotaLines } from "../../ui/quota-words.ts";
 import { PROSE_WIDTH, tableLines } from "../../ui/table.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
 import { localMoment } from "../../ui/timeline.ts";
 import { holdSentence, showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
 import { keptCommands, type Needed, unheard } from "../lookup/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { markInterrupted, openTurns, type StoredView } from "../lookup/view.ts";
@@ -49,12 +48,7 @@ const IMPORTANCE = [
   "about",
 ] as const;
 
-/** Shows one session: its tickets, who works, what it needs, and what to type next. */
-export function showSession({ terminal: { out } }: CommandContext, store: StoreReader, seen: SeenSession): void {
-  for (const line of wholeScreen(sessionParts(out, store, seen))) out.line(line);
-}
-
-/** The same as parts, for a terminal that may be too short for all of them. */
+/** A session as parts of a screen: its tickets, who works, what it needs, and what to type next. */
 export function sessionParts(
   out: Output,
   store: StoreReader,

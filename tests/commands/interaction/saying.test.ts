@@ -278,8 +278,8 @@ describe("resume --release", () => {
     expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
     const session_id = await onlySession(here);
     for (const [role, told] of [
-      ["shel", `The session ${session_id} has no role "shel". Did you mean shell?\n  No role is held.`],
-      ["shell", `The role "shell" of ${session_id} is not held.\n  No role is held.`],
+      ["shel", `${session_id} holds no role "shel".\n  No role is held.`],
+      ["shell", `${session_id} holds no role "shell".\n  No role is held.`],
     ] as const) {
       const refused = await here.run(["resume", "--release", role]);
       expect(refused.code).toBe(2);
