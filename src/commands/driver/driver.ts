@@ -22,8 +22,14 @@ import type { ChildWaiting } from "../../ui/waiting.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
 import { showUnused } from "../interaction/answers.ts";
-import { type Asker, Interaction, type InteractionParts, nobody } from "../interaction/interaction.ts";
-import { inboxControl, type SessionControl } from "../interaction/interaction.ts";
+import {
+  type Asker,
+  inboxControl,
+  Interaction,
+  type InteractionParts,
+  nobody,
+  type SessionControl,
+} from "../interaction/interaction.ts";
 import { DashboardAsker } from "../interaction/dashboard-asker.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
 import type { ReporterName } from "../options/run-options.ts";

@@ -73,8 +73,9 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
       detach: isAttached ? () => detached.abort() : undefined,
     });
     const { requirement, workspace = "" } = openedWith(store, session_id) ?? {};
-    const about = { requirement, workspace, kill_grace_s: killGraceOf(store, session_id), elsewhere: ELSEWHERE };
-    viewer.driver.begin({ ...about, resumed: order.do === "take_up" }, known);
+    const about = { requirement, workspace, kill_grace_s: killGraceOf(store, session_id) };
+    const elsewhere = { ctrl_c: "stops", skipped: 0 } as const;
+    viewer.driver.begin({ ...about, resumed: order.do === "take_up", elsewhere }, known);
     const end = await viewer.follow(() => child.exitCode !== null || child.signalCode !== null, detached.signal);
     if (end === undefined) return detachFrom(child, context, home, order);
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
@@ -85,8 +86,6 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     signals.restore();
   }
 }
-
-const ELSEWHERE = { ctrl_c: "stops", skipped: 0 } as const;
 
 /** The result if the scheduler did not begin; undefined if the session exists all the same and can be shown as it was left. */
 function neverBegan(

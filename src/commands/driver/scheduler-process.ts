@@ -58,7 +58,12 @@ export function startScheduler(
   patience_ms: number,
 ): Fallible<Scheduler> {
   const { session_id } = order;
-  const opened = openSchedulerLog(home, session_id);
+  const file = schedulerLog(home, session_id);
+  const open = () => {
+    makeDirectory(dirname(file));
+    return ok(openSync(file, "a", OWN.mode));
+  };
+  const opened = attempt(dirname(file), open, "The scheduler's log");
   if (!opened.ok) return opened;
   const log = opened.value;
   const words = ["--home", home, "scheduler", session_id];
@@ -110,16 +115,6 @@ const FIRST_LINE = /^\S+Z process \d+ .*$/gm;
 /** The log file of a session's schedulers that run in their own processes. */
 export function schedulerLog(home: string, session_id: string): string {
   return join(sessionPaths(home, session_id).folder, "scheduler.log");
-}
-
-/** Opens that file for appending; the caller closes it. Fails with `storage` or `storage_full`. */
-function openSchedulerLog(home: string, session_id: string): Fallible<number> {
-  const log = schedulerLog(home, session_id);
-  const open = () => {
-    makeDirectory(dirname(log));
-    return ok(openSync(log, "a", OWN.mode));
-  };
-  return attempt(dirname(log), open, "The scheduler's log");
 }
 
 /** Separates the messages of a scheduler from those of earlier ones. */

@@ -1,14 +1,13 @@
 import { ok } from "../../lib/result.ts";
 import { recordedEnd } from "../../runtime/exit.ts";
-import type { ReadableSession, Notification } from "../../runtime/notifications.ts";
+import type { Notification, ReadableSession } from "../../runtime/notifications.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeJson, safeText } from "../../ui/display.ts";
 import { headline } from "../../ui/ending.ts";
 import { commandFor, holdSentence, linesFor, oneOfEachAccount, releasesOf, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import { waitingFor } from "../lookup/view.ts";
-import { buildEnding, snapshotOf } from "./ending.ts";
-import { answersTo } from "./ending.ts";
+import { answersTo, buildEnding, snapshotOf } from "./ending.ts";
 
 /**
  * The input of the `notify` program, one line of JSON: what the reporters would show, and the next commands, which call `program`. Undefined
