@@ -178,14 +178,13 @@ interface ListedSession {
 /** All sessions, newest first. Reading the owner of a closed one takes time, so it is left out unless `all` is set. */
 export function sessionList(store: StoreReader, all: boolean): ListedSession[] {
   const begun = store.sessions({ parent: null }).filter(isBegun);
-  return begun.map((row) => (all || row.state !== "closed" ? withHolder(store, row) : { row }));
-}
-
-/** Reads the owner first, so that what it wrote before it left is in the row. */
-function withHolder(store: StoreReader, row: SessionRow): ListedSession {
-  const found = holderOf(store, row);
-  const now = store.session(row.session_id);
-  return { row: now.ok ? now.value : row, ...found };
+  return begun.map((row) => {
+    if (!all && row.state === "closed") return { row };
+    // Read the owner first, so that what it wrote before it left is in the row.
+    const found = holderOf(store, row);
+    const now = store.session(row.session_id);
+    return { row: now.ok ? now.value : row, ...found };
+  });
 }
 
 export function holderOf(store: StoreReader, { session_id, last_sequence }: SessionRow): Omit<ListedSession, "row"> {
