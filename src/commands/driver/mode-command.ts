@@ -16,12 +16,10 @@ export function commandOf(descriptor: AnyDescriptor): Register {
     command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
     for (const { flags, description } of options) command.option(flags, description);
     addBeginOptions(command, noun);
-    command.addHelpText("after", `\n${seatsAre(seatingOptions(descriptor).map(flagOf))}${help}`);
+    const seating = seatingOptions(descriptor).map(flagOf);
+    const seats = `${seating.join(" and ")} assign${seating.length === 1 ? "s" : ""} the seats.`;
+    command.addHelpText("after", `\nThe role type in your registry is ignored; ${seats}${help}`);
     return (context, words, given: BeginOptions) =>
       beginOrResume(context, given, () => readModeInput(context, descriptor, words, given));
   };
-}
-
-function seatsAre(flags: readonly string[]): string {
-  return `The role type in your registry is ignored; ${flags.join(" and ")} assign${flags.length === 1 ? "s" : ""} the seats.`;
 }

@@ -122,19 +122,15 @@ function oneWord(reader: StoreReader, word: string, command: string, policy: Pol
   const meant = usual.ok ? usual : newest;
   if (!meant.ok) return named;
   const older = sessionWith(reader, word);
-  return older
-    ? err(inAnother(meant.value, older, word, command))
-    : withTicket(reader, meant.value, word, `There is no session ${JSON.stringify(word)}, and `);
+  const row = meant.value;
+  if (older === undefined) return withTicket(reader, row, word, `There is no session ${JSON.stringify(word)}, and `);
+  const what = `The session ${row.session_id} has no ${subjectWord(row)} ${JSON.stringify(word)}; ${older.session_id} has one.`;
+  return fails("usage", what, { hint: `That one: bosun ${command} ${older.session_id} ${word}.` });
 }
 
 /** The newest session of this home that has a ticket with this name. */
 export function sessionWith(reader: StoreReader, word: string): SessionRow | undefined {
   return reader.sessions({ parent: null }).find((row) => isBegun(row) && hasSubject(reader, row, word));
-}
-
-function inAnother(latest: SessionRow, { session_id }: SessionRow, word: string, command: string): Failure {
-  const what = `The session ${latest.session_id} has no ${subjectWord(latest)} ${JSON.stringify(word)}; ${session_id} has one.`;
-  return failure("usage", what, { hint: `That one: bosun ${command} ${session_id} ${word}.` });
 }
 
 function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Fallible<SessionRow> {
