@@ -25,9 +25,6 @@ export interface Patience {
   readonly patience_ms: number;
 }
 
-/** What the caller knows about the session. */
-type OpeningPart = Pick<SessionOpening, "resumed" | "kill_grace_s">;
-
 /**
  * Runs a session in this process until it ends or stops, with its reporter, the people who answer, and the signals that stop it. With
  * `patience`, waits for people at other terminals. A closed session is only shown; people who were not notified of its end are notified now.
@@ -38,7 +35,7 @@ export async function driveSession<S>(
   runtime: RuntimeEnvironment,
   session: Session<S>,
   runOptions: RunOptions,
-  known: OpeningPart,
+  known: Pick<SessionOpening, "resumed" | "kill_grace_s">,
   patience?: Patience,
 ): Promise<Exit> {
   const { store, home } = runtime;

@@ -80,20 +80,13 @@ function rangeOf({ from, to }: Pick<RecordFilter, "from" | "to">, log: TimeRange
 /** How often a followed session is polled for new records, in ms; a poll costs one pragma. */
 const LOOK_EVERY_MS = 100;
 
-/** How the records are listed. */
-export interface ListOptions {
-  readonly json: boolean;
-  /** Whether to continue with new records until the session stops. */
-  readonly follow: boolean;
-}
-
-/** Lists the records of a log that match the filter. */
+/** Lists the records of a log that match the filter; with `follow`, continues with new ones until the session stops. */
 export async function listRecords(
   context: CommandContext,
   source: LogSource,
   listing: Listing,
   filter: RecordFilter,
-  { json, follow }: ListOptions,
+  { json, follow }: { readonly json: boolean; readonly follow: boolean },
 ): Promise<Exit> {
   const { out, err: messages } = context.terminal;
   const records = listing.files.length;
