@@ -1,6 +1,7 @@
 import { invocationName } from "./commands/context/invocation.ts";
 import { asksForJson, failedEvent } from "./commands/context/exit-code.ts";
 import { runCommandLine } from "./commands/main.ts";
+import { failure } from "./protocol/failure.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";
 import { processTerminal } from "./ui/terminal.ts";
@@ -19,7 +20,7 @@ function tellBug(error: unknown): number {
   terminal.err.line(`  ${localize({ program }, next)}`);
   if (asksForJson(process.argv.slice(2))) {
     const message = error instanceof Error ? error.message : String(error);
-    failedEvent(terminal, { code: "internal", message, hint: next, exit_code: EXIT_INTERNAL });
+    failedEvent(terminal, failure("internal", message, { hint: next }), EXIT_INTERNAL);
   }
   return EXIT_INTERNAL;
 }

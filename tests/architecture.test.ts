@@ -239,7 +239,7 @@ describe("the commands", () => {
     expect(floorOf("commands/spare/room.ts")).toBe(-1);
     const allowed = [
       ["commands/run.ts", "commands/driver/begin.ts"],
-      ["commands/interaction/control.ts", "commands/interaction/put.ts"],
+      ["commands/interaction/interaction.ts", "commands/interaction/put.ts"],
       ["commands/main.ts", "commands/catalogue.ts"],
     ] as const;
     const forbidden = [

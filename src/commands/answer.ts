@@ -7,7 +7,6 @@ import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { BESIDES } from "../ui/prompt.ts";
-import type { OpenPermission } from "../ui/permission-lines.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
@@ -17,15 +16,15 @@ import { watchSignals } from "./context/signals.ts";
 import { type Answer, answerIn, type Asked, askedAmong, permissionDecision, showUnfit } from "./interaction/answers.ts";
 import type { OpenAsk } from "./interaction/interaction.ts";
 import { Drafts } from "./interaction/questions.ts";
-import { keptFor, unsettled } from "./interaction/kept.ts";
+import { keptFor, type Needed, unsettled } from "./lookup/kept.ts";
 import { answersMessage, type PersonMessage, type Put, putMessage } from "./interaction/put.ts";
 import { PromptAsker } from "./interaction/prompt-asker.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION, resumeFor } from "./driver/take-up.ts";
-import { neededOf, waitingFor } from "./lookup/view.ts";
+import { waitingFor } from "./lookup/view.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { isGeneratedId } from "./lookup/id.ts";
 import { CHANGED_SESSION } from "./lookup/resolve.ts";
-import { valueOf } from "./lookup/state.ts";
+import { askOf } from "./lookup/state.ts";
 import { readRunOptions } from "./options/run-options.ts";
 
 interface AnswerOptions extends AfterwardsOptions {
@@ -57,7 +56,7 @@ async function answer(context: CommandContext, words: readonly string[], options
     if (!asked.ok) return asked;
     const { row, questions, permissions, typed } = asked.value;
     const { session_id } = row;
-    const decision = permissionDecision(store, session_id, permissions, typed, questions.length === 0);
+    const decision = permissionDecision(session_id, permissions, typed, questions.length === 0);
     if (!decision.ok) return decision;
     if (decision.value) return putAndResume(context, home, row, [decision.value], options);
     const { file, defaults, more, input } = options;
@@ -67,7 +66,7 @@ async function answer(context: CommandContext, words: readonly string[], options
       const said = await askHere(context, home, row, asks, options);
       if (said !== undefined) return said;
     }
-    if (questions.length === 0 && permissions.length > 0) return showOpen(context, store, session_id, permissions);
+    if (questions.length === 0 && permissions.length > 0) return showOpen(context, session_id, permissions);
     if (typed.length > 0 && (file !== undefined || defaults === true))
       return fails("usage", "An answer cannot be combined with --file or --defaults.", { hint: "Give one." });
     if (questions.length === 0) {
@@ -81,7 +80,7 @@ async function answer(context: CommandContext, words: readonly string[], options
     const answers = await answersFrom(context, asked.value, options);
     if (!answers.ok) return answers;
     const noMore = more === false;
-    if (answers.value.length === 0 && !noMore) return showOpen(context, store, session_id, permissions);
+    if (answers.value.length === 0 && !noMore) return showOpen(context, session_id, [...questions, ...permissions]);
     const status = noMore ? "complete" : "answered";
     const messages = byAsk(questions, answers.value, noMore).map((group) => answersMessage(group, status));
     const answered = new Set(answers.value.map(({ question_id }) => question_id));
@@ -111,11 +110,12 @@ async function askHere(
   const prompts = new PromptAsker({ context, home: home.home, store, session_id, left() {}, broken });
   let put: Fallible<Put> | undefined;
   const asks = [...ask_ids].flatMap((ask_id): OpenAsk[] => {
-    const stored = () => valueOf(store, session_id, "ask", ask_id);
+    const stored = () => askOf(store, session_id, ask_id);
     let isSaid = false;
     const waiting = () => {
       const open = isSaid ? undefined : stored();
-      return open === undefined ? [] : unsettled(store, session_id, waitingFor(store, session_id, open));
+      const left = open === undefined ? [] : waitingFor(store, session_id, open);
+      return left.filter((one) => keptFor(store, session_id, one) === undefined);
     };
     const say = async (message: PersonMessage) => {
       isSaid = true;
@@ -127,7 +127,7 @@ async function askHere(
     const ask = stored();
     return ask === undefined ? [] : [{ ...ask, waiting, say }];
   });
-  const signals = watchSignals({ stop: () => void prompts.end(), kill: () => {} }, context.leave, ["SIGINT"]);
+  const signals = watchSignals({ stop: () => void prompts.end() }, context.leave, ["SIGINT"]);
   await prompts.askAll(asks);
   signals.restore();
   if (signals.exitCode() !== undefined) return ok(EXIT_INTERRUPTED);
@@ -136,17 +136,9 @@ async function askHere(
 }
 
 /** Shows what is still open, and the answers that are kept. */
-async function showOpen(
-  { terminal: { out } }: CommandContext,
-  store: Store,
-  session_id: string,
-  permissions: readonly OpenPermission[],
-): Promise<Exit> {
-  const { waiting } = await neededOf(store, session_id);
-  const open = unsettled(store, session_id, waiting).filter((one) => one.kind === "question");
-  for (const one of [...open, ...permissions]) showWaiting(out, session_id, one, keptFor(store, session_id, one));
-  const left = open.length + unsettled(store, session_id, permissions).length;
-  return ok(left === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
+function showOpen({ terminal: { out } }: CommandContext, session_id: string, asked: readonly Needed[]): Exit {
+  for (const one of asked) showWaiting(out, session_id, one, one.kept);
+  return ok(unsettled(asked).length === 0 ? EXIT_DONE : EXIT_PERSON_NEEDED);
 }
 
 /** The word that may name a session. A single word is more likely the answer to the only question. */

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
-import type { SessionRow, Store, StoreReader } from "../store/store.ts";
+import type { Store, StoreReader } from "../store/store.ts";
 import { localize } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { watchSignals } from "./context/signals.ts";
@@ -51,11 +51,12 @@ async function show(
   if (!leave.ok) return leave;
   const enough = new AbortController();
   const stop = () => enough.abort(EXIT_INTERRUPTED);
-  const signals = watchSignals({ stop, kill: () => {} }, context.leave, ["SIGINT"]);
+  const signals = watchSignals({ stop }, context.leave, ["SIGINT"]);
   let viewer: Viewer | undefined;
   try {
-    // The dashboard shows the state that all earlier records led to.
-    const first = reporter === "json" ? 1 : firstShown(row, live && reporter !== "tui");
+    // A person sees the latest records of a running session, but none of any other: only how it was left. The dashboard shows the state.
+    const past = live && reporter !== "tui" ? PAST_SHOWN : 0;
+    const first = reporter === "json" ? 1 : Math.max(1, row.last_sequence - past + 1);
     const left = () => enough.abort(EXIT_PERSON_NEEDED);
     const detach = () => enough.abort(EXIT_DONE);
     const shown = { context, home, store, session_id, reporter, first, joins: true };
@@ -80,11 +81,6 @@ async function show(
     leave.value();
     signals.restore();
   }
-}
-
-/** A person sees the latest records of a running session (`past`), but none of any other: only how it was left. */
-function firstShown({ last_sequence }: SessionRow, past: boolean): number {
-  return past ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
 }
 
 function tellDetached({ terminal: { err } }: CommandContext, session_id: string, left: boolean): void {

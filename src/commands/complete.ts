@@ -43,15 +43,15 @@ function linesOf({ found, files }: Candidates, { prefix, place }: Typed): string
   // An id that looks like an option would be parsed as one.
   const mayBeOption = place === undefined || prefix.startsWith("-");
   const fitting = found.filter(
-    ({ value }) => value.startsWith(prefix) && isInert(value) && (mayBeOption || !value.startsWith("-")),
+    ({ value }) =>
+      value.startsWith(prefix) &&
+      INERT.test(value) &&
+      safeLine(value) === value &&
+      (mayBeOption || !value.startsWith("-")),
   );
   const lines = fitting.map(({ value, about = "" }) =>
     about === "" ? value : `${value}\t${clipped(about, WIDEST_ABOUT)}`,
   );
   const directive = KEEP_ORDER + { all: 0, folders: FOLDERS, none: NO_FILES }[files];
   return [...new Set(lines), `:${directive}`];
-}
-
-function isInert(value: string): boolean {
-  return INERT.test(value) && safeLine(value) === value;
 }

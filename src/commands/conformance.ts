@@ -6,10 +6,10 @@ import { test, type Tested } from "../agents/conformance/trial.ts";
 import { casesFor } from "../agents/conformance/cases.ts";
 import { embeddedLauncher } from "../agents/embedded-launcher.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
-import { nearest } from "../lib/nearest.ts";
-import { err, ok } from "../lib/result.ts";
+import { didYouMean } from "../lib/nearest.ts";
+import { ok } from "../lib/result.ts";
 import { requestLine } from "../agents/cli/dialects/envelope.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { safeJson, safeLine, safeText, wrapped } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
@@ -34,7 +34,7 @@ export function register(command: Command): Action<ConformanceOptions> {
       new Option("--role <role>", "the seat that it fills").choices(["manager", "worker"]).makeOptionMandatory(),
     )
     .option("--case <name>", "only this case")
-    .option("--show", "with --case: what is sent, and what the program printed")
+    .option("--show", "also what is sent, and what the program printed")
     .option("--list", "the cases, without running anything")
     .option("--timeout <duration>", `how long one turn may take: ${DURATION_FORM}`, "30s")
     .option("--json", "one JSON value on stdout");
@@ -54,9 +54,13 @@ async function conform(
     return ok(EXIT_DONE);
   }
   const cases = options.case === undefined ? all : all.filter(({ name }) => name === options.case);
-  const names = all.map(({ name }) => name);
-  const wrong = refusal(command, options, names);
-  if (wrong) return err(wrong);
+  if (command.length === 0)
+    return fails("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
+  if (cases.length === 0) {
+    const names = all.map(({ name }) => name);
+    const what = `There is no case "${options.case}".${didYouMean(options.case ?? "", names)}`;
+    return fails("usage", what, { hint: "bosun conformance --role … --list names all." });
+  }
   const timeout = durationOf("--timeout", options.timeout);
   if (!timeout.ok) return timeout;
   const tried = {
@@ -83,23 +87,6 @@ async function conform(
 function inDirectory(directory: string, argument: string): string {
   const path = resolve(directory, argument);
   return argument.includes(".") && existsSync(path) ? path : argument;
-}
-
-function refusal(
-  command: readonly string[],
-  { case: name, show }: ConformanceOptions,
-  names: readonly string[],
-): Failure | undefined {
-  if (command.length === 0) {
-    return failure("usage", "No program to try.", { hint: "Name it after --: bosun conformance --role worker -- CMD" });
-  }
-  if (name !== undefined && !names.includes(name)) {
-    const near = nearest(name, names);
-    const hint = near === undefined ? "bosun conformance --role … --list names all." : `Did you mean '${near}'?`;
-    return failure("usage", `There is no case "${name}".`, { hint });
-  }
-  if (show === true && name === undefined) return failure("usage", "--show needs --case NAME.");
-  return undefined;
 }
 
 function showCase(out: Output, { case: one, wrong, trials: [trial] }: Tested, whole: boolean): void {

@@ -1,18 +1,18 @@
 import type { Command } from "commander";
 import { ok } from "../lib/result.ts";
-import type { Failure, Fallible } from "../protocol/failure.ts";
+import type { Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, hanging, safeJson, safeLine, safeText } from "../ui/display.ts";
-import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting, type Waiting } from "../ui/waiting.ts";
+import { type ChildWaiting, commandFor, showHolds, showKept, showWaiting } from "../ui/waiting.ts";
 import type { Output } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, otherHomes } from "./context/home.ts";
 import { invocationName } from "./context/invocation.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
-import { cancelFor, keptCommands, keptFor, type KeptMessage } from "./interaction/kept.ts";
-import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
+import { keptCommands, type KeptMessage, type Needed } from "./lookup/kept.ts";
+import { tellUnknownLogs } from "./lookup/log-source.ts";
 import { lookInto } from "./lookup/homes.ts";
 import { neededOf } from "./lookup/view.ts";
 
@@ -24,13 +24,7 @@ interface InboxOptions extends PagerOption {
 interface Waits {
   readonly home: string;
   readonly row: SessionRow;
-  readonly waiting: readonly {
-    readonly one: Waiting;
-    /** The message that cancels its ticket when the session is resumed. */
-    readonly cancelled: string | undefined;
-    /** The answer that is kept until then. */
-    readonly answered: string | undefined;
-  }[];
+  readonly waiting: readonly Needed[];
   readonly holds: ChildWaiting["holds"];
   readonly kept: readonly KeptMessage[];
   readonly isHeld: boolean;
@@ -49,33 +43,24 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Ex
   const homes = await allHomes(context, here.value);
   if (!homes.ok) return homes;
   const { out, err: messages } = context.terminal;
-  const found = homes.value.flatMap(({ waits }) => waits);
-  const outputFor = outputs(context, here.value);
-  if (options.json === true) out.line(safeJson(found.flatMap((waits) => entriesOf(outputFor(waits), waits))));
-  else show(out, found, outputFor);
-  for (const { trouble } of homes.value) if (trouble !== undefined) messages.line(safeText(trouble.message));
+  const found = homes.value.flatMap((looked) => (looked.ok ? looked.value : []));
+  const paper = ({ home }: Waits) => outputFor(context, here.value, home);
+  if (options.json === true) out.line(safeJson(found.flatMap((waits) => entriesOf(paper(waits), waits))));
+  else show(out, found, paper);
+  for (const looked of homes.value) if (!looked.ok) messages.line(safeText(looked.error.message));
   return ok(EXIT_DONE);
 }
 
-/** A home, with what its sessions need or why it cannot be read. */
-interface LookedAt {
-  readonly waits: readonly Waits[];
-  readonly trouble?: Failure;
-}
-
-/** All homes of this user, that of the current directory first. Fails if that one exists but cannot be read. */
-async function allHomes(context: CommandContext, here: string): Promise<Fallible<LookedAt[]>> {
+/** What the sessions of all homes of this user need, that of the current directory first. Fails if that one exists but cannot be read. */
+async function allHomes(context: CommandContext, here: string): Promise<Fallible<Fallible<Waits[]>[]>> {
   const first = await lookInto(context, here, (store) => {
     tellUnknownLogs(context, here, store);
     return waitsIn(here, store);
   });
-  const isMissing = !first.ok && isUnused(context, here, first.error);
-  if (!first.ok && !isMissing) return first;
-  const looked: LookedAt[] = first.ok ? [{ waits: first.value }] : [];
-  for (const home of otherHomes(context, here)) {
-    const other = await lookInto(context, home, (store) => waitsIn(home, store));
-    looked.push(other.ok ? { waits: other.value } : { waits: [], trouble: other.error });
-  }
+  if (!first.ok && !isUnused(context, here, first.error)) return first;
+  const looked = first.ok ? [first as Fallible<Waits[]>] : [];
+  for (const home of otherHomes(context, here))
+    looked.push(await lookInto(context, home, (store) => waitsIn(home, store)));
   return ok(looked);
 }
 
@@ -85,12 +70,7 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
   for (const row of store.sessions()) {
     if (row.state === "closed") continue;
     const { session_id } = row;
-    const needed = await neededOf(store, session_id);
-    const waiting = needed.waiting.map((one) => ({
-      one,
-      cancelled: cancelFor(store, session_id, one)?.said,
-      answered: keptFor(store, session_id, one),
-    }));
+    const { waiting, ...needed } = await neededOf(store, session_id);
     // A spent budget is a limit, not a request: other roles may finish the work.
     const holds = needed.holds.filter(({ limit }) => limit === undefined);
     const kept = keptCommands(store, session_id);
@@ -100,11 +80,10 @@ async function waitsIn(home: string, store: StoreReader): Promise<Waits[]> {
   return all;
 }
 
-/** The output for what a session waits for. From here, a session of another home is found by its id only if Bosun generated that id. */
-function outputs(context: CommandContext, here: string): (waits: Waits) => Output {
+/** The output for what waits in a home. From here, a session of another home is found by its id only if Bosun generated that id. */
+function outputFor(context: CommandContext, here: string, home: string): Output {
   const { out } = context.terminal;
-  return ({ home }) =>
-    home === here ? out : { ...out, program: invocationName({ ...context, home }), anywhere: out.program };
+  return home === here ? out : { ...out, program: invocationName({ ...context, home }), anywhere: out.program };
 }
 
 function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting, holds, kept }: Waits): object[] {
@@ -117,10 +96,7 @@ function entriesOf(out: Output, { home, row: { session_id, workspace }, waiting,
   });
   const resume = `bosun resume ${session_id}`;
   return [
-    ...waiting.map(({ one, cancelled, answered }) => {
-      const said = cancelled ?? answered;
-      return entry({ ...one, kept: said }, said === undefined ? commandFor(session_id, one) : resume);
-    }),
+    ...waiting.map((one) => entry(one, one.kept === undefined ? commandFor(session_id, one) : resume)),
     ...holds.map((hold) => entry({ kind: "hold", ...hold }, `${resume} --release ${hold.role_id}`)),
     ...kept.map((word) => entry({ kind: "kept", ...word }, resume)),
   ];
@@ -141,8 +117,7 @@ function show(out: Output, all: readonly Waits[], outputFor: (waits: Waits) => O
 function showSession(out: Output, { row, waiting, holds, kept, isHeld }: Waits): void {
   const { session_id } = row;
   out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
-  for (const { one, cancelled, answered } of waiting)
-    if (cancelled === undefined) showWaiting(out, session_id, one, answered);
+  for (const one of waiting) showWaiting(out, session_id, one, one.kept);
   showKept(out, session_id, kept);
   showHolds(out, session_id, holds);
   if (isHeld) return;

@@ -15,7 +15,7 @@ import { safeLine } from "../ui/display.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { confirmHere } from "./interaction/confirm.ts";
-import { crewHere } from "./options/crew-choice.ts";
+import { crewHere, crewWords } from "./options/crew-choice.ts";
 import { crewFolders } from "./options/registry.ts";
 
 interface InitOptions {
@@ -64,7 +64,7 @@ async function init(context: CommandContext, _words: readonly string[], options:
   const missing = files.filter(({ there }) => there === undefined);
   for (const file of files.flatMap(({ there }) => there ?? []))
     out.line(`left     ${safeLine(relative(directory, file))} (it exists)`);
-  out.line(`crew     ${safeLine(`${crew}: ${whoDoesWhat(registry.value)}`)}`);
+  out.line(`crew     ${safeLine(crewWords(crew, registry.value))}`);
   if (installed.value === undefined)
     out.line("         No agent program is on the PATH; `bosun doctor` says what to install.");
   if (root === undefined)
@@ -100,12 +100,6 @@ function write(folder: string, files: readonly NewFile[]): Fallible<string[]> {
     written.push(file);
   }
   return ok(written);
-}
-
-function whoDoesWhat(roles: readonly Role[]): string {
-  return roles
-    .map((role) => `${agentProgramOf(role) ?? role.role_id} ${role.type === "manager" ? "manages" : "works"}`)
-    .join(", ");
 }
 
 function rolesFile(crew: string, roles: readonly Role[]): string {

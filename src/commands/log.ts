@@ -130,12 +130,10 @@ function show(story: Story, from: number): number {
     const answered = ticketAnswered(state, record);
     applyToState(state, record, tellingOf(record), newSubject);
     const { ticket_id: about, turn_id, run = 1, attempt, received_at } = record.record;
-    if (record.payload_type === "turn_request" && turn_id !== undefined) {
-      if (about === ticket_id) {
-        const turn = { turn_id, run, role_id: record.target, attempt };
-        turns.set(turn_id, turn);
-        if (story.followsOutput) followOutput(story, turn, false);
-      }
+    if (record.payload_type === "turn_request" && turn_id !== undefined && about === ticket_id) {
+      const turn = { turn_id, run, role_id: record.target, attempt };
+      turns.set(turn_id, turn);
+      if (story.followsOutput) followOutput(story, turn, false);
     }
     const words = about === ticket_id ? progressOf(record) : undefined;
     if (words !== undefined) story.progress = { record, words, times: (story.progress?.times ?? 0) + 1 };

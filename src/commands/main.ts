@@ -45,7 +45,7 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
     if (done.ok) return;
     tellFailure(terminal, done.error);
-    if (json) failedEvent(terminal, { ...done.error, exit_code });
+    if (json) failedEvent(terminal, done.error, exit_code);
   };
   for (const entry of CATALOGUE) stub(program, entry);
   try {
@@ -53,7 +53,8 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     const [first, second] = operands;
     if (first === "complete") return await (await import("./complete.ts")).complete(program, operands.slice(1), around);
     if (first === "help" && second === "all") {
-      terminal.out.line(completeHelp(program));
+      const every = { visibleCommands: (command: Command) => [...command.commands] };
+      terminal.out.line(program.configureHelp(every).helpInformation());
       return EXIT_DONE;
     }
     const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
@@ -68,8 +69,8 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT_DONE;
-    if (json)
-      failedEvent(terminal, { code: "usage", message: plainMessage(error), hint: USAGE, exit_code: EXIT_USAGE });
+    const message = error.message.replace(/^error: /, "");
+    if (json) failedEvent(terminal, failure("usage", message, { hint: USAGE }), EXIT_USAGE);
     return EXIT_USAGE;
   }
   return exit_code;
@@ -103,7 +104,7 @@ function stub(program: Command, { name, group, summary, examples, hidden = false
   program
     .command(name, { hidden })
     .summary(summary)
-    .description(capital(summary))
+    .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
     .helpGroup(group)
     .configureHelp({ formatHelp: (command, helper) => withExamples(new Help().formatHelp(command, helper), examples) });
 }
@@ -115,24 +116,10 @@ function withExamples(help: string, examples: readonly string[]): string {
   return [usage, [title, ...examples.map((example) => `  ${example}`)].join("\n"), ...rest].join("\n\n");
 }
 
-/** The help with all commands. */
-function completeHelp(program: Command): string {
-  return program.configureHelp({ visibleCommands: (command) => [...command.commands] }).helpInformation();
-}
-
 /** Wraps an error between words. Help has columns, and is laid out already. */
 function writeLines(err: Output, text: string): void {
   const isHelp = text.includes("\n\n");
   for (const line of isHelp ? [text] : wrappedLines(text, err.width, 0)) err.line(line);
-}
-
-/** Commander's error message without its prefix. */
-function plainMessage({ message }: CommanderError): string {
-  return message.replace(/^error: /, "");
-}
-
-function capital(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** The bytes of this process's command line, where the system shows them. */

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { shellWord } from "../lib/shell-word.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
@@ -8,11 +8,11 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
-import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import { showWaiting } from "../ui/waiting.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
-import { keptFor, saidAlready } from "./interaction/kept.ts";
+import { type Needed, saidAlready } from "./lookup/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
 import { type Found, openHomeOf, withSession } from "./lookup/homes.ts";
@@ -44,7 +44,9 @@ export function register(command: Command): Action<PlanOptions> {
     .option(...RESUME_OPTION)
     .option("--no-input", "never ask at this terminal")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
-    .option("--json", "one JSON value on stdout");
+    .addOption(
+      new Option("--json", "one JSON value on stdout").conflicts(["approve", "revise", "reject", "edit", "export"]),
+    );
   addPagerOption(command);
   return (context, words, options) => {
     const onlyShows = actionsIn(options) === 0 && options.json !== true;
@@ -64,13 +66,12 @@ async function plan(context: CommandContext, [named]: readonly string[], options
     if (shown === undefined) return err(refused(row, "has no plan yet"));
     if (options.export !== undefined) return exportPlan(context, found, shown, options.export);
     const gate = waiting.find((one) => one.kind === "approval" && one.about === "plan");
-    const kept = gate && keptFor(store, session_id, gate);
     if (!isDecided) {
       const whole = options.json === true ? ok(shown) : await withInstructions(home, session_id, shown);
-      return whole.ok ? ok(show(context, row, whole.value, gate, kept, options)) : whole;
+      return whole.ok ? ok(show(context, row, whole.value, gate, options)) : whole;
     }
     if (gate === undefined) return err(refused(row, "has no plan that needs a decision"));
-    if (kept !== undefined) return err(saidAlready(session_id, "The plan", kept));
+    if (gate.kept !== undefined) return err(saidAlready(session_id, "The plan", gate.kept));
     return decide(context, { ...found, shown, ask_id: gate.ask_id }, options);
   });
 }
@@ -89,8 +90,6 @@ function wrongIn(options: PlanOptions): Failure | undefined {
     return wrong("--notes goes with --approve, --reject or --edit.", "To send the plan back: --revise TEXT.");
   if (options.allowCommands === true && ![options.approve, options.edit].includes(true))
     return wrong("--allow-commands goes with --approve or --edit.", "To allow some of them: bosun answer.");
-  if (options.json === true && actions > 0)
-    return wrong("--json only shows the plan.", "To write a plan file as JSON: --export plan.json.");
   if (options.revise?.trim() === "") return wrong("--revise needs a text.", "Say what to change.");
   return undefined;
 }
@@ -136,8 +135,7 @@ function show(
   { terminal: { out } }: CommandContext,
   { session_id }: SessionRow,
   shown: ShownPlan,
-  gate: Waiting | undefined,
-  kept: string | undefined,
+  gate: Needed | undefined,
   { json }: PlanOptions,
 ): number {
   if (json === true) {
@@ -150,8 +148,8 @@ function show(
     tellNext(out, `bosun status ${session_id}`);
     return EXIT_DONE;
   }
-  showWaiting(out, session_id, gate, kept);
-  if (kept === undefined)
+  showWaiting(out, session_id, gate, gate.kept);
+  if (gate.kept === undefined)
     out.line(`      ${localize(out, `bosun plan ${session_id} --revise "…"`)}   or --edit, or --reject`);
   return EXIT_DONE;
 }

@@ -10,7 +10,7 @@ import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { loadModes } from "../modes/index.ts";
-import { logFolders } from "./lookup/unknown-logs.ts";
+import { logFolders } from "./lookup/log-source.ts";
 
 /** `bosun rebuild`: makes the database anew from the log folders. */
 export function register(command: Command): Action<object> {

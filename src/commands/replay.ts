@@ -1,17 +1,36 @@
-import type { Command } from "commander";
-import { err, ok } from "../lib/result.ts";
+import { spawn } from "node:child_process";
+import { basename } from "node:path";
+import { type Command, Option } from "commander";
+import { textOf } from "../lib/json.ts";
+import { ok } from "../lib/result.ts";
 import type { Listing } from "../log/reader.ts";
-import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { readerOf } from "../modes/index.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { keepYoungSmall } from "../runtime/memory.ts";
+import type { Proof } from "../runtime/proof.ts";
+import type { ProofState } from "../ui/player/frame.ts";
 import { parseMoment } from "../ui/player/moment.ts";
+import { PlayerScreen } from "../ui/player/player-screen.ts";
 import { INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "../ui/player/player.ts";
-import { spanOf } from "../ui/player/recording.ts";
+import { Recording, spanOf } from "../ui/player/recording.ts";
+import { isDamaged } from "../ui/proof-words.ts";
 import { unfitFor } from "../ui/tui/fit.ts";
+import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
-import { playLog } from "./driver/play.ts";
-import { listingOf, type LogSource, sourceOf } from "./lookup/log-source.ts";
-import { type Bound, type FilterOptions, readBound, readFilter, type RecordFilter } from "./options/record-filter.ts";
-import { listRecords } from "./driver/record-list.ts";
+import { watchSignals } from "./context/signals.ts";
+import {
+  type Bound,
+  type FilterOptions,
+  listRecords,
+  readBound,
+  readFilter,
+  type RecordFilter,
+} from "./driver/record-list.ts";
+import { ownArguments } from "./driver/scheduler-process.ts";
+import { listingOf, type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
+import { retellingOfFolder } from "./lookup/modes.ts";
 import { verify } from "./presenters/verify.ts";
 
 interface ReplayOptions extends FilterOptions, PagerOption {
@@ -29,11 +48,16 @@ interface ReplayOptions extends FilterOptions, PagerOption {
 export function register(command: Command): Action<ReplayOptions> {
   command
     .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
-    .option("--verify", "prove that the log is complete and that every decision follows from it")
-    .option("--play", "play it on the screen (the default at a terminal)")
-    .option("--at <when>", "open the player at this record or time, paused")
-    .option("--speed <n>", "playback speed: 8 is eight times as fast")
-    .option("--step", "open the player paused")
+    .addOption(
+      new Option("--verify", "prove that the log is complete and that every decision follows from it").conflicts(
+        // They would prove a part, which proves nothing.
+        ["ticket", "type", "from", "to", "follow"],
+      ),
+    )
+    .addOption(playing("--play", "play it on the screen (the default at a terminal)"))
+    .addOption(playing("--at <when>", "open the player at this record or time, paused"))
+    .addOption(playing("--speed <n>", "playback speed: 8 is eight times as fast"))
+    .addOption(playing("--step", "open the player paused"))
     .option("--list", "list the records (the default without a terminal, and with the options below)")
     .option("--ticket <id>", "only records about this ticket")
     .option("--type <type>", "only this payload type")
@@ -45,9 +69,12 @@ export function register(command: Command): Action<ReplayOptions> {
   return replay;
 }
 
+/** An option that opens the player. */
+function playing(flags: string, description: string): Option {
+  return new Option(flags, description).conflicts(["verify", "json", "follow", "list", "from", "to"]);
+}
+
 async function replay(context: CommandContext, [named]: readonly string[], options: ReplayOptions): Promise<Exit> {
-  const combined = contradiction(options);
-  if (combined) return err(combined);
   const filter = readFilter(options);
   if (!filter.ok) return filter;
   const begin = readBegin(options);
@@ -73,25 +100,6 @@ async function replay(context: CommandContext, [named]: readonly string[], optio
   return paged(context, options, !json && !follow, (shown) =>
     listRecords(shown, source.value, listing.value, filter.value, { json, follow }),
   );
-}
-
-function contradiction(options: ReplayOptions): Failure | undefined {
-  const { verify: proves, from, to, ticket, type, json, follow, list } = options;
-  if (proves === true && [from, to, ticket, type, follow].some((one) => one !== undefined)) {
-    return failure(
-      "usage",
-      "--verify proves the whole log, and cannot be combined with --ticket, --type, --from, --to or --follow.",
-      { hint: "Leave out --verify to see those records, or the filters to prove the log." },
-    );
-  }
-  if (isAsked(options) && [proves, json, follow, list, from, to].some((one) => one !== undefined)) {
-    return failure(
-      "usage",
-      "--play, --at, --speed and --step open the player, and cannot be combined with --verify, --json, --follow, --list, --from or --to.",
-      { hint: "To begin later: --at. To see only some records: --ticket, --type." },
-    );
-  }
-  return undefined;
 }
 
 /** Whether an option asks for the player. */
@@ -145,4 +153,68 @@ function playerOf(
   const place = typeof at === "number" ? files.findLastIndex(({ sequence }) => sequence <= at) : -1;
   const goal = moment === undefined ? (place > 0 ? { place } : undefined) : { at: moment };
   return { ...INITIAL_PLAYER, filter, speed, playing, goal };
+}
+
+/** Plays a log at this terminal until the person leaves. */
+async function playLog(context: CommandContext, source: LogSource, listing: Listing, begin: Player): Promise<Exit> {
+  const { terminal, leave } = context;
+  const { out } = terminal;
+  keepYoungSmall();
+  const enough = new AbortController();
+  const left = new AbortController();
+  const signals = watchSignals({ stop: () => enough.abort() }, leave);
+  const recording = new Recording(
+    source.folder,
+    listing,
+    source.isHeld,
+    await retellingOfFolder(source.folder, listing),
+  );
+  const name = source.row?.session_id ?? basename(source.folder);
+  const { mode } = recording.read(0).record?.payload ?? {};
+  recording.presentation = readerOf(textOf(mode))?.presentation;
+  const prove = () => proveApart(context, source, left.signal);
+  const screen = new PlayerScreen({ terminal, recording, name, begin, prove });
+  try {
+    const { place } = await screen.run(AbortSignal.any([enough.signal, out.ended]));
+    const { sequences } = recording.tape;
+    const sequence = sequences[place] ?? 0;
+    out.line(`Left at record ${sequence}, ${place + 1} of ${sequences.length}.`);
+    tellNext(out, `bosun replay ${typedName(source)} --at ${sequence}`);
+    return ok(signals.exitCode() ?? EXIT_DONE);
+  } finally {
+    left.abort();
+    signals.restore();
+  }
+}
+
+/** Proves the log in its own process, because proving a long one takes seconds and much memory. */
+function proveApart(context: CommandContext, { row, folder }: LogSource, signal: AbortSignal): Promise<ProofState> {
+  const named = context.home === undefined ? [] : ["--home", context.home];
+  const words = [...named, "replay", row?.session_id ?? folder, "--verify", "--json"];
+  const child = spawn(process.execPath, ownArguments(words), {
+    cwd: context.directory,
+    env: context.environment,
+    stdio: ["ignore", "pipe", "ignore"],
+    signal,
+  });
+  let written = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (written += text));
+  return new Promise((resolve) => {
+    child.once("error", () => resolve(NO_PROOF));
+    child.once("close", () => resolve(proofIn(written)));
+  });
+}
+
+const NO_PROOF: ProofState = { state: "none", problems: [] };
+
+/** Parses the output of `replay --verify --json`. */
+function proofIn(written: string): ProofState {
+  try {
+    const proof = JSON.parse(written) as Partial<Proof>;
+    if (proof.problems === undefined) return NO_PROOF;
+    const state = proof.ok === true ? "ok" : isDamaged(proof as Proof) ? "failed" : "open";
+    return { state, problems: proof.problems };
+  } catch {
+    return NO_PROOF;
+  }
 }

@@ -98,7 +98,7 @@ function filesOf(
       return fails("usage", `${flag} ${JSON.stringify(file)}: the name must end in ${name}.`, { hint });
     }
     const path = resolve(directory, file);
-    const allowed = mayWrite(path, [PAGE_MARK, MARKDOWN_MARK], force);
+    const allowed = mayWrite(path, force);
     if (!allowed.ok) return allowed;
     files.push({ path, parts });
   }
@@ -109,19 +109,16 @@ function filesOf(
 const BEGINNING = 1_024;
 
 /** Whether a report may be written to a path: nothing or an earlier report is there, or the user forces it. */
-function mayWrite(path: string, marks: readonly string[], force: boolean): Fallible<void> {
-  return onFile(path, () => checked(path, marks, force));
-}
-
-function checked(path: string, marks: readonly string[], force: boolean): Fallible<void> {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return ok(undefined);
-  if (!stat.isFile()) {
-    return fails("usage", `${path} is not a file.`, { hint: "Name a file for the report." });
-  }
-  if (force || marks.some((mark) => beginningOf(path).includes(mark))) return ok(undefined);
-  return fails("usage", `${path} exists and is not a Bosun report.`, {
-    hint: "Name another file, or add --force to replace it.",
+function mayWrite(path: string, force: boolean): Fallible<void> {
+  return onFile(path, () => {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return ok(undefined);
+    if (!stat.isFile()) return fails("usage", `${path} is not a file.`, { hint: "Name a file for the report." });
+    const beginning = force ? "" : beginningOf(path);
+    if (force || beginning.includes(PAGE_MARK) || beginning.includes(MARKDOWN_MARK)) return ok(undefined);
+    return fails("usage", `${path} exists and is not a Bosun report.`, {
+      hint: "Name another file, or add --force to replace it.",
+    });
   });
 }
 
@@ -202,13 +199,12 @@ function show(
     for (const part of markdownReport(made)) out.line(part.trimEnd());
     return;
   }
-  for (const path of paths) out.line(`report  ${safeLine(path)}  (${kilobytes(path)})`);
+  for (const path of paths) {
+    const kilobytes = Math.ceil(statSync(path).size / 1_024).toLocaleString("en");
+    out.line(`report  ${safeLine(path)}  (${kilobytes} KiB)`);
+  }
   if (paths.length > 0) return;
   for (const line of terminalReport(made, out)) out.line(line);
   out.line();
   tellNext(out, `bosun report ${typedName(source)} --html report.html`);
-}
-
-function kilobytes(path: string): string {
-  return `${Math.ceil(statSync(path).size / 1_024).toLocaleString("en")} KiB`;
 }

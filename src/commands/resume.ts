@@ -1,10 +1,13 @@
 import type { Command } from "commander";
+import type { LedgerHold } from "../kernel/ledger.ts";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok } from "../lib/result.ts";
-import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { Holder, SessionRow, Store, StoreReader } from "../store/store.ts";
+import { valuesOf } from "../runtime/stored-state.ts";
+import { busy } from "../store/failures.ts";
+import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type Action, type CommandContext, type Exit, collect } from "./context/command.ts";
 import { withHome } from "./context/home.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
@@ -14,8 +17,8 @@ import { commandMessage, GO_ON, ownerOf, type PersonMessage, putMessage, putToOw
 import { endHolder, takeUp } from "./driver/take-up.ts";
 import { openHomeOf } from "./lookup/homes.ts";
 import { OPEN_SESSION, resolveSession, RESUME } from "./lookup/resolve.ts";
-import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
-import { killGraceOf, openedWith, valuesOf } from "./lookup/state.ts";
+import { tellUnknownLogs } from "./lookup/log-source.ts";
+import { killGraceOf } from "./lookup/state.ts";
 
 interface ResumeOptions extends RunFlags, LimitOptions {
   readonly release?: readonly string[];
@@ -56,7 +59,9 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
       const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }
-    const lost = isTakenUp(store, chosen.value, options) ? lostWorkspace(chosen.value) : undefined;
+    // Checked before anything is ended or sent.
+    const isTakenUp = options.takeOver === true || store.holder(chosen.value.session_id) === undefined;
+    const lost = isTakenUp && !isClosed ? lostWorkspace(chosen.value) : undefined;
     if (lost) return err(lost);
     if (options.takeOver === true) {
       const { session_id } = chosen.value;
@@ -68,7 +73,10 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
     const row = current.value;
     const { session_id, parent, state } = row;
     const ofParent = state === "closed" ? null : parent;
-    if (limits && ofParent !== null) return err(limitsOfParent(session_id, ofParent));
+    if (limits && ofParent !== null)
+      return fails("usage", `The limits of ${session_id} are those of its parent ${ofParent}.`, {
+        hint: `Raise those: bosun resume ${ofParent} with the same options.`,
+      });
     const releases = release.map((role_id) => commandMessage({ command: "release", role_id }));
     const owner = state === "closed" ? undefined : ownerOf(store, row);
     if (owner !== undefined) {
@@ -76,7 +84,7 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
       // A stopped child of a running parent continues with the next message.
       const isStopped = store.holder(session_id) === undefined;
       if (state === "paused" || (isStopped && messages.length === 0)) messages.push(GO_ON);
-      if (messages.length === 0) return err(running(session_id, owner));
+      if (messages.length === 0) return err(busy(session_id, owner));
       return putAll(beside(context, runOptions.value), store, row, messages, options);
     }
     if (ofParent === null) {
@@ -93,21 +101,18 @@ async function resume(context: CommandContext, [named]: readonly string[], optio
   });
 }
 
-/** Checks that a role is held and can be released. Fails with `usage` if the session does not have the role, or it is not held. */
+/** Checks that a role is held and can be released. Fails with `usage` if it is not. */
 async function checkRelease(reader: StoreReader, { session_id }: SessionRow, role_id: string): Promise<Fallible<void>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
-  const holds = valuesOf(stored.value, "hold");
+  const holds = [...valuesOf<LedgerHold>(stored.value, "hold").values()];
   // A rate limit ends by itself.
   const held = new Set(holds.filter(({ limit }) => limit?.limit !== "turns_per_minute").map((hold) => hold.role_id));
   if (held.has(role_id)) return ok(undefined);
-  const roles = (openedWith(reader, session_id)?.roles ?? []).map((role) => role.role_id);
-  const quoted = JSON.stringify(role_id);
-  const what = roles.includes(role_id)
-    ? `The role ${quoted} of ${session_id} is not held.`
-    : `The session ${session_id} has no role ${quoted}.${didYouMean(role_id, held.size > 0 ? held : roles)}`;
   const hint = held.size === 0 ? "No role is held." : `Held: ${[...held].join(", ")}.`;
-  return fails("usage", what, { hint: `${hint} To continue: bosun resume ${session_id}.` });
+  return fails("usage", `${session_id} holds no role ${JSON.stringify(role_id)}.${didYouMean(role_id, held)}`, {
+    hint: `${hint} To continue: bosun resume ${session_id}.`,
+  });
 }
 
 /** Sends the messages to the session's owner. Refuses options that only apply on resume. */
@@ -125,21 +130,4 @@ async function putAll(
     if (!put.ok) return put;
   }
   return ok(EXIT_DONE);
-}
-
-/** Whether this command runs the session; checked before anything is ended or sent for it. */
-function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }: ResumeOptions): boolean {
-  return state !== "closed" && (takeOver === true || store.holder(session_id) === undefined);
-}
-
-function limitsOfParent(session_id: string, parent: string): Failure {
-  return failure("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
-    hint: `Raise those: bosun resume ${parent} with the same options.`,
-  });
-}
-
-function running(session_id: string, { pid, host }: Holder): Failure {
-  return failure("busy", `${session_id} is running in process ${pid} on ${host}.`, {
-    hint: `To watch it: bosun attach ${session_id}. Its state: bosun status ${session_id}.`,
-  });
 }

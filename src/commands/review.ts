@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import { showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import { keptFor, saidAlready, uncancelled } from "./interaction/kept.ts";
+import { type Needed, saidAlready } from "./lookup/kept.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
 import { type Decidable, decisionMessage, type PersonMessage } from "./interaction/put.ts";
 import { openHomeOf, withSession } from "./lookup/homes.ts";
@@ -44,15 +44,16 @@ async function review(context: CommandContext, words: readonly string[], options
   return withSession(openHomeOf, context, typed, isShown ? SHOW_OPEN : CHANGE, async (found) => {
     const { store, row, session_id } = found;
     const { waiting } = await neededOf(store, session_id);
-    const reviews = reviewsIn(found, uncancelled(store, session_id, waiting));
+    const reviews = reviewsIn(found, waiting);
     const [review, another] = reviews;
-    const none = `${nameOf(found)} has no open review.`;
+    const { ticket_id } = found;
+    const none = `${ticket_id === undefined ? "" : `${ticket_id} of `}${session_id} has no open review.`;
     if (isShown) {
       if (review === undefined) {
         out.line(none);
         tellNext(out, `bosun status ${session_id}`);
       }
-      for (const one of reviews) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+      for (const one of reviews) showWaiting(out, session_id, one, one.kept);
       return ok(EXIT_DONE);
     }
     if (review === undefined) return fails("usage", none, { hint: `See bosun status ${session_id}.` });
@@ -60,25 +61,20 @@ async function review(context: CommandContext, words: readonly string[], options
       const names = reviews.map((one) => (one.kind === "review" ? one.ticket_id : "its result")).join(", ");
       return fails("usage", `${session_id} has several open reviews: ${names}.`, { hint: "Name a ticket." });
     }
-    const kept = keptFor(store, session_id, review);
     const what = review.kind === "review" ? `The work on ${review.ticket_id}` : "The result";
-    if (kept !== undefined) return err(saidAlready(session_id, what, kept));
+    if (review.kept !== undefined) return err(saidAlready(session_id, what, review.kept));
     const decision = decisionOn(session_id, review, options);
     return decision.ok ? putAndResume(context, found, row, [decision.value], options) : decision;
   });
 }
 
 /** The open reviews of the named ticket; without one, all of them and the session's result. */
-function reviewsIn({ ticket_id }: Target, waiting: readonly Waiting[]): Decidable[] {
-  return waiting.filter((one): one is Decidable =>
+function reviewsIn({ ticket_id }: Target, waiting: readonly Needed[]): (Decidable & Needed)[] {
+  return waiting.filter((one): one is Decidable & Needed =>
     one.kind === "review"
       ? ticket_id === undefined || one.ticket_id === ticket_id
       : ticket_id === undefined && one.kind === "approval" && one.about === "result",
   );
-}
-
-function nameOf({ row, ticket_id }: Target): string {
-  return ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
 }
 
 function decisionOn(

@@ -8,7 +8,6 @@ import type { Store } from "../store/store.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
 import { type OpenHome, openHome, withHome } from "./context/home.ts";
 import type { RunOptions } from "./options/run-options.ts";
-import { isAttended } from "./driver/attendance.ts";
 import { begin } from "./driver/begin.ts";
 import { firstLine, type LauncherMessage, type SchedulerMessage } from "./driver/scheduler-process.ts";
 import { takeUp } from "./driver/take-up.ts";
@@ -41,7 +40,6 @@ async function carryOut(context: CommandContext, home: OpenHome<Store>, { order,
   const runOptions: RunOptions = { ...order.runOptions, reporter: "silent", ask: false, scheduler: "here" };
   const patience: Patience = {
     begun: () => void say({ kind: "begun" }),
-    attended: () => isAttended(home.home, session_id),
     onLeft: (left) => process.on("message", ({ kind }: LauncherMessage) => kind === "left" && left()),
     patience_ms,
   };

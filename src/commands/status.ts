@@ -1,27 +1,24 @@
-import type { Command } from "commander";
-import type { Ledger } from "../kernel/ledger.ts";
-import { spendOf, withCutRuns } from "../kernel/spends.ts";
+import { type Command, Option } from "commander";
+import { withCutRuns } from "../kernel/spends.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok } from "../lib/result.ts";
-import { fails, type Failure, failure, type Fallible } from "../protocol/failure.ts";
-import type { Spent } from "../protocol/payload.ts";
+import { ok } from "../lib/result.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { spentOf, usageOf } from "../runtime/usage.ts";
+import { usageOf } from "../runtime/usage.ts";
 import type { Holder, SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { wholeScreen } from "../ui/parts.ts";
-import type { Terminal } from "../ui/terminal.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, type OpenHome, otherHomesLines, withHome } from "./context/home.ts";
 import { watchStatus } from "./driver/watch-status.ts";
-import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
+import { keptCommands, unheard } from "./lookup/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
 import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
-import { tellUnknownLogs } from "./lookup/unknown-logs.ts";
+import { tellUnknownLogs } from "./lookup/log-source.ts";
 import { markInterrupted, readSession } from "./lookup/view.ts";
-import { type SeenSession, sessionParts, showSession } from "./presenters/session.ts";
-import { holderOf, listParts, sessionList } from "./presenters/session-list.ts";
+import { withUsage } from "./presenters/ending.ts";
+import { holderOf, listParts, type SeenSession, sessionList, sessionParts } from "./presenters/session.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -34,14 +31,22 @@ export function register(command: Command): Action<StatusOptions> {
   command
     .argument("[session]", "its id or the beginning of it (default: the running one, else the list of all)")
     .option("-a, --all", "list all sessions, even if one is running")
-    .option("-w, --watch", "keep it on the screen and up to date until the session is closed, or Ctrl-C")
+    .addOption(
+      new Option(
+        "-w, --watch",
+        "keep it on the screen and up to date until the session is closed, or Ctrl-C",
+      ).conflicts("json"),
+    )
     .option("--json", "one JSON value on stdout");
   return status;
 }
 
 async function status(context: CommandContext, [named]: readonly string[], options: StatusOptions): Promise<Exit> {
-  const refused = options.watch === true ? unwatchable(context.terminal, options) : undefined;
-  if (refused) return err(refused);
+  const { out, isDumb } = context.terminal;
+  if (options.watch === true && (isDumb || !out.stream.isTTY))
+    return fails("usage", "--watch needs a terminal, to show the status in its place.", {
+      hint: "To follow a session line by line: bosun log --follow, or for programs bosun attach --json.",
+    });
   const opened = await readHomeOf(context, named);
   const missing = named === undefined && !opened.ok ? homeOf(context) : undefined;
   if (!opened.ok && missing?.ok === true && isUnused(context, missing.value, opened.error)) {
@@ -55,8 +60,8 @@ async function status(context: CommandContext, [named]: readonly string[], optio
     if (row.value === undefined) return showList(store, home, context, options);
     const seen = await seenSession(store, home, row.value);
     if (!seen.ok) return seen;
-    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, home, seen.value)));
-    else showSession(context, store, seen.value);
+    if (options.json === true) out.line(safeJson(statusObject(store, home, seen.value)));
+    else for (const line of wholeScreen(sessionParts(out, store, seen.value))) out.line(line);
     return ok(EXIT_DONE);
   });
 }
@@ -98,17 +103,6 @@ function watch(
   );
 }
 
-/** Why the status cannot be watched; undefined if it can. */
-function unwatchable({ out, isDumb }: Terminal, { json }: StatusOptions): Failure | undefined {
-  const what =
-    json === true
-      ? "--json and --watch cannot be combined."
-      : "--watch needs a terminal, to show the status in its place.";
-  if (json !== true && out.stream.isTTY && !isDumb) return undefined;
-  const hint = "To follow a session line by line: bosun log --follow, or for programs bosun attach --json.";
-  return failure("usage", what, { hint });
-}
-
 function rowToShow(
   store: StoreReader,
   named: string | undefined,
@@ -130,15 +124,14 @@ function rowToShow(
 function statusObject(store: StoreReader, home: string, seen: SeenSession): object {
   const { row, owner, state, ledger, tickets, waiting, resultsOf } = seen;
   const { subjects } = state;
-  const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const counted = owner === undefined ? withCutRuns(ledger) : ledger;
-  const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
+  const shown = withUsage(owner === undefined ? markInterrupted(tickets, ledger) : tickets, counted);
   return {
     ...listed(row, owner),
     home,
     counts: Object.fromEntries(state.counts),
     tickets: shown.map(
-      ({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs, interrupted }) => ({
+      ({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs, interrupted, usage }) => ({
         ticket_id,
         task_id: ticket_id,
         description: title,
@@ -151,13 +144,13 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
         attempts: attempt,
         outputs,
         ...asReported(resultsOf(ticket_id)),
-        usage: usageOfTicket(counted, ticket_id),
+        usage,
         dependencies: subjects.get(ticket_id)?.depends_on ?? [],
         since: subjects.get(ticket_id)?.since,
       }),
     ),
-    pending_questions: pending.filter((one) => one.kind === "question"),
-    pending_decisions: pending.filter((one) => one.kind !== "question"),
+    pending_questions: waiting.filter((one) => one.kind === "question"),
+    pending_decisions: waiting.filter((one) => one.kind !== "question"),
     kept: (row.state === "closed" ? unheard : keptCommands)(store, row.session_id),
     holds: [...ledger.holds.values()],
     quota: [...ledger.quotas].map(([account, { windows, at }]) => ({ account, windows, at })),
@@ -167,12 +160,6 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
       .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
     usage: usageOf(counted),
   };
-}
-
-/** Usage of the ended turns about a ticket; undefined before the first. */
-function usageOfTicket(ledger: Ledger, ticket_id: string): Spent | undefined {
-  const spend = spendOf(ledger, ticket_id);
-  return spend && spentOf(spend);
 }
 
 /** The results of a ticket as in the final report, without outputs. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { err, ok } from "../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
+import { fails, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Store } from "../store/store.ts";
 import { tellNext } from "../ui/words.ts";
@@ -40,26 +40,24 @@ async function stopHolder(
   }
   const message = commandMessage({ command: "stop", ...(reason === undefined ? {} : { reason }) });
   const put = await putMessage(store, row, message);
-  if (!put.ok) return isOfStorage(put.error) ? err(notSent(store, session_id, put.error)) : put;
+  // A scheduler that is frozen inside a transaction locks the database, so no message can be sent to it.
+  if (!put.ok && isOfStorage(put.error))
+    return err({ ...put.error, hint: [put.error.hint ?? "", takingOver(store, session_id)].join("\n").trim() });
+  if (!put.ok) return put;
   const stopped = await released(isHeld, STOPPED_WITHIN_MS);
   const left = store.session(session_id);
   if (!left.ok) return left;
-  if (!stopped) return err(stillRunning(store, session_id));
+  if (!stopped)
+    return fails("busy", `${session_id} was told to stop, but is still running.`, {
+      hint: takingOver(store, session_id),
+    });
   out.line(`${session_id} is stopped (${left.value.state}).`);
   tellNext(out, `bosun ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
 }
 
-/** A scheduler that is frozen inside a transaction locks the database, so no message can be sent to it. */
-function notSent(store: Store, session_id: string, why: Failure): Failure {
+/** How to end the process of a scheduler that does not stop. */
+function takingOver(store: Store, session_id: string): string {
   const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
-  const hint = `It runs in process ${pid} on ${host}. To end that process and continue: bosun resume ${session_id} --take-over.`;
-  return { ...why, hint: why.hint === undefined ? hint : `${why.hint}\n${hint}` };
-}
-
-function stillRunning(store: Store, session_id: string): Failure {
-  const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
-  return failure("busy", `${session_id} was told to stop, but its process ${pid} on ${host} is still running.`, {
-    hint: `See bosun status ${session_id}. To end that process and continue: bosun resume ${session_id} --take-over.`,
-  });
+  return `It runs in process ${pid} on ${host}. To end that process and continue: bosun resume ${session_id} --take-over.`;
 }

@@ -2,14 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { DURATION_FORM } from "../lib/durations.ts";
 import { err, ok } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { fails } from "../protocol/failure.ts";
 import { recordedEnd } from "../runtime/exit.ts";
 import type { StoreReader } from "../store/store.ts";
 import { jsonReporter } from "../ui/json.ts";
 import { silentReporter } from "../ui/silent.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { vanished } from "./driver/scheduler-process.ts";
-import { unsettled } from "./interaction/kept.ts";
+import { unsettled } from "./lookup/kept.ts";
 import { type Found, readHomeOf, withSession } from "./lookup/homes.ts";
 import { ANY_SESSION, SHOW } from "./lookup/resolve.ts";
 import { neededOf } from "./lookup/view.ts";
@@ -51,7 +51,10 @@ async function wait(
   return withSession(readHomeOf, context, named, SHOW, async (found) => {
     const { store, session_id } = found;
     const came = await waitFor(store, session_id, aim.value, performance.now() + longest.value);
-    if (came === "timeout") return err(timedOut(session_id, timeout ?? ""));
+    if (came === "timeout")
+      return fails("timeout", `${session_id} has not ended within ${timeout}. It continues to run.`, {
+        hint: `bosun attach ${session_id}`,
+      });
     return tellResult(context, found, { came, json });
   });
 }
@@ -82,12 +85,10 @@ async function waitFor(
 /** Whether the session or a child of it needs a person, and no message of theirs settles it. Throws a `StorageError`. */
 async function needsPerson(store: StoreReader, session_id: string): Promise<boolean> {
   const needed = await neededOf(store, session_id);
-  const all = [{ session_id, ...needed }, ...(await waitingChildren(store, session_id))];
-  return all.some(
-    ({ session_id: asking, waiting, holds }) =>
-      unsettled(store, asking, waiting).length > 0 ||
-      // A spent budget is a limit, not a request: other roles may finish the work.
-      holds.some(({ limit }) => limit === undefined),
+  const own = { waiting: unsettled(needed.waiting), holds: needed.holds };
+  // A spent budget is a limit, not a request: other roles may finish the work.
+  return [own, ...(await waitingChildren(store, session_id))].some(
+    ({ waiting, holds }) => waiting.length > 0 || holds.some(({ limit }) => limit === undefined),
   );
 }
 
@@ -100,7 +101,12 @@ async function tellResult(
   const left = await storedSnapshot(store, home, session_id);
   if (!left.ok) return left;
   const recorded = recordedEnd(left.value.ledger.figures);
-  const end = came === "input" ? err(needed(session_id)) : recorded ? ok(recorded) : err(vanished(home, session_id));
+  const end =
+    came === "input"
+      ? fails("person_needed", `${session_id} needs you.`)
+      : recorded
+        ? ok(recorded)
+        : err(vanished(home, session_id));
   const ending = buildEnding(home, left.value, { end });
   const reporter = json ? jsonReporter(terminal.out) : silentReporter(terminal);
   // The session is running, so attach to it instead of resuming it.
@@ -109,14 +115,4 @@ async function tellResult(
   );
   reporter.end(came === "input" ? { ...ending, next } : ending);
   return ok(ending.exit_code);
-}
-
-function needed(session_id: string): Failure {
-  return failure("person_needed", `${session_id} needs you.`);
-}
-
-function timedOut(session_id: string, timeout: string): Failure {
-  return failure("timeout", `${session_id} has not ended within ${timeout}. It continues to run.`, {
-    hint: `bosun attach ${session_id}`,
-  });
 }

@@ -160,10 +160,9 @@ export function linesFor(waiting: Waiting, output: Pick<Output, "program" | "any
   return [sentenceFor(waiting), ...(waiting.kind === "permission" ? wholeLines(waiting, output) : [])];
 }
 
-/** Why a question is withdrawn: it was answered elsewhere, with this answer, or is no longer open. */
-export function settledSentence(waiting: Waiting, taken: string | undefined): string {
-  const how = taken === undefined ? "No longer open" : `Answered elsewhere with ${quoted(taken)}`;
-  return clipped(`${how}: ${sentenceFor(waiting)}`, REPORT_WIDTH);
+/** Why a prompt is withdrawn. */
+export function settledSentence(waiting: Waiting): string {
+  return clipped(`No longer open: ${sentenceFor(waiting)}`, REPORT_WIDTH);
 }
 
 /** The outputs of the work under review, and the issues that its worker reported. */

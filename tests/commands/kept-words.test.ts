@@ -113,7 +113,7 @@ describe("a command that is kept until resume", () => {
       ...kept.map((word) => ({ session_id: "kq", kind: "kept", ...word })),
     ]);
     const answered = await typed(here, ["answer", "kq", "this"]);
-    expect([answered.code, answered.stderr]).toEqual([2, expect.stringContaining("bosun status kq")]);
+    expect([answered.code, answered.stderr]).toEqual([2, expect.stringContaining("bosun resume kq")]);
   });
 
   it("cancels a ticket instead of its review", async () => {

@@ -123,7 +123,7 @@ async function written(): Promise<JsonObject[]> {
     ...{ children: [], report: "/r", kept: [], log: "/l", next: [] },
   } satisfies Ending);
   reporter.close();
-  failedEvent({ out } as unknown as Terminal, { ...FAILURE, exit_code: 70 });
+  failedEvent({ out } as unknown as Terminal, FAILURE, 70);
   const here = rig();
   const plan = tinyPlan([{ task_id: "write", shell: "true" }]);
   const left = await here.run(["run", "--plan", here.write("plan.json", plan), "--detach", "--json"]);

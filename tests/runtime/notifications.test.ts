@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { notificationFor } from "../../src/commands/presenters/notification.ts";
+import { notificationFor } from "../../src/commands/driver/runtime-environment.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { err } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";

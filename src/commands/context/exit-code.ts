@@ -58,11 +58,6 @@ export function exitCodeAfter(end: Fallible<SessionEnd>, { stopped }: LedgerFigu
   return end.ok ? exitCodeOf(end.value, stopped?.signal) : EXIT_CODE_OF[end.error.code];
 }
 
-/** Why a command failed, and its exit code. */
-export interface Failed extends Pick<Failure, "code" | "message" | "hint" | "details"> {
-  readonly exit_code: number;
-}
-
 /** Whether a command line asks for JSON, even if the rest of it is invalid. */
 export function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf("--");
@@ -96,7 +91,7 @@ function hintLines(err: Output, text: string): string[] {
 const INDENT = 2;
 
 /** The event for a failure under `--json`. */
-export function failedEvent({ out }: Terminal, { code, message, hint, details, exit_code }: Failed): void {
+export function failedEvent({ out }: Terminal, { code, message, hint, details }: Failure, exit_code: number): void {
   const next = hint === undefined ? undefined : localize(out, hint);
   out.line(eventLine({ type: "error", code, message, hint: next, details, exit_code }));
 }

@@ -86,7 +86,10 @@ export function openHomeAt(context: CommandContext, home: string): Fallible<Open
   const open = store.ok ? closeHome(environment, home) : [];
   if (isOld && open.length > 0) terminal.err.line(safeLine(`Tightened: other users could open ${open.join(", ")}.`));
   const { name, safety } = fileSystemOf(home);
-  if (store.ok && safety === "depends") terminal.err.line(`Warning: ${safeLine(doubt(home, name))}`);
+  if (store.ok && safety === "depends")
+    terminal.err.line(
+      `Warning: ${safeLine(home)} is on ${safeLine(name)}: whether a database is safe there depends on what is behind it.`,
+    );
   return opened(context, home, store);
 }
 
@@ -97,10 +100,6 @@ export function readHomeAt(context: CommandContext, home: string): Fallible<Open
 
 function sharedHome(environment: CommandContext["environment"]): SharedHome {
   return { accept: environment[ACCEPT_SHARED_HOME] === "accept" };
-}
-
-function doubt(home: string, file_system: string): string {
-  return `${home} is on ${file_system}: whether a database is safe there depends on what is behind it. A disk of this machine always is.`;
 }
 
 /** Opens the home for reading; `not_found` if it does not exist. */

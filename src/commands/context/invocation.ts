@@ -5,24 +5,18 @@ import { shellWord } from "../../lib/shell-word.ts";
 import type { Environment } from "../../config/found.ts";
 import { resolveHome } from "../../config/home.ts";
 import { bosunProgram } from "../../config/installation.ts";
-
-/** Where a command is typed. */
-interface Here {
-  readonly directory: string;
-  readonly environment: Environment;
-}
+import type { CommandContext } from "./command.ts";
 
 /**
  * How a person calls this program: `bosun` if the shell finds it, else the command that starts it; with `--home` if the home is not found
  * without it. For a reader in another directory, all paths are absolute.
  */
 export function invocationName(
-  { directory, environment, home }: Here & { readonly home: string | undefined },
+  { directory, environment, home }: Pick<CommandContext, "directory" | "environment" | "home">,
   reader: "here" | "elsewhere" = "here",
 ): string {
-  const here = { directory, environment };
   const installed = programFile("bosun", directory, environment.PATH) !== undefined;
-  const program = installed ? "bosun" : startCommand(here, reader);
+  const program = installed ? "bosun" : startCommand(directory, environment, reader);
   const named = home === undefined ? undefined : resolveHome(home, environment, directory);
   if (home === undefined || !named?.ok) return program;
   const found = resolveHome(undefined, environment, directory);
@@ -31,7 +25,7 @@ export function invocationName(
 }
 
 /** The `node` on the PATH may be another version, or only be on the PATH of npm. */
-function startCommand({ directory, environment }: Here, reader: "here" | "elsewhere"): string {
+function startCommand(directory: string, environment: Environment, reader: "here" | "elsewhere"): string {
   const shown = (path: string) => (reader === "here" ? shortPath(directory, path) : path);
   const found = programFile("node", directory, environment.PATH);
   const isNpms = environment.npm_execpath !== undefined && found?.includes("/node_modules/") === true;

@@ -6,7 +6,7 @@ import type { CommandContext } from "./command.ts";
 export interface SignalPlan {
   readonly stop: (signal: StopSignal) => void;
   /** Must end everything at once, because the process exits after it. */
-  readonly kill: () => void;
+  readonly kill?: () => void;
 }
 
 export interface SignalWatch {
@@ -31,7 +31,7 @@ export function watchSignals(
       plan.stop(signal);
       return;
     }
-    plan.kill();
+    plan.kill?.();
     leave(CODE_OF_SIGNAL[signal]);
   };
   for (const name of names) process.on(name, onSignal);

@@ -1,5 +1,5 @@
 import { readdirSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -16,7 +16,7 @@ export function attend(home: string, session_id: string): Fallible<() => void> {
   if (!lock.ok) return lock;
   return ok(() => {
     lock.value?.release();
-    // Without its lock the file means nothing; `isAttended` removes it.
+    // Without its lock the file means nothing.
     guarded(path, () => ok(rmSync(path, { force: true })));
   });
 }
@@ -31,26 +31,9 @@ export function isAttended(home: string, session_id: string): boolean {
   return found.ok && found.value;
 }
 
-/** Removes the file of a dead viewer, but not of a living one: it may be about to lock it. */
 function holds(path: string): boolean {
-  const locked = guarded(path, () => {
-    const held = isLocked(path);
-    if (!held && isGone(Number.parseInt(basename(path), 10))) {
-      // A lock whose process died leaves a journal.
-      for (const left of [`${path}-journal`, path]) rmSync(left, { force: true });
-    }
-    return ok(held);
-  });
+  const locked = guarded(path, () => ok(isLocked(path)));
   return locked.ok && locked.value;
-}
-
-function isGone(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ESRCH";
-  }
 }
 
 function viewersOf(home: string, session_id: string): string {

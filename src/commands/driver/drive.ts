@@ -7,11 +7,11 @@ import { retelling } from "../../runtime/retelling.ts";
 import type { Session } from "../../runtime/session.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
-import { liveControl } from "../interaction/control.ts";
-import type { Interaction } from "../interaction/interaction.ts";
+import { type Interaction, liveControl } from "../interaction/interaction.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import { recordAt } from "../lookup/state.ts";
+import { isAttended } from "./attendance.ts";
 import { Driver, type SessionOpening } from "./driver.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 
@@ -19,16 +19,11 @@ import type { RuntimeEnvironment } from "./runtime-environment.ts";
 export interface Patience {
   /** Called once, when the session is on record and runs. */
   readonly begun: () => void;
-  /** Whether a person is at a terminal where the session's questions are asked. */
-  readonly attended: () => boolean;
   /** Calls back when the person who began the session leaves its questions open. */
   readonly onLeft: (left: () => void) => void;
   /** How long to wait for a person when only a person can move the session, in ms. */
   readonly patience_ms: number;
 }
-
-/** What the caller knows about the session. */
-type OpeningPart = Pick<SessionOpening, "resumed" | "kill_grace_s">;
 
 /**
  * Runs a session in this process until it ends or stops, with its reporter, the people who answer, and the signals that stop it. With
@@ -40,7 +35,7 @@ export async function driveSession<S>(
   runtime: RuntimeEnvironment,
   session: Session<S>,
   runOptions: RunOptions,
-  known: OpeningPart,
+  known: Pick<SessionOpening, "resumed" | "kill_grace_s">,
   patience?: Patience,
 ): Promise<Exit> {
   const { store, home } = runtime;
@@ -50,7 +45,7 @@ export async function driveSession<S>(
   const { workspace, requirement, last_sequence } = row.value;
   const closed = session.ledger.figures.closed !== undefined;
   const { reporter, ask } = runOptions;
-  const attended = () => ask || patience?.attended() === true;
+  const attended = () => ask || (patience !== undefined && isAttended(home, session_id));
   // A process that handed the session over shows what of its answers was not used.
   const answers = patience === undefined ? runOptions.answers : [];
   const retell = retelling(recordAt(store, session_id, 1), session.engine.mode, (one) =>
@@ -72,7 +67,7 @@ export async function driveSession<S>(
     },
     context.leave,
   );
-  const forget = patience && watchPatience(patience, session, driver.interaction, () => runtime.clock.now());
+  const forget = patience && watchPatience(patience, session, driver.interaction, attended, () => runtime.clock.now());
   try {
     const end = await session.run({ waitForPeople: !closed && (ask || patience !== undefined) });
     return await driver.end(end, { isTimed: !closed });
@@ -92,9 +87,10 @@ const LOOK_EVERY_MS = 500;
  * for that case; or when the person who began it leaves its questions open. The returned function ends the watch.
  */
 function watchPatience<S>(
-  { begun, attended, onLeft, patience_ms }: Patience,
+  { begun, onLeft, patience_ms }: Patience,
   session: Session<S>,
   interaction: Pick<Interaction, "answerAlone">,
+  attended: () => boolean,
   now: () => Instant,
 ): () => void {
   const ignore = session.bus.subscribe(({ kind }) => {

@@ -22,18 +22,18 @@ import type { ChildWaiting } from "../../ui/waiting.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
 import { showUnused } from "../interaction/answers.ts";
-import { type Asker, Interaction, type InteractionParts, nobody } from "../interaction/interaction.ts";
-import { inboxControl, type SessionControl } from "../interaction/control.ts";
+import {
+  type Asker,
+  inboxControl,
+  Interaction,
+  type InteractionParts,
+  nobody,
+  type SessionControl,
+} from "../interaction/interaction.ts";
 import { DashboardAsker } from "../interaction/dashboard-asker.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
 import type { ReporterName } from "../options/run-options.ts";
-import {
-  buildEnding,
-  notYetShown,
-  type SessionSnapshot,
-  storedSnapshot,
-  waitingChildren,
-} from "../presenters/ending.ts";
+import { buildEnding, notYetShown, storedSnapshot, waitingChildren } from "../presenters/ending.ts";
 import { StoredFeed } from "../../runtime/feed/stored.ts";
 import { readerOf } from "../../modes/index.ts";
 import { retellingOf, stateOf } from "../lookup/modes.ts";
@@ -145,7 +145,7 @@ export class Driver {
 
   /**
    * Shows how the session was left, which is read from the store: after a failed commit, memory is ahead of it. Returns the exit code:
-   * `exited`, the scheduler's own, if it is known. Fails with what ended the session, else as `storedSnapshot` does.
+   * `exited`, the scheduler's own, if it is known. Fails with what ended the session, else as `storedSnapshot` does. Throws a `StorageError`.
    */
   async end(
     end: Fallible<SessionEnd>,
@@ -154,22 +154,17 @@ export class Driver {
     clearInterval(this.#looking);
     await this.interaction.end();
     const elapsed_ms = isTimed ? performance.now() - this.#began : undefined;
-    const { store, home, feed } = this.#parts;
+    const { context, store, home, feed, answers = [] } = this.#parts;
     const left = await catchStorage(() => storedSnapshot(store, home, feed.session_id));
     // The first failure is the cause; the other only follows from it.
     if (!left.ok) return end.ok ? left : end;
     const ending = buildEnding(home, left.value, { end, exited, elapsed_ms });
     this.#showChildren(ending.children);
     this.#reporter.end(ending);
-    const unused = await this.#showUnused(left.value, ending.exit_code);
-    return unused.ok ? ok(ending.exit_code) : unused;
-  }
-
-  #showUnused({ ledger, waiting }: SessionSnapshot, exit_code: number): Promise<Fallible<void>> {
-    const { context, store, feed, answers = [] } = this.#parts;
-    const isLeft = exit_code === EXIT_PERSON_NEEDED || ledger.figures.closed !== undefined;
-    if (answers.length === 0 || !isLeft) return Promise.resolve(ok(undefined));
-    return catchStorage(() => showUnused(context.terminal.err, store, feed.session_id, answers, waiting));
+    const { ledger, waiting } = left.value;
+    const isLeft = ending.exit_code === EXIT_PERSON_NEEDED || ledger.figures.closed !== undefined;
+    if (answers.length > 0 && isLeft) await showUnused(context.terminal.err, store, feed.session_id, answers, waiting);
+    return ok(ending.exit_code);
   }
 
   close(): void {

@@ -1,25 +1,19 @@
+import type { ChildProcess } from "node:child_process";
 import { formatDuration } from "../../lib/durations.ts";
 import { err, ok } from "../../lib/result.ts";
-import { fails, type Fallible } from "../../protocol/failure.ts";
+import { fails } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
-import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
+import type { Store } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";
 import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
-import { killGraceOf } from "../lookup/state.ts";
+import { killGraceOf, openedWith } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
-import { openViewer, type SessionOpening, type Viewer } from "./driver.ts";
-import {
-  lastWords,
-  type Order,
-  type Scheduler,
-  schedulerLog,
-  type SchedulerMessage,
-  startScheduler,
-} from "./scheduler-process.ts";
+import { openViewer, type Viewer } from "./driver.ts";
+import { lastWords, type Order, schedulerLog, type SchedulerMessage, startScheduler } from "./scheduler-process.ts";
 
 /**
  * How long a scheduler in its own process waits for a person when only a person can move its session, in ms: long enough to notice and
@@ -35,7 +29,6 @@ const PATIENCE_MS = 15 * 60_000;
 export async function handOver(context: CommandContext, opened: OpenHome<Store>, order: Order): Promise<Exit> {
   const { home, store } = opened;
   const { session_id, runOptions } = order;
-  const { reporter, answers } = runOptions;
   const before = store.session(session_id);
   const known = before.ok ? before.value.last_sequence : 0;
   const isAttached = runOptions.scheduler === "attached";
@@ -47,19 +40,17 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     return started;
   }
   const scheduler = started.value;
-  const left = () => scheduler.say({ kind: "left" });
-  const inbox = isAttached ? store : undefined;
+  const { child } = scheduler;
   const detached = new AbortController();
   let viewer: Viewer | undefined;
-  let isBegun = false;
   const signals = watchSignals(
     {
       stop: (signal) => {
-        scheduler.signal(signal);
-        if (isBegun) viewer?.feed.stopping();
+        child.kill(signal);
+        viewer?.feed.stopping();
       },
       kill: () => {
-        scheduler.signal("SIGINT");
+        child.kill("SIGINT");
         tellKilled(context, session_id);
       },
     },
@@ -67,41 +58,33 @@ export async function handOver(context: CommandContext, opened: OpenHome<Store>,
     ["SIGINT"],
   );
   try {
-    const detach = isAttached ? () => detached.abort() : undefined;
-    const shown = { context, home, store, session_id, reporter, answers, first: known + 1 };
-    viewer = await openViewer({ ...shown, inbox, left, detach });
-    const { driver } = viewer;
-    const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
-    // Show what is already known while the scheduler starts.
-    if (isAttached) begin();
     const answer = await scheduler.answer;
-    isBegun = answer?.kind === "begun";
     const stopped = signals.exitCode();
+    const isBegun = answer?.kind === "begun";
     const never = isBegun ? undefined : neverBegan(context, opened, order, answer, stopped);
     if (never) return never;
-    if (isBegun && !isAttached && stopped === undefined) return detachFrom(scheduler, context, home, order);
-    if (!isAttached) begin();
-    const end = await viewer.follow(scheduler.isGone, detached.signal);
-    if (end === undefined) return detachFrom(scheduler, context, home, order);
+    if (isBegun && !isAttached && stopped === undefined) return detachFrom(child, context, home, order);
+    viewer = await openViewer({
+      ...{ context, home, store, session_id, first: known + 1 },
+      reporter: runOptions.reporter,
+      answers: runOptions.answers,
+      inbox: isAttached ? store : undefined,
+      left: () => scheduler.say({ kind: "left" }),
+      detach: isAttached ? () => detached.abort() : undefined,
+    });
+    const { requirement, workspace = "" } = openedWith(store, session_id) ?? {};
+    const about = { requirement, workspace, kill_grace_s: killGraceOf(store, session_id) };
+    const elsewhere = { ctrl_c: "stops", skipped: 0 } as const;
+    viewer.driver.begin({ ...about, resumed: order.do === "take_up", elsewhere }, known);
+    const end = await viewer.follow(() => child.exitCode !== null || child.signalCode !== null, detached.signal);
+    if (end === undefined) return detachFrom(child, context, home, order);
     const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
-    return await driver.end(end, { exited, isTimed: true });
+    return await viewer.driver.end(end, { exited, isTimed: true });
   } finally {
     viewer?.close();
     leave.value();
     signals.restore();
   }
-}
-
-const ELSEWHERE = { ctrl_c: "stops", skipped: 0 } as const;
-
-function openingOf(order: Order, store: StoreReader, before: Fallible<SessionRow>): SessionOpening {
-  if (order.do === "begin") {
-    const { requirement, workspace, config } = order.input.session;
-    return { requirement, workspace, resumed: false, kill_grace_s: config.kill_grace_s };
-  }
-  const { requirement, workspace } = before.ok ? before.value : { requirement: null, workspace: "" };
-  const kill_grace_s = killGraceOf(store, order.session_id);
-  return { requirement: requirement ?? undefined, workspace, resumed: true, kill_grace_s };
 }
 
 /** The result if the scheduler did not begin; undefined if the session exists all the same and can be shown as it was left. */
@@ -128,13 +111,11 @@ function neverBegan(
 }
 
 /** Leaves the session running, and says how to come back to it. */
-function detachFrom(
-  { pid, letGo }: Scheduler,
-  { terminal: { out } }: CommandContext,
-  home: string,
-  order: Order,
-): Exit {
-  letGo();
+function detachFrom(scheduler: ChildProcess, { terminal: { out } }: CommandContext, home: string, order: Order): Exit {
+  const { pid } = scheduler;
+  // Else this process could not exit before it.
+  if (scheduler.connected) scheduler.disconnect();
+  scheduler.unref();
   const { session_id, runOptions } = order;
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
   const log = schedulerLog(home, session_id);

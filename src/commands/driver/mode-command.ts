@@ -16,12 +16,10 @@ export function commandOf(descriptor: AnyDescriptor): Register {
     command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
     for (const { flags, description } of options) command.option(flags, description);
     addBeginOptions(command, noun);
-    command.addHelpText("after", `\n${seatsAre(seatingOptions(descriptor).map(flagOf))}`);
+    const seating = seatingOptions(descriptor).map(flagOf);
+    const assign = `assign${seating.length === 1 ? "s" : ""} the seats, whatever types the roles have in your registry.`;
+    command.addHelpText("after", `\n${seating.join(" and ")} ${assign}`);
     return (context, words, given: BeginOptions) =>
       beginOrResume(context, given, () => readModeInput(context, descriptor, words, given));
   };
-}
-
-function seatsAre(flags: readonly string[]): string {
-  return `${flags.join(" and ")} assign${flags.length === 1 ? "s" : ""} the seats, whatever types the roles have in your registry.`;
 }

@@ -39,16 +39,12 @@ export type SchedulerMessage = { readonly kind: "begun" } | { readonly kind: "fa
 
 /** A scheduler in its own process, as its launcher sees it. */
 export interface Scheduler {
-  readonly pid: number | undefined;
+  readonly child: ChildProcess;
   /** Its reply to the order; undefined if it exited without one. */
   readonly answer: Promise<SchedulerMessage | undefined>;
   /** Its exit code; undefined if a signal ended it. */
   readonly exited: Promise<number | undefined>;
-  readonly isGone: () => boolean;
-  readonly signal: (signal: NodeJS.Signals) => void;
   readonly say: (word: LauncherMessage) => void;
-  /** Lets this process exit before the scheduler. */
-  readonly letGo: () => void;
 }
 
 /**
@@ -62,7 +58,12 @@ export function startScheduler(
   patience_ms: number,
 ): Fallible<Scheduler> {
   const { session_id } = order;
-  const opened = openSchedulerLog(home, session_id);
+  const file = schedulerLog(home, session_id);
+  const open = () => {
+    makeDirectory(dirname(file));
+    return ok(openSync(file, "a", OWN.mode));
+  };
+  const opened = attempt(dirname(file), open, "The scheduler's log");
   if (!opened.ok) return opened;
   const log = opened.value;
   const words = ["--home", home, "scheduler", session_id];
@@ -79,20 +80,8 @@ export function startScheduler(
     child.once("exit", (code) => resolve(code ?? undefined));
   });
   const say = (word: LauncherMessage) => void (child.connected && child.send(word, () => {}));
-  const scheduler = {
-    pid: child.pid,
-    answer: answerOf(child, exited),
-    exited,
-    isGone: () => child.exitCode !== null || child.signalCode !== null,
-    signal: (signal: NodeJS.Signals) => void child.kill(signal),
-    say,
-    letGo: () => {
-      if (child.connected) child.disconnect();
-      child.unref();
-    },
-  };
   say({ kind: "order", order, patience_ms });
-  return ok(scheduler);
+  return ok({ child, answer: answerOf(child, exited), exited, say });
 }
 
 function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<SchedulerMessage | undefined> {
@@ -126,16 +115,6 @@ const FIRST_LINE = /^\S+Z process \d+ .*$/gm;
 /** The log file of a session's schedulers that run in their own processes. */
 export function schedulerLog(home: string, session_id: string): string {
   return join(sessionPaths(home, session_id).folder, "scheduler.log");
-}
-
-/** Opens that file for appending; the caller closes it. Fails with `storage` or `storage_full`. */
-function openSchedulerLog(home: string, session_id: string): Fallible<number> {
-  const log = schedulerLog(home, session_id);
-  const open = () => {
-    makeDirectory(dirname(log));
-    return ok(openSync(log, "a", OWN.mode));
-  };
-  return attempt(dirname(log), open, "The scheduler's log");
 }
 
 /** Separates the messages of a scheduler from those of earlier ones. */

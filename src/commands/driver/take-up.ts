@@ -1,5 +1,5 @@
 import { err, ok } from "../../lib/result.ts";
-import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
+import { fails, type Failure, type Fallible } from "../../protocol/failure.ts";
 import { resumeSession } from "../../runtime/resume.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
@@ -18,6 +18,7 @@ import { runtimeEnvironment } from "./runtime-environment.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED } from "../../runtime/exit.ts";
 import { confirmHere } from "../interaction/confirm.ts";
 import { setTimeout as delay } from "node:timers/promises";
+import { busy } from "../../store/failures.ts";
 import { holderOf, isLocked, lockPath } from "../../store/lock.ts";
 
 /** Resumes a session and runs it, here or in a process of its own. A closed one is only shown, unless it is reopened. */
@@ -144,7 +145,7 @@ export async function endHolder(
   const lock = lockPath(home, session_id);
   if (!isLocked(lock)) return ok(undefined);
   const pid = holderOf(lock);
-  if (pid === undefined) return isLocked(lock) ? err(elsewhere(store, session_id)) : ok(undefined);
+  if (pid === undefined) return isLocked(lock) ? err(busy(session_id, store.holder(session_id))) : ok(undefined);
   const asked = signal(pid, "SIGTERM") && signal(pid, "SIGCONT");
   const isHeld = () => isLocked(lock);
   if (asked && (await released(isHeld, kill_grace_s * 1000 + LEAVING_MS))) return ok(undefined);
@@ -173,13 +174,4 @@ export async function released(isHeld: () => boolean, within_ms: number): Promis
     await delay(LOOK_EVERY_MS);
   }
   return true;
-}
-
-function elsewhere(store: Store, session_id: string): Failure {
-  const owner = store.holder(session_id);
-  const who = owner === undefined ? "a process" : `process ${owner.pid} on ${owner.host}`;
-  return failure("busy", `The session ${session_id} is held by ${who}, which cannot be verified from here.`, {
-    hint: `Ask it to stop (bosun stop ${session_id}), or end that process where it runs (kill -TERM, then kill -KILL), then resume again.`,
-    details: owner && { pid: owner.pid, host: owner.host },
-  });
 }

@@ -31,7 +31,7 @@ export async function watchStatus(
   read: () => Promise<Fallible<Look>>,
 ): Promise<Exit> {
   const enough = new AbortController();
-  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, leave, ["SIGINT"]);
+  const signals = watchSignals({ stop: () => enough.abort() }, leave, ["SIGINT"]);
   const ended = AbortSignal.any([enough.signal, out.ended]);
   const screen = new Screen(out);
   let known: string | undefined;

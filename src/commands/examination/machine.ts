@@ -14,12 +14,10 @@ import { sandboxFindings } from "./sandbox.ts";
 /** This program, the system, where the home is, and what isolates agents here. */
 export async function machineFindings(context: CommandContext): Promise<Finding[]> {
   const sandboxes = await sandboxFindings(context.environment.PATH);
-  return [program(), platform(), homeFinding(context), ...sandboxes, ...proxies(context)];
-}
-
-function program(): Finding {
   // Where Node is too old the program has already ended.
-  return { name: "program", state: "ok", what: `Bosun ${programVersion()} on Node ${process.versions.node}` };
+  const what = `Bosun ${programVersion()} on Node ${process.versions.node}`;
+  const program: Finding = { name: "program", state: "ok", what };
+  return [program, platform(), homeFinding(context), ...sandboxes, ...proxies(context)];
 }
 
 function platform(): Finding {

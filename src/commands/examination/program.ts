@@ -63,8 +63,11 @@ export async function examineProgram(
   const file = programOf(role, workspace, own.PATH);
   if (name === undefined || file === undefined) return undefined;
   const environment = roleEnvironment(own, { ...role, pass_env: [...(variablesOf(role) ?? [])] });
-  const [version, login] = await Promise.all([versionOf(file, environment), loginOf(name, file, environment, role)]);
-  const program = { name, version };
+  const [{ stdout }, login] = await Promise.all([
+    ask(file, ["--version"], environment),
+    loginOf(name, file, environment, role),
+  ]);
+  const program = { name, version: /\d+\.\d+\.\d+/.exec(stdout)?.[0] };
   const trust = trustByFiles(name, environment, workspace);
   const trusts = trust === undefined ? [] : [{ name: `trust ${name}`, ...trust }];
   return { program, findings: [programFinding(role, program, login), ...trusts] };
@@ -98,11 +101,6 @@ function isOlder(version: string, other: string): boolean {
   return version.localeCompare(other, "en", { numeric: true }) < 0;
 }
 
-async function versionOf(file: string, environment: Record<string, string>): Promise<string | undefined> {
-  const { stdout } = await ask(file, ["--version"], environment);
-  return /\d+\.\d+\.\d+/.exec(stdout)?.[0];
-}
-
 async function loginOf(
   name: AgentProgramName,
   file: string,
@@ -119,8 +117,8 @@ async function loginOf(
   return { state: "unknown", why: `${[name, ...login_status].join(" ")} does not tell` };
 }
 
-async function ask(file: string, parameters: readonly string[], env: Record<string, string>) {
-  const { stdout, exitCode } = await execa(file, parameters, {
+function ask(file: string, parameters: readonly string[], env: Record<string, string>) {
+  return execa(file, parameters, {
     // Otherwise execa listens to SIGXFSZ, and from then on a file size limit ends this process.
     cleanup: false,
     // The workspace could choose what runs: a version manager reads its files.
@@ -131,5 +129,4 @@ async function ask(file: string, parameters: readonly string[], env: Record<stri
     reject: false,
     timeout: PATIENCE_MS,
   });
-  return { stdout, exitCode };
 }

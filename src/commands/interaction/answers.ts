@@ -5,6 +5,7 @@ import { fails, type Failure, failure, type Fallible, isOfStorage } from "../../
 import type { Question } from "../../protocol/payload.ts";
 import { questionsMeant } from "../../protocol/question-ids.ts";
 import { keptRecord } from "../../store/kept-record.ts";
+import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { type OpenPermission, permissionChoices } from "../../ui/permission-lines.ts";
@@ -15,7 +16,7 @@ import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
 import { neededOf } from "../lookup/view.ts";
-import { keptFor, saidAlready, takenFor, uncancelled, unsettled } from "./kept.ts";
+import { type Needed, saidAlready, unsettled } from "../lookup/kept.ts";
 import { permissionMessage, type PersonMessage } from "./put.ts";
 
 export interface Answer {
@@ -27,9 +28,9 @@ export interface Answer {
 export interface Asked {
   readonly row: SessionRow;
   /** The questions without an answer; empty if every answer is kept until the session is resumed. */
-  readonly questions: readonly OpenQuestion[];
+  readonly questions: readonly (OpenQuestion & Needed)[];
   /** The permissions that its programs wait for. */
-  readonly permissions: readonly OpenPermission[];
+  readonly permissions: readonly (OpenPermission & Needed)[];
   readonly typed: readonly string[];
 }
 
@@ -39,10 +40,9 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   if (!chosen.ok) return chosen;
   const { row, typed } = chosen.value;
   const { waiting } = await neededOf(store, row.session_id);
-  const needed = uncancelled(store, row.session_id, waiting);
-  const asked = needed.filter((one) => one.kind === "question");
-  const permissions = needed.filter((one) => one.kind === "permission");
-  const questions = unsettled(store, row.session_id, asked);
+  const asked = waiting.filter((one) => one.kind === "question");
+  const permissions = waiting.filter((one) => one.kind === "permission");
+  const questions = unsettled(asked);
   const answered = await whyAnswered(store, row.session_id, typed[0], asked, questions);
   if (answered) return err(answered);
   const [id = "", ...text] = typed;
@@ -68,7 +68,7 @@ function sessionAmong(store: Store, words: readonly string[]): Fallible<{ row: S
   return usual.ok ? ok({ row: usual.value, typed: words }) : usual;
 }
 
-/** Why the question with this id takes no answer, with the answer it has. Undefined if it takes one, or if there is no such question. */
+/** Why the question with this id takes no answer. Undefined if it takes one, or if there is no such question. */
 async function whyAnswered(
   store: Store,
   session_id: string,
@@ -77,15 +77,9 @@ async function whyAnswered(
   open: readonly OpenQuestion[],
 ): Promise<Failure | undefined> {
   if (id === undefined || questionsMeant(id, open).length > 0) return undefined;
-  const earlier = await questionsSoFar(store, session_id);
-  if (!earlier.ok) return earlier.error;
-  const [kept] = questionsMeant(id, asked);
-  const [taken] = questionsMeant(id, earlier.value);
-  const question = kept ?? taken;
+  const [question] = questionsMeant(id, [...asked, ...(await questionsSoFar(store, session_id))]);
   if (question === undefined) return undefined;
-  const said = kept ? keptFor(store, session_id, kept) : taken && takenFor(store, session_id, taken, taken.record);
-  const why = said === undefined ? "is no longer open" : `is already answered: ${JSON.stringify(safeLine(said))}`;
-  return failure("usage", `${safeLine(question.question_id)} ${why}.`, {
+  return failure("usage", `${safeLine(question.question_id)} is answered already, or no longer open.`, {
     hint: `${openIds(open)} To send the agents a note: bosun tell ${session_id} "…".`,
   });
 }
@@ -118,40 +112,34 @@ function openIds(questions: readonly OpenQuestion[]): string {
   return questions.length === 0 ? "No question is open." : `Open: ${ids}.`;
 }
 
-/** Shows which answers given beforehand were not used, of a session that waits or is closed. Fails if the store cannot be read. */
+/** Shows which answers given beforehand were not used, of a session that waits or is closed. Throws a `StorageError`. */
 export async function showUnused(
   out: Output,
   store: StoreReader,
   session_id: string,
   answers: readonly GivenAnswer[],
   waiting: readonly Waiting[],
-): Promise<Fallible<void>> {
-  const earlier = await questionsSoFar(store, session_id);
-  if (!earlier.ok) return earlier;
-  showUnfit(out, answers, [...earlier.value, ...waiting.filter((one) => one.kind === "question")]);
-  return ok(undefined);
+): Promise<void> {
+  const open = waiting.filter((one) => one.kind === "question");
+  showUnfit(out, answers, [...(await questionsSoFar(store, session_id)), ...open]);
 }
 
-/** Every question that a schedule has asked people, answered or not, with the record that asked it. */
-async function questionsSoFar(
-  reader: StoreReader,
-  session_id: string,
-): Promise<Fallible<(OpenQuestion & { readonly record: number })[]>> {
+/** Every question that a schedule has asked people, answered or not. Throws a `StorageError`. */
+async function questionsSoFar(reader: StoreReader, session_id: string): Promise<OpenQuestion[]> {
   const stored = await reader.load(session_id);
-  if (!stored.ok) return stored;
-  return ok(
-    questionSets(stored.value).flatMap(({ id, record }) => {
-      const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
-      return questions.map(({ question_id, text }) => ({
+  if (!stored.ok) throw new StorageError(stored.error);
+  return questionSets(stored.value).flatMap(({ id, record }) => {
+    const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
+    return questions.map(
+      ({ question_id, text }): OpenQuestion => ({
         kind: "question",
         ask_id: id,
         question_id: `${id}.${question_id}`,
         text,
         options: [],
-        record,
-      }));
-    }),
-  );
+      }),
+    );
+  });
 }
 
 /**
@@ -160,18 +148,16 @@ async function questionsSoFar(
  * one.
  */
 export function permissionDecision(
-  reader: StoreReader,
   session_id: string,
-  permissions: readonly OpenPermission[],
+  permissions: readonly (OpenPermission & Needed)[],
   typed: readonly string[],
   alone: boolean,
 ): Fallible<PersonMessage | undefined> {
   const named = permissions.find(({ ask_id }) => ask_id === typed[0]);
   const permission = named ?? (alone && permissions.length === 1 ? permissions[0] : undefined);
   if (permission === undefined || typed.length === 0) return ok(undefined);
-  const { ask_id } = permission;
+  const { ask_id, kept } = permission;
   const [word, ...notes] = named ? typed.slice(1) : typed;
-  const kept = keptFor(reader, session_id, permission);
   if (kept !== undefined) return err(saidAlready(session_id, ask_id, kept));
   const choices = permissionChoices(permission).map(({ key }) => key);
   const choice = choices.find((key) => key === word);

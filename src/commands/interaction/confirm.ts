@@ -13,7 +13,7 @@ export async function confirmHere(
   usual: "yes" | "no",
 ): Promise<Declined | undefined> {
   const interrupted = new AbortController();
-  const signals = watchSignals({ stop: () => interrupted.abort(), kill: () => {} }, leave, ["SIGINT"]);
+  const signals = watchSignals({ stop: () => interrupted.abort() }, leave, ["SIGINT"]);
   const isConfirmed = await promptYes(terminal, question, usual, interrupted.signal);
   signals.restore();
   if (interrupted.signal.aborted) return EXIT_INTERRUPTED;

@@ -1,10 +1,9 @@
-import type { JsonObject } from "../../lib/json.ts";
+import { defined } from "../../lib/json.ts";
 import type { Dashboard, Steering } from "../../ui/tui/dashboard.ts";
 import type { SessionAction } from "../../ui/tui/view.ts";
 import { alertWords } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
-import type { Asker, OpenAsk } from "./interaction.ts";
-import type { SessionControl } from "./control.ts";
+import type { Asker, OpenAsk, SessionControl } from "./interaction.ts";
 import { commandMessage, type Refusal } from "./put.ts";
 import { PromptAsker, type PromptAskerParts } from "./prompt-asker.ts";
 
@@ -67,8 +66,7 @@ export class DashboardAsker implements Asker, Steering {
   }
 
   async command({ do: command, ...about }: SessionAction): Promise<string> {
-    // Drops undefined values.
-    const payload = JSON.parse(JSON.stringify({ command, ...about })) as JsonObject;
+    const payload = { command, ...defined(about) };
     const late: string[] = [];
     try {
       const refused = await this.#control.say(commandMessage(payload), (why) => late.push(this.#words(why)));

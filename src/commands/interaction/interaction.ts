@@ -1,16 +1,26 @@
 import { givenAnswer } from "../../config/answers.ts";
 import type { LedgerAsk } from "../../kernel/ledger.ts";
-import type { Ask, Waiting } from "../../ui/waiting.ts";
 import type { ToldAsk } from "../../protocol/telling.ts";
 import type { SessionEvent } from "../../runtime/bus.ts";
 import type { SessionFeed } from "../../runtime/feed/feed.ts";
-import type { StoreReader } from "../../store/store.ts";
+import type { Session } from "../../runtime/session.ts";
+import type { Store, StoreReader } from "../../store/store.ts";
 import type { Reporter } from "../../ui/reporter.ts";
+import type { Ask, Waiting } from "../../ui/waiting.ts";
+import { actorHere } from "../context/program.ts";
+import { askOf } from "../lookup/state.ts";
 import { waitingFor } from "../lookup/view.ts";
-import { valueOf } from "../lookup/state.ts";
 import type { GivenMessage } from "../options/run-options.ts";
-import type { SessionControl } from "./control.ts";
-import { answersMessage, decisionMessage, permissionMessage, type PersonMessage, type Refusal } from "./put.ts";
+import {
+  answersMessage,
+  decisionMessage,
+  outcomeOf,
+  permissionMessage,
+  type PersonMessage,
+  putMessage,
+  type Refusal,
+  untaken,
+} from "./put.ts";
 
 /** Something a session asks, as an `Asker` receives it. */
 export type OpenAsk = Ask & {
@@ -127,7 +137,7 @@ export class Interaction {
 
   #stored(ask_id: string): LedgerAsk | undefined {
     const { store, feed } = this.#parts;
-    return valueOf(store, feed.session_id, "ask", ask_id);
+    return askOf(store, feed.session_id, ask_id);
   }
 }
 
@@ -171,4 +181,55 @@ function messageFor(waiting: readonly Waiting[], given: GivenMessage, alone: boo
     return { payload_type: "clarification_response", payload: { answers, status: "complete", ask_id } };
   }
   return answers.length === 0 ? undefined : answersMessage(answers);
+}
+
+/** How people reach a session, whichever process runs it. */
+export interface SessionControl {
+  /** Sends a person's message. Settles when its outcome is on record, with the reason if it was refused. `late` is called if that takes long. */
+  say(message: PersonMessage, late: (why: Refusal) => void): Promise<Refusal | undefined>;
+  /** The person at this terminal leaves; what is asked stays open. */
+  leave(why: string): void;
+  /** Reports an error that was thrown while the session was shown or a person was asked. */
+  broken(error: unknown): void;
+}
+
+/** Sends messages to a session of this process. */
+export function liveControl<S>(session: Session<S>): SessionControl {
+  return {
+    async say(message) {
+      const refused = session.submitFromPerson({ ...message, source: "user", actor: actorHere() });
+      // Only then does the store know it.
+      await session.durable();
+      return refused;
+    },
+    leave: (why) => session.stop("waiting", why),
+    broken: (error) => session.broken(error),
+  };
+}
+
+/**
+ * Puts messages into the inbox of a session that another process runs; without `inbox`, no person is asked here. `over` ends the wait for a
+ * message that the owner does not take. `trouble` rejects with an error that was thrown.
+ */
+export function inboxControl(
+  inbox: Store | undefined,
+  session_id: string,
+  left: () => void,
+  over: AbortSignal,
+): SessionControl & { readonly trouble: Promise<never> } {
+  const trouble = Promise.withResolvers<never>();
+  return {
+    trouble: trouble.promise,
+    async say(message, late) {
+      const row = inbox?.session(session_id);
+      if (inbox === undefined || !row?.ok) return row?.ok === false ? row.error : undefined;
+      const put = await putMessage(inbox, row.value, message);
+      if (!put.ok || put.value.took !== "late") return put.ok ? undefined : put.error;
+      late({ message: untaken(session_id) });
+      const outcome = await outcomeOf(inbox, row.value, put.value.inbox_id, over);
+      return outcome.ok ? undefined : outcome.error;
+    },
+    leave: left,
+    broken: trouble.reject,
+  };
 }

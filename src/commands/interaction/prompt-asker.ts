@@ -5,7 +5,6 @@ import { localize } from "../../ui/words.ts";
 import type { Asker, OpenAsk } from "./interaction.ts";
 import { askPlan, type DecisionParts, promptPermission, promptResult, promptReview } from "./decisions.ts";
 import { askQuestions, Drafts } from "./questions.ts";
-import { keptFor, takenFor } from "./kept.ts";
 import { answersMessage, type PersonMessage, type Refusal } from "./put.ts";
 
 type Decision = Exclude<Waiting, OpenQuestion>;
@@ -151,13 +150,9 @@ export class PromptAsker implements Asker {
 
   /** Reports what was settled elsewhere; false if nothing was. */
   #tellSettled(ask: OpenAsk, about: readonly Waiting[]): boolean {
-    const { store, session_id, context } = this.#parts;
-    const { err } = context.terminal;
+    const { err } = this.#parts.context.terminal;
     const settled = about.filter((one) => !isOpen(ask, one));
-    for (const one of settled) {
-      const said = keptFor(store, session_id, one) ?? takenFor(store, session_id, one, ask.record);
-      err.line(err.style("yellow", `  ${settledSentence(one, said)}`));
-    }
+    for (const one of settled) err.line(err.style("yellow", `  ${settledSentence(one)}`));
     return settled.length > 0;
   }
 

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { err, ok } from "../../lib/result.ts";
 import { validateMessage } from "../../protocol/envelope.ts";
-import { fails, type Failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
+import { fails, type Failure, type Fallible } from "../../protocol/failure.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
-import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
@@ -34,12 +33,12 @@ type Outcome =
   | { readonly took: "taken"; readonly record: UnsealedRecord | undefined }
   /** The session has no owner. */
   | { readonly took: "waits" }
-  /** The owner has not taken it yet, or the store could not be read to find out (`trouble`). */
-  | { readonly took: "late"; readonly inbox_id: number; readonly trouble?: Failure };
+  /** The owner has not taken it yet. */
+  | { readonly took: "late"; readonly inbox_id: number };
 
 /**
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
- * message, or like `outcomeOf`. Throws a `StorageError` for an approval of what was changed.
+ * message, or like `outcomeOf`. Throws a `StorageError`, also for an approval of what was changed.
  */
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Fallible<Put>> {
   const { payload_type, payload } = message;
@@ -52,11 +51,8 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
   if (payload_type === "approval") await checkSession(store, row, await loadMode(row.mode));
   const id = await store.inbox.put(row.session_id, { payload_type, payload }, actorHere());
   if (!id.ok) return id;
-  const inbox_id = id.value;
-  const outcome = await catchStorage(() => outcomeOf(store, row, inbox_id, AbortSignal.timeout(TAKEN_WITHIN_MS)));
-  if (outcome.ok) return ok({ session_id: row.session_id, message, ...outcome.value });
-  const { error: trouble } = outcome;
-  return isOfStorage(trouble) ? ok({ session_id: row.session_id, message, took: "late", inbox_id, trouble }) : outcome;
+  const outcome = await outcomeOf(store, row, id.value, AbortSignal.timeout(TAKEN_WITHIN_MS));
+  return outcome.ok ? ok({ session_id: row.session_id, message, ...outcome.value }) : outcome;
 }
 
 /**
@@ -102,7 +98,7 @@ export async function putToOwner(
 }
 
 /** Reports the outcome of a message. */
-export function tellPut({ terminal: { out, err: messages } }: CommandContext, put: Put, holds?: string): number {
+export function tellPut({ terminal: { out } }: CommandContext, put: Put, holds?: string): number {
   const { session_id, message } = put;
   if (put.took === "waits") {
     out.line(`Kept for ${session_id}, which is not running. It takes effect with:`);
@@ -111,25 +107,24 @@ export function tellPut({ terminal: { out, err: messages } }: CommandContext, pu
   }
   if (put.took === "taken") {
     const { record } = put;
-    out.line(record ? doneSentence(message) : `${session_id} took it; its log says what became of it.`);
+    out.line(record ? doneSentence(message.payload) : `${session_id} took it; its log says what became of it.`);
     if (record?.record.effects)
       for (const line of recordLines(record)) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
     if (holds !== undefined) out.line(holds);
   } else {
-    out.line(untaken(put));
-    if (put.trouble !== undefined) messages.line(safeLine(put.trouble.message));
+    out.line(untaken(session_id));
   }
   tellNext(out, `bosun status ${session_id}`);
   return EXIT_DONE;
 }
 
 /** Says that there is an owner, but that it is not known to have taken a message. */
-export function untaken({ session_id, trouble }: Extract<Put, { took: "late" }>): string {
-  const why = trouble === undefined ? "its scheduler has not taken it yet" : "its outcome cannot be read";
-  return `Kept for ${session_id}; ${why}.`;
+export function untaken(session_id: string): string {
+  return `Kept for ${session_id}; its scheduler has not taken it yet.`;
 }
 
-const DONE_COMMANDS: Readonly<Record<string, string>> = {
+/** What was done, by the command or the decision of a message. */
+const DONE: Readonly<Record<string, string>> = {
   cancel: "Cancelled.",
   limits: "Limits changed.",
   pause: "Paused.",
@@ -137,20 +132,13 @@ const DONE_COMMANDS: Readonly<Record<string, string>> = {
   resume: "Resumed.",
   retry: "Retry begun.",
   tell: "Note sent.",
+  approved: "Approved.",
+  rejected: "Rejected.",
+  changes_requested: "Sent back.",
 };
 
-function doneSentence({ payload_type, payload }: PersonMessage): string {
-  if (payload_type === "user_command") return DONE_COMMANDS[wordsOf(payload.command)] ?? "Done.";
-  if (payload_type === "clarification_response") return "Answer taken.";
-  if (payload.scope !== undefined) return "Allowed.";
-  switch (payload.decision) {
-    case "approved":
-      return "Approved.";
-    case "rejected":
-      return "Rejected.";
-    default:
-      return "Sent back.";
-  }
+function doneSentence({ command, decision, scope }: JsonObject): string {
+  return scope === undefined ? (DONE[wordsOf(command ?? decision)] ?? "Answer taken.") : "Allowed.";
 }
 
 /** The process that takes a session's messages: its owner, or its parent's, which continues a waiting child when a message arrives. */

@@ -1,5 +1,5 @@
 import { err, ok } from "../../lib/result.ts";
-import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
+import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { idsOf } from "../../protocol/question-ids.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
@@ -65,7 +65,7 @@ async function homeOfSession<S extends StoreReader>(
   if (named === undefined || named === "" || isNamed(context)) return here;
   if (here.ok ? await isKnownIn(here.value.store, named) : here.error.code !== "not_found") return here;
   const found = await findElsewhere(context, named);
-  if (found.ok && found.value === undefined) return here.ok ? here : err(nowhere(named));
+  if (found.ok && found.value === undefined) return here.ok ? here : err(nowhere(named, []));
   if (here.ok) here.value.store.close();
   return found.ok ? open(context, found.value as string) : found;
 }
@@ -94,38 +94,41 @@ async function asks(store: StoreReader, { session_id }: SessionRow, word: string
   return needed.value.waiting.some((one) => (one.kind === "question" ? idsOf(one) : [one.ask_id]).includes(word));
 }
 
-/** A session in another home. */
-interface Elsewhere {
-  readonly home: string;
-  readonly session_id: string;
-}
-
 /**
  * The other home that has the session: the most recently used one with exactly this id, else the only one with the prefix. Undefined if there
  * is none. Never guesses a ticket or question of another home: the failure names its session.
  */
 async function findElsewhere(context: CommandContext, word: string): Promise<Fallible<string | undefined>> {
   const current = homeOf(context);
-  const sessions: Elsewhere[] = [];
-  const parts: Elsewhere[] = [];
+  const isId = isGeneratedId(word);
+  const found: { readonly home: string; readonly session_id: string }[] = [];
   const unread: Failure[] = [];
   for (const home of otherHomes(context, current.ok ? current.value : undefined)) {
     const looked = await lookInto(context, home, async (store) => {
       const row = store.session(word);
       if (row.ok && row.value.session_id === word) return home;
-      if (isGeneratedId(word)) sessions.push(...idsIn(row).map((session_id) => ({ home, session_id })));
-      const holding = await currentSessionsWith(store, word);
-      parts.push(...holding.map(({ session_id }) => ({ home, session_id })));
+      const ids = isId ? idsIn(row) : (await currentSessionsWith(store, word)).map(({ session_id }) => session_id);
+      found.push(...ids.map((session_id) => ({ home, session_id })));
       return undefined;
     });
     if (!looked.ok) unread.push(looked.error);
     else if (looked.value !== undefined) return ok(looked.value);
   }
-  const [session, another] = sessions;
-  if (another !== undefined) return err(ambiguous(word, sessions));
-  if (session !== undefined) return ok(session.home);
-  if (parts.length > 0) return err(ofOthers(word, parts));
-  return unread.length > 0 && isGeneratedId(word) ? err(notFoundAmong(word, unread)) : ok(undefined);
+  const [first] = found;
+  if (first === undefined) return isId && unread.length > 0 ? err(nowhere(word, unread)) : ok(undefined);
+  if (isId && found.length === 1) return ok(first.home);
+  const named = found.map(({ home, session_id }) => `${session_id} in ${home}`).join(", ");
+  const details = { candidates: found.map(({ session_id }) => session_id) };
+  const quoted = JSON.stringify(word);
+  return isId
+    ? fails("usage", `More than one session begins with ${quoted}: ${named}.`, {
+        hint: "Type more of its id.",
+        details,
+      })
+    : fails("not_found", `${quoted} is nothing of this home; it belongs to ${named}.`, {
+        hint: `Name the session too: ${first.session_id} ${word}.`,
+        details,
+      });
 }
 
 /** Reads a home. Failures are values, because one broken home must not hide the others. */
@@ -143,30 +146,10 @@ function idsIn(row: Fallible<SessionRow>): string[] {
   return (row.error.details?.candidates ?? []) as string[];
 }
 
-function ambiguous(prefix: string, found: readonly Elsewhere[]): Failure {
-  const named = found.map(({ home, session_id }) => `${session_id} in ${home}`).join(", ");
-  return failure("usage", `More than one session begins with ${JSON.stringify(prefix)}: ${named}.`, {
-    hint: "Type more of its id.",
-    details: { candidates: found.map(({ session_id }) => session_id) },
-  });
-}
-
-function ofOthers(word: string, found: readonly Elsewhere[]): Failure {
-  const named = found.map(({ home, session_id }) => `${session_id} in ${home}`).join(", ");
-  return failure("not_found", `${JSON.stringify(word)} is nothing of this home; it belongs to ${named}.`, {
-    hint: `Name the session too: ${found[0]?.session_id} ${word}.`,
-    details: { candidates: found.map(({ session_id }) => session_id) },
-  });
-}
-
-function notFoundAmong(word: string, unread: readonly Failure[]): Failure {
-  return failure("not_found", `There is no session ${JSON.stringify(word)} in the homes that can be read.`, {
-    hint: unread.map(({ message }) => message).join("\n"),
-  });
-}
-
-function nowhere(word: string): Failure {
-  return failure("not_found", `There is no session ${JSON.stringify(word)} in any of your homes.`, {
-    hint: "`bosun inbox` shows what waits for you in all of them; --home names another one.",
-  });
+/** The failure for a session of no home, of which some could not be read. */
+function nowhere(word: string, unread: readonly Failure[]): Failure {
+  const where = unread.length > 0 ? "the homes that can be read" : "any of your homes";
+  const inbox = "`bosun inbox` shows what waits for you in all of them; --home names another one.";
+  const hint = [...unread.map(({ message }) => message), inbox].join("\n");
+  return failure("not_found", `There is no session ${JSON.stringify(word)} in ${where}.`, { hint });
 }

@@ -1,14 +1,15 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { isDirectory } from "../../lib/files.ts";
 import { err, ok } from "../../lib/result.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { listFolder, type Listing, recordFile } from "../../log/reader.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
-import { listFolder, type Listing } from "../../log/reader.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { databasePath } from "../../store/database.ts";
-import type { SessionRow } from "../../store/store.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
+import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { homeOf, withHome } from "../context/home.ts";
 import { readHomeOf } from "./homes.ts";
@@ -33,12 +34,11 @@ export async function sourceOf(context: CommandContext, named: string | undefine
   // An empty word (an unset variable) is not the current directory.
   const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
   const isPath = named !== undefined && (named.includes("/") || named === ".");
-  if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
+  const home = homeOf(context);
+  if (path !== undefined && (isPath || !home.ok || !existsSync(databasePath(home.value)))) {
     if (isDirectory(path)) return ok(folderAlone(path));
     if (isPath)
-      return fails("usage", `There is no folder ${named}.`, {
-        hint: "Name a session, or a folder below logs/.",
-      });
+      return fails("usage", `There is no folder ${named}.`, { hint: "Name a session, or a folder below logs/." });
   }
   return withHome(await readHomeOf(context, named), async ({ home, store }) => {
     // A session without records in the database may have some in its folder.
@@ -69,7 +69,35 @@ function folderAlone(folder: string): LogSource {
   return { folder, home: undefined, row: undefined, isHeld: false };
 }
 
-function homeDatabase(context: CommandContext): string {
-  const home = homeOf(context);
-  return home.ok ? databasePath(home.value) : "";
+/** The log folders of a home that can be read, with the sequence of the last record in each. A link is none. */
+export function logFolders(home: string): Map<string, number> {
+  const logs = join(home, "logs");
+  const found = new Map<string, number>();
+  try {
+    for (const { name } of readdirSync(logs, { withFileTypes: true }).filter((one) => one.isDirectory())) {
+      const last = lastIn(join(logs, name));
+      if (last > 0) found.set(name, last);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  }
+  return found;
+}
+
+/** There may be very many names. Those of records are the ones that begin with digits, and their order is that of the sequences. */
+function lastIn(folder: string): number {
+  let last = "";
+  for (const name of readdirSync(folder)) if (name > last && name < ":") last = name;
+  return recordFile(last)?.sequence ?? 0;
+}
+
+/** Names the log folders that have records which the database does not have. */
+export function tellUnknownLogs({ terminal: { err } }: CommandContext, home: string, store: StoreReader): void {
+  const folders = logFolders(home);
+  for (const { session_id, last_sequence } of store.sessions())
+    if (last_sequence >= (folders.get(session_id) ?? 0) || store.holder(session_id)) folders.delete(session_id);
+  if (folders.size === 0) return;
+  const names = safeLine([...folders.keys()].join(", "));
+  err.line(`The database does not have all records of these folders in ${safeLine(join(home, "logs"))}: ${names}`);
+  err.line(`  To add them: ${localize(err, "bosun rebuild")}`);
 }

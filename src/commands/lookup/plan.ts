@@ -148,13 +148,10 @@ export async function planFileText(file: string, { tasks, ...about }: PlanFile):
 }
 
 /** Puts a task's id and an instruction's summary first, because records have their keys in alphabetical order. */
-function readable({ task_id, description, ...rest }: Task): Task {
-  const { instruction } = rest;
-  return { task_id, description, ...rest, ...(instruction && { instruction: summaryFirst(instruction) }) };
-}
-
-function summaryFirst({ summary, ...rest }: Instruction): Instruction {
-  return { summary, ...rest };
+function readable({ task_id, description, instruction, ...rest }: Task): Task {
+  if (instruction === undefined) return { task_id, description, ...rest };
+  const { summary, ...steps } = instruction;
+  return { task_id, description, ...rest, instruction: { summary, ...steps } };
 }
 
 /** The path of a session's copy of the plan file that the playbook manager plays. */

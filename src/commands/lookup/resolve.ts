@@ -1,10 +1,8 @@
-import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok } from "../../lib/result.ts";
 import { fails, type Failure, failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { wordsOf } from "../../ui/words.ts";
 import { readerOf } from "../../modes/index.ts";
 import { hasSubject, subjectWord } from "./modes.ts";
 import { recordsOf } from "../../store/kept-record.ts";
@@ -87,23 +85,16 @@ export function resolveTarget(reader: StoreReader, typed: Typed, policy: Policy)
 function targetOf(reader: StoreReader, typed: Typed, policy: Policy): Fallible<Target> {
   if (typed === undefined) return whole(unnamedSession(reader, policy));
   if (typeof typed === "string") return whole(namedSession(reader, typed));
-  const {
-    words: [first, second],
-    session,
-    command,
-  } = typed;
-  if (session !== undefined) {
-    if (second !== undefined) {
-      const hint = "With --session the only other name is the ticket.";
-      return fails("usage", "The session is named twice.", { hint });
-    }
-    const row = namedSession(reader, session);
-    return first === undefined || !row.ok ? whole(row) : withTicket(reader, row.value, first);
-  }
+  const { words, session, command } = typed;
+  const [first, second, more] = session === undefined ? words : [session, ...words];
   if (first === undefined) return whole(unnamedSession(reader, policy));
-  if (second !== undefined) {
+  if (more !== undefined) {
+    const hint = "With --session the only other name is the ticket.";
+    return fails("usage", "The session is named twice.", { hint });
+  }
+  if (second !== undefined || session !== undefined) {
     const row = namedSession(reader, first);
-    return row.ok ? withTicket(reader, row.value, second) : row;
+    return second === undefined || !row.ok ? whole(row) : withTicket(reader, row.value, second);
   }
   if (policy.ticket !== true) {
     const exact = sessionCalled(reader, first);
@@ -131,23 +122,15 @@ function oneWord(reader: StoreReader, word: string, command: string, policy: Pol
   const meant = usual.ok ? usual : newest;
   if (!meant.ok) return named;
   const older = sessionWith(reader, word);
-  return older
-    ? err(inAnother(meant.value, older, word, command))
-    : withTicket(reader, meant.value, word, leadOf(word));
+  const row = meant.value;
+  if (older === undefined) return withTicket(reader, row, word, `There is no session ${JSON.stringify(word)}, and `);
+  const what = `The session ${row.session_id} has no ${subjectWord(row)} ${JSON.stringify(word)}; ${older.session_id} has one.`;
+  return fails("usage", what, { hint: `That one: bosun ${command} ${older.session_id} ${word}.` });
 }
 
 /** The newest session of this home that has a ticket with this name. */
 export function sessionWith(reader: StoreReader, word: string): SessionRow | undefined {
   return reader.sessions({ parent: null }).find((row) => isBegun(row) && hasSubject(reader, row, word));
-}
-
-function leadOf(word: string): string {
-  return `There is no session ${JSON.stringify(word)}, and `;
-}
-
-function inAnother(latest: SessionRow, { session_id }: SessionRow, word: string, command: string): Failure {
-  const what = `The session ${latest.session_id} has no ${subjectWord(latest)} ${JSON.stringify(word)}; ${session_id} has one.`;
-  return failure("usage", what, { hint: `That one: bosun ${command} ${session_id} ${word}.` });
 }
 
 function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Fallible<SessionRow> {
@@ -219,8 +202,7 @@ export function whyClosed(
   if (state !== "closed") return undefined;
   const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
   const report = finalReport(reader, session_id, last_sequence) ?? {};
-  const worth = readerOf(mode)?.presentation.worthRetrying?.(report) ?? [];
-  const failed = [...ticketsInError(report), ...worth];
+  const failed = readerOf(mode)?.presentation.worthRetrying?.(report) ?? [];
   const noun = subjectWord({ mode });
   return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {
     hint:
@@ -228,11 +210,6 @@ export function whyClosed(
         ? `A failed ${noun} can be tried again: bosun retry ${session_id} ${failed.find((id) => id === ticket_id) ?? noun.toUpperCase()}.`
         : `It cannot be opened again. To see its result: bosun resume ${session_id}.`,
   });
-}
-
-function ticketsInError(report: JsonObject): string[] {
-  const tickets = listOf(report.tickets).map(objectOf);
-  return tickets.filter(({ status }) => status === "error").map(({ ticket_id }) => wordsOf(ticket_id));
 }
 
 function whole(row: Fallible<SessionRow>): Fallible<Target> {

@@ -1,30 +1,14 @@
-import type { LedgerFigures, LedgerValues } from "../../kernel/ledger.ts";
+import type { LedgerAsk, LedgerFigures } from "../../kernel/ledger.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType } from "../../protocol/payload.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
-import type { NOTIFIED, SentNotification } from "../../runtime/notifications.ts";
 import { keptRecord } from "../../store/kept-record.ts";
-import type { StoredSession, StoreReader } from "../../store/store.ts";
+import type { StoreReader } from "../../store/store.ts";
 
 // Records and single values of a session of any mode.
 
-/** The collections that every session has. */
-interface StoredValues extends LedgerValues {
-  readonly [NOTIFIED]: SentNotification;
-}
-
-/** All values of a collection. */
-export function valuesOf<C extends keyof StoredValues>(stored: StoredSession, collection: C): StoredValues[C][] {
-  return Array.from(stored.rows(collection), ({ value }) => value as unknown as StoredValues[C]);
-}
-
-/** One value of a collection. */
-export function valueOf<C extends keyof StoredValues>(
-  reader: StoreReader,
-  session_id: string,
-  collection: C,
-  id: string,
-): StoredValues[C] | undefined {
-  return reader.value(session_id, collection, id) as unknown as StoredValues[C] | undefined;
+/** An open ask. */
+export function askOf(reader: StoreReader, session_id: string, ask_id: string): LedgerAsk | undefined {
+  return reader.value(session_id, "ask", ask_id) as unknown as LedgerAsk | undefined;
 }
 
 /** A stored record; undefined if there is none with this sequence. Throws a `StorageError` if it is damaged. */
@@ -49,5 +33,5 @@ export function killGraceOf(reader: StoreReader, session_id: string): number {
 
 /** The engine's counts, and how the session was last left. */
 export function figuresOf(reader: StoreReader, session_id: string): LedgerFigures | undefined {
-  return valueOf(reader, session_id, "figures", "figures");
+  return reader.value(session_id, "figures", "figures") as unknown as LedgerFigures | undefined;
 }

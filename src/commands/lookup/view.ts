@@ -1,5 +1,5 @@
 import type { Engine } from "../../kernel/engine.ts";
-import type { Ledger, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
+import type { Ledger, LedgerAsk, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import type { ModeReader, Results } from "../../kernel/mode.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import { from, resolve } from "../../kernel/references.ts";
@@ -9,6 +9,7 @@ import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
+import { valuesOf } from "../../runtime/stored-state.ts";
 import { keptRecord, measuredRecord } from "../../store/kept-record.ts";
 import { StorageError } from "../../store/storage-error.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -16,9 +17,10 @@ import { failedChecks } from "../../ui/failure-lines.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
 import { type Ask, type Waiting, waitingIn } from "../../ui/waiting.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
+import { keptFor, type Needed } from "./kept.ts";
 import { engineOf } from "./modes.ts";
 import { ticketValue } from "./schedule-state.ts";
-import { recordAt, valuesOf } from "./state.ts";
+import { recordAt } from "./state.ts";
 
 /** What a session shows, from what its engine holds. */
 export interface SessionView {
@@ -34,6 +36,7 @@ export interface SessionView {
 /** A stored session, all read at one moment. */
 export interface StoredView extends SessionView {
   readonly row: SessionRow;
+  readonly waiting: readonly Needed[];
   /** The results of a ticket so far, as in the final report. Read on demand, because there may be very many. */
   readonly resultsOf: (ticket_id: string) => JsonObject;
 }
@@ -56,7 +59,8 @@ export async function readSession(reader: StoreReader, home: string, found: Sess
     const view = viewOf(reader, session_id, engine, row.last_sequence, resolved);
     const reported = reportedTickets(view.report);
     const resultsOf = (id: string) => reported.get(id) ?? resultsIn(records, engine.mode.results?.(engine.state, id));
-    return ok({ ...view, row, resultsOf });
+    const waiting = view.waiting.map((one) => ({ ...one, kept: keptFor(reader, session_id, one) }));
+    return ok({ ...view, waiting, row, resultsOf });
   });
 }
 
@@ -153,11 +157,15 @@ function troubleIn(report: number, resolved: TicketSources["resolved"]): string 
 export async function neededOf(
   reader: StoreReader,
   session_id: string,
-): Promise<{ readonly waiting: readonly Waiting[]; readonly holds: readonly LedgerHold[] }> {
+): Promise<{ readonly waiting: readonly Needed[]; readonly holds: readonly LedgerHold[] }> {
   const stored = await reader.load(session_id);
   if (!stored.ok) throw new StorageError(stored.error);
-  const waiting = valuesOf(stored.value, "ask").flatMap((ask) => waitingFor(reader, session_id, ask));
-  return { waiting, holds: valuesOf(stored.value, "hold").filter(({ until }) => until === undefined) };
+  const asks = [...valuesOf<LedgerAsk>(stored.value, "ask").values()];
+  const waiting = asks
+    .flatMap((ask) => waitingFor(reader, session_id, ask))
+    .map((one) => ({ ...one, kept: keptFor(reader, session_id, one) }));
+  const holds = [...valuesOf<LedgerHold>(stored.value, "hold").values()];
+  return { waiting, holds: holds.filter(({ until }) => until === undefined) };
 }
 
 /** What an ask still waits for. */

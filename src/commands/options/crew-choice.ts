@@ -1,4 +1,4 @@
-import { AGENT_PROGRAMS, DIALECT_PROGRAMS } from "../../config/agent-programs.ts";
+import { AGENT_PROGRAMS, agentProgramOf, DIALECT_PROGRAMS } from "../../config/agent-programs.ts";
 import { AGENT_CREWS, loadCrew } from "../../config/crews.ts";
 import { ok } from "../../lib/result.ts";
 import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
@@ -49,16 +49,15 @@ export function nobodyInstalled(): Failure {
   );
 }
 
-/** What a run says about the crew that it chose: `crew codex-claude: codex 0.169.0 manages, claude 2.1.331 works`. */
-export function crewLine(
+/** A crew in words: `codex-claude: codex 0.169.0 manages, claude 2.1.331 works`; versions as far as the programs were examined. */
+export function crewWords(
   crew: string,
   roles: readonly Role[],
-  programs: ReadonlyMap<string, InstalledProgram | undefined>,
+  programs: ReadonlyMap<string, InstalledProgram | undefined> = new Map(),
 ): string {
-  const parts = roles.map(({ role_id, type }) => {
-    const program = programs.get(role_id);
-    const name = program === undefined ? role_id : [program.name, program.version ?? ""].join(" ").trim();
-    return `${name} ${type === "manager" ? "manages" : "works"}`;
+  const parts = roles.map((role) => {
+    const name = `${agentProgramOf(role) ?? role.role_id} ${programs.get(role.role_id)?.version ?? ""}`.trim();
+    return `${name} ${role.type === "manager" ? "manages" : "works"}`;
   });
-  return `crew ${crew}: ${parts.join(", ")}`;
+  return `${crew}: ${parts.join(", ")}`;
 }

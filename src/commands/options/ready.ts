@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CompleteRole } from "../../config/role-defaults.ts";
 import type { GivenText } from "../../config/setting-text.ts";
 import type { Settings } from "../../config/settings.ts";
@@ -39,7 +39,11 @@ export function addSettingOptions(command: Command): void {
 /** Adds the options for what a person approves of a schedule, without those that only `run` has. */
 export function addPlanOptions(command: Command): void {
   command
-    .option("--ask-plan", "ask you to approve the plan (the default at a terminal, except for the embedded crew)")
+    .addOption(
+      new Option("--ask-plan", "ask you to approve the plan (the default at a terminal, except for the embedded crew)")
+        // Which says the opposite.
+        .conflicts("yes"),
+    )
     .option("--confirm", "ask you to accept the result before the session closes (likewise)")
     .option("--no-confirm", "do not ask for that");
 }

@@ -16,10 +16,10 @@ import type { Role } from "../../protocol/roles.ts";
 import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { crewHere, crewLine, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
+import { crewHere, crewWords, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
-import { findConfiguration, type Found, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { isForPeople, type RunOptions } from "./run-options.ts";
 import { unfitAnswers } from "../../config/answers.ts";
 
@@ -80,9 +80,15 @@ export async function readRunInput(
   const { roles: crew, settings, programs } = ready.value;
   const unable = await discussionProblem(settings, crew);
   if (unable) return err(unable);
-  if (plan.value === undefined && crew.some(isPlaybook)) return err(await noPlan(context, found.value));
+  if (plan.value === undefined && crew.some(isPlaybook)) {
+    const installed = await crewHere(context, found.value);
+    const usable = installed.ok ? (installed.value ?? "NAME") : "NAME";
+    return fails("configuration", "No agent is configured to plan this.", {
+      hint: `Use --crew ${usable}, --manager CMD or --plan FILE.`,
+    });
+  }
   const { crew: name } = chosen.value;
-  if (chooses && name !== undefined) context.terminal.err.line(crewLine(name, crew, programs));
+  if (chooses && name !== undefined) context.terminal.err.line(`crew ${crewWords(name, crew, programs)}`);
   if (isForPeople(reporter) && name === undefined && worksByShell(crew)) context.terminal.out.line(BUNDLED_WORKER);
   const input = await inputOf(requirement.value, settings, crew, plan.value, options);
   // Other agents may ask questions of their own.
@@ -124,7 +130,8 @@ async function inputOf(
   }
   const input: JsonObject = {
     ...(given ? { plan_given: true } : {}),
-    ...(plan ? { plan_digest: digestOf(plan.text) } : {}),
+    // By which an existing session recognises the same plan.
+    ...(plan ? { plan_digest: `sha256:${hash("sha256", plan.text)}` } : {}),
   };
   const planFact = plan && { payload_type: "plan" as const, payload: { ...planIn(plan.plan) } };
   const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };
@@ -158,19 +165,6 @@ async function requirementOf(
   if (plan === undefined || words !== undefined || file !== undefined)
     return typedRequirement(terminal, { words, file }, REQUIREMENT);
   return checkedRequirement(ok(plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan."), REQUIREMENT);
-}
-
-async function noPlan(context: CommandContext, found: Found): Promise<Failure> {
-  const crew = await crewHere(context, found);
-  const name = crew.ok ? (crew.value ?? "NAME") : "NAME";
-  return failure("configuration", "No agent is configured to plan this.", {
-    hint: `Use --crew ${name}, --manager CMD or --plan FILE.`,
-  });
-}
-
-/** A digest of the content, by which an existing session recognises the same plan. */
-function digestOf(text: string): string {
-  return `sha256:${hash("sha256", text)}`;
 }
 
 /** Why a mode's rules would refuse the first facts of a session, decided in memory; undefined if they accept them. */

@@ -1,7 +1,7 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answers.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { err, ok } from "../../lib/result.ts";
+import { ok } from "../../lib/result.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import type { Terminal } from "../../ui/terminal.ts";
@@ -80,7 +80,7 @@ export function addRunOptions(command: Command): void {
     .option("-y, --yes", "approve plans without asking");
   addReporterOptions(command, "never ask at this terminal");
   command
-    .option("--detach", "leave the session running and return at once")
+    .addOption(new Option("--detach", "leave the session running and return at once").conflicts("foreground"))
     .option("--foreground", "run it in this process, which ends with the terminal");
 }
 
@@ -93,8 +93,10 @@ export async function readRunOptions(
   if (!unanswered.ok) return unanswered;
   const named = namedReporter(options, environment);
   if (!named.ok) return named;
-  if (options.json === true && named.value !== "json") return err(conflict("--json", `--reporter ${named.value}`));
-  if (options.detach === true && options.foreground === true) return err(conflict("--detach", "--foreground"));
+  if (options.json === true && named.value !== "json")
+    return fails("usage", `--json and --reporter ${named.value} cannot be combined.`, {
+      hint: "Leave one of them out.",
+    });
   const answers = await givenAnswers(options);
   if (!answers.ok) return answers;
   const ask = terminal.hasPerson && options.input !== false;
@@ -110,10 +112,6 @@ export async function readRunOptions(
     plan_only: options.planOnly === true,
     scheduler: options.detach === true ? "detached" : attachable ? "attached" : "here",
   });
-}
-
-export function conflict(one: string, other: string): Failure {
-  return failure("usage", `${one} and ${other} cannot be combined.`, { hint: "Leave one of them out." });
 }
 
 /** The reporter that the command line names, else `BOSUN_REPORTER`; undefined for the default one. */

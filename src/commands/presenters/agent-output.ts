@@ -41,18 +41,17 @@ interface OutputFile {
   readonly stream: string;
 }
 
+/** The files of these turns, each turn's in the order of its runs. */
 function filesOf(folder: string, turns: Iterable<AgentTurn>): OutputFile[] {
-  const byTurn = new Map<string, { readonly run: number; readonly stream: string; readonly name: string }[]>();
-  for (const name of namesIn(folder)) {
-    const [, turn_id, run, stream] = NAME.exec(name) ?? [];
-    if (turn_id === undefined || stream === undefined) continue;
-    byTurn.set(turn_id, [...(byTurn.get(turn_id) ?? []), { run: Number(run), stream, name }]);
-  }
-  return [...turns].flatMap((turn) =>
-    (byTurn.get(turn.turn_id) ?? [])
-      .toSorted((one, other) => one.run - other.run || other.stream.localeCompare(one.stream))
-      .map(({ name, stream }) => ({ path: join(folder, name), turn, stream })),
+  const named = namesIn(folder).flatMap((name) => {
+    const [, turn_id = "", run, stream = ""] = NAME.exec(name) ?? [];
+    return run === undefined ? [] : [{ path: join(folder, name), turn_id, run: Number(run), stream }];
+  });
+  const byTurn = Map.groupBy(
+    named.toSorted((one, other) => one.run - other.run || other.stream.localeCompare(one.stream)),
+    ({ turn_id }) => turn_id,
   );
+  return [...turns].flatMap((turn) => (byTurn.get(turn.turn_id) ?? []).map((file) => ({ ...file, turn })));
 }
 
 /** The folder is missing if no agent printed anything. */

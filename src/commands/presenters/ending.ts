@@ -1,32 +1,31 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { costsMoney } from "../../config/role-defaults.ts";
-import type { Ledger } from "../../kernel/ledger.ts";
+import type { Ledger, LedgerFigures } from "../../kernel/ledger.ts";
+import { type Presentation, shownStatus } from "../../kernel/presentation.ts";
 import { spendOf, withCutRuns } from "../../kernel/spends.ts";
-import type { Presentation } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { openable } from "../../log/report.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
-import { sessionPaths } from "../../runtime/paths.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
 import type { ReadableSession } from "../../runtime/notifications.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
 import { spentOf, usageOf } from "../../runtime/usage.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
-import type { ChildWaiting } from "../../ui/waiting.ts";
+import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
-import { type KeptMessage, unheard, unsettled } from "../interaction/kept.ts";
+import { type KeptMessage, unheard, unsettled } from "../lookup/kept.ts";
 import { openedWith } from "../lookup/state.ts";
 import { markInterrupted, neededOf, openTurns, readSession, type SessionView, viewOf } from "../lookup/view.ts";
-import { lateMessages, nextSteps } from "./next.ts";
 
 /** The state of a session when a command leaves it, from this process or from the store. */
-export interface SessionSnapshot extends Omit<SessionView, "state"> {
+export interface SessionSnapshot extends SessionView {
   readonly session_id: string;
   readonly free: boolean;
-  readonly state: string;
   /** Messages that came too late to be taken before it closed. */
   readonly unheard: readonly KeptMessage[];
   /** What its open child sessions wait for. */
@@ -49,14 +48,10 @@ export function snapshotOf(store: StoreReader, session: ReadableSession): Sessio
   return snapshot(store, session_id, viewOf(store, session_id, engine, sequence, resolved));
 }
 
-function snapshot(
-  store: StoreReader,
-  session_id: string,
-  { presentation, state: { state }, tickets, ledger, waiting, report }: SessionView,
-): SessionSnapshot {
+function snapshot(store: StoreReader, session_id: string, view: SessionView): SessionSnapshot {
   const free = !openedWith(store, session_id)?.roles.some(costsMoney);
-  const late = ledger.figures.closed ? unheard(store, session_id) : [];
-  return { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children: [], report };
+  const late = view.ledger.figures.closed ? unheard(store, session_id) : [];
+  return { ...view, session_id, free, unheard: late, children: [] };
 }
 
 /** The state of a stored session. Failures as `readSession`. Throws a `StorageError`. */
@@ -69,22 +64,21 @@ export async function storedSnapshot(
   if (!row.ok) return row;
   const read = await readSession(store, home, row.value);
   if (!read.ok) return read;
-  const waiting = unsettled(store, session_id, read.value.waiting);
+  const waiting = unsettled(read.value.waiting);
   const children = read.value.ledger.figures.closed ? [] : await waitingChildren(store, session_id);
   return ok({ ...snapshot(store, session_id, read.value), waiting, children });
 }
 
 /** Builds the ending that the reporter shows. */
 export function buildEnding(home: string, left: SessionSnapshot, { end, exited, elapsed_ms }: End): Ending {
-  const { ledger, tickets, unheard: late, report, ...shown } = left;
-  const { session_id, presentation, children } = shown;
+  const { session_id, presentation, free, state, ledger, tickets, waiting, unheard: late, children, report } = left;
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
   const spent = withCutRuns(ledger);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
-    ...shown,
-    exit_code,
+    ...{ session_id, presentation, free, waiting, children, exit_code },
+    state: state.state,
     message: messageOf(end, presentation, ledger.asks.size + children.length > 0),
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
@@ -102,7 +96,8 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
   };
 }
 
-function withUsage(tickets: readonly TicketLine[], ledger: Ledger): TicketLine[] {
+/** Adds the usage of the ended turns about each ticket. */
+export function withUsage(tickets: readonly TicketLine[], ledger: Ledger): TicketLine[] {
   return tickets.map((ticket) => {
     const spend = spendOf(ledger, ticket.ticket_id);
     return spend === undefined ? ticket : { ...ticket, usage: spentOf(spend) };
@@ -138,7 +133,7 @@ export async function waitingChildren(reader: StoreReader, parent: string): Prom
   for (const { session_id, state } of reader.sessions({ parent })) {
     if (state === "closed") continue;
     const { waiting: asked, holds } = await neededOf(reader, session_id);
-    const waiting = unsettled(reader, session_id, asked);
+    const waiting = unsettled(asked);
     if (asked.length + holds.length > 0) all.push({ session_id, waiting, holds });
   }
   return all;
@@ -156,4 +151,95 @@ export function notYetShown(children: readonly ChildWaiting[], shown: Set<string
     holds: holds.filter(({ role_id, since }) => isNew(session_id, role_id, since)),
   }));
   return news.filter(({ waiting, holds }) => waiting.length + holds.length > 0);
+}
+
+/** What determines the next commands of a session. */
+interface Left {
+  readonly presentation: Presentation;
+  readonly exit_code: number;
+  readonly waiting: readonly Waiting[];
+  readonly children: readonly ChildWaiting[];
+  readonly ledger: Pick<Ledger, "figures" | "holds">;
+  readonly report: JsonObject | undefined;
+}
+
+/** Maximum number of answers listed; `bosun inbox` has the rest. */
+const ANSWERS_SHOWN = 5;
+
+/** The commands to type next, the most useful first. */
+export function nextSteps(
+  session_id: string,
+  { presentation, exit_code, waiting, children, ledger: { figures, holds }, report }: Left,
+): string[] {
+  if (report) {
+    const again = (presentation.worthRetrying?.(report) ?? [])
+      .slice(0, ANSWERS_SHOWN)
+      .flatMap((subject) => [`bosun log ${session_id} ${subject}`, `bosun retry ${session_id} ${subject}`]);
+    return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
+  }
+  const resume = `bosun resume ${session_id}`;
+  const limit = figures.stopped?.limit;
+  const isSpent = limit?.startsWith("role_") === true;
+  if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
+  const released = releasesOf(
+    session_id,
+    [...holds.values()].filter(({ limit: own }) =>
+      isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined,
+    ),
+  );
+  const ofChildren = children.flatMap((child) => [
+    ...answersTo(child.session_id, child.waiting),
+    ...releasesOf(child.session_id, child.holds),
+  ]);
+  // The manager's output says why it failed.
+  const why = figures.stopped?.reason === "manager_failed" ? [`bosun log ${session_id}`] : [];
+  return [...answersTo(session_id, waiting), ...ofChildren, ...(released.length > 0 ? released : [resume]), ...why];
+}
+
+/** The same for a session that is only shown, beside its questions. `held` says whether a process runs it. */
+export function nextFor(
+  session_id: string,
+  held: boolean,
+  left: Omit<Left, "exit_code" | "waiting" | "children">,
+): string[] {
+  const { stopped, paused } = left.ledger.figures;
+  if (held) return [paused === true ? `bosun resume ${session_id}` : `bosun log ${session_id} --follow`];
+  const end = recordedEnd(left.ledger.figures);
+  const exit_code = end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal);
+  return nextSteps(session_id, { ...left, exit_code, waiting: [], children: [] });
+}
+
+/** Messages that came too late, with the command that now has the intended effect: only a retry reopens a session. */
+export function lateMessages(
+  presentation: Presentation,
+  session_id: string,
+  words: readonly KeptMessage[],
+  tickets: readonly TicketLine[],
+): Unheard[] {
+  const isLost = ({ status }: TicketLine) =>
+    presentation.retries && shownStatus(presentation, status).stage === "failed";
+  const lost = new Set<string | undefined>(tickets.filter(isLost).map(({ ticket_id }) => ticket_id));
+  return words.map(({ said, command, ticket_id }) =>
+    command === "retry" && lost.has(ticket_id) ? { said, again: `bosun retry ${session_id} ${ticket_id}` } : { said },
+  );
+}
+
+/** The commands that answer what a session asks. */
+export function answersTo(session_id: string, waiting: readonly Waiting[]): string[] {
+  const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
+  return waiting.length > ANSWERS_SHOWN ? [...answers, `bosun inbox`] : answers;
+}
+
+function raised({ stopped }: LedgerFigures): string {
+  const { limit, used = 0, max = 0 } = stopped ?? {};
+  switch (limit) {
+    case "turns":
+      return `--budget-turns ${Math.max(used, 1) * 2}`;
+    case "tokens":
+    case "usd":
+      // A limit that was not reached stopped the session because usage is unknown; the same limit accepts that.
+      return `--budget-${limit} ${used >= max ? Math.ceil(Math.max(used, 1) * 2) : max}`;
+    default:
+      return "--deadline 4h";
+  }
 }

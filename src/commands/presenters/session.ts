@@ -1,27 +1,30 @@
 import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
-import type { SessionState } from "../../kernel/state.ts";
-import { latestOf } from "../../store/kept-record.ts";
-import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
-import { spendWords, totalWords } from "../../log/usage-words.ts";
 import { withCutRuns } from "../../kernel/spends.ts";
-import { usageOf } from "../../runtime/usage.ts";
-import { quotaLines } from "../../ui/quota-words.ts";
+import type { SessionState } from "../../kernel/state.ts";
+import { formatDuration } from "../../lib/durations.ts";
+import { spendWords, totalWords } from "../../log/usage-words.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { milliseconds } from "../../protocol/timestamp.ts";
 import { FollowedState, NOTED, type RunningTurn } from "../../runtime/feed/standing.ts";
 import { sessionTime } from "../../runtime/time/session-time.ts";
+import { usageOf } from "../../runtime/usage.ts";
+import { keptRecord, latestOf } from "../../store/kept-record.ts";
+import { StorageError } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, hanging, safeLine } from "../../ui/display.ts";
-import type { Output, Style } from "../../ui/terminal.ts";
-import { outageWords } from "../../ui/hold-words.ts";
 import { interruptedLines, shortTicketTable, ticketTable } from "../../ui/ending.ts";
-import { firstLines, type Part, type PartShown, partOf, wholeScreen } from "../../ui/parts.ts";
+import { outageWords } from "../../ui/hold-words.ts";
+import { firstLines, type Part, partOf, type PartShown } from "../../ui/parts.ts";
+import { quotaLines } from "../../ui/quota-words.ts";
+import { PROSE_WIDTH, tableLines } from "../../ui/table.ts";
+import type { Output, Style } from "../../ui/terminal.ts";
 import { localMoment } from "../../ui/timeline.ts";
-import { showKept, showWaiting, unheardLines, type Waiting } from "../../ui/waiting.ts";
+import { holdSentence, showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, MAX_NAMED, quoted, runningWords, tellNext } from "../../ui/words.ts";
-import type { CommandContext } from "../context/command.ts";
-import { keptCommands, keptFor, uncancelled, unheard } from "../interaction/kept.ts";
+import { keptCommands, type Needed, unheard } from "../lookup/kept.ts";
 import { isBegun } from "../lookup/resolve.ts";
 import { markInterrupted, openTurns, type StoredView } from "../lookup/view.ts";
-import { nextFor, lateMessages } from "./next.ts";
+import { lateMessages, nextFor } from "./ending.ts";
 
 /** A session, and its owner just before it was read. */
 export interface SeenSession extends StoredView {
@@ -45,12 +48,7 @@ const IMPORTANCE = [
   "about",
 ] as const;
 
-/** Shows one session: its tickets, who works, what it needs, and what to type next. */
-export function showSession({ terminal: { out } }: CommandContext, store: StoreReader, seen: SeenSession): void {
-  for (const line of wholeScreen(sessionParts(out, store, seen))) out.line(line);
-}
-
-/** The same as parts, for a terminal that may be too short for all of them. */
+/** A session as parts of a screen: its tickets, who works, what it needs, and what to type next. */
 export function sessionParts(
   out: Output,
   store: StoreReader,
@@ -63,7 +61,6 @@ export function sessionParts(
   const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;
   const shown = owner === undefined ? markInterrupted(tickets, ledger) : tickets;
   const turns = owner === undefined ? [] : runningTurns(store, row, state);
-  const asked = uncancelled(store, session_id, waiting);
   const late =
     row.state === "closed" ? lateMessages(presentation, session_id, unheard(store, session_id), tickets) : [];
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
@@ -83,7 +80,7 @@ export function sessionParts(
       .sessions({ parent: session_id })
       .filter((child) => isBegun(child) && child.state !== "closed")
       .map((child) => part("children", (paper) => showChild(paper, child))),
-    part("needs", (paper) => showAsked(paper, store, session_id, asked), {
+    part("needs", (paper) => showAsked(paper, session_id, waiting), {
       shorter: (rows, lines) => firstLines(lines, rows, out.width, `  … ${localize(out, "bosun inbox")}`),
     }),
     part("late", (paper) => writeAll(paper, unheardLines(paper, late))),
@@ -121,18 +118,22 @@ function showChild(out: Output, { session_id, mode, state }: SessionRow): void {
   for (const line of hanging(`The ${mode} ${session_id} is ${state}:`, out.width, 2, command)) out.line(line);
 }
 
-function showAsked(out: Output, store: StoreReader, session_id: string, asked: readonly Waiting[]): void {
+function showAsked(out: Output, session_id: string, asked: readonly Needed[]): void {
   if (asked.length === 0) return;
   out.line("Needs you:");
-  for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+  for (const one of asked) showWaiting(out, session_id, one, one.kept);
 }
 
+/** Shows a hold; nothing for a limit that has ended. */
 function showHold(out: Output, session_id: string, hold: LedgerHold, now: number): void {
-  const text = holdText(hold, now);
-  if (text === undefined) return;
-  const endsSoon = hold.limit?.limit === "turns_per_minute";
-  say(out, text, endsSoon ? "dim" : "yellow");
-  if (!endsSoon) out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
+  const { role_id, reason, until, limit } = hold;
+  if (limit !== undefined && until !== undefined && milliseconds(until) <= now) return;
+  const isOutage = outageWords(hold) !== undefined;
+  const end = until && localMoment(new Date(milliseconds(until)), new Date(now));
+  const text = isOutage || end === undefined ? holdSentence(hold) : `Role ${role_id} is held: ${reason}, until ${end}`;
+  const endsSoon = limit?.limit === "turns_per_minute";
+  say(out, safeLine(text), endsSoon ? "dim" : "yellow");
+  if (!endsSoon) out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(role_id)}`)}`);
 }
 
 function showFigures(out: Output, ledger: Ledger, now: number): void {
@@ -158,42 +159,69 @@ function say(out: Output, text: string, style?: Style): void {
   for (const line of hanging(text, out.width, 2)) out.line(style === undefined ? line : out.style(style, line));
 }
 
-/** A hold in words; undefined for a rate limit that has ended. */
-function holdText(hold: LedgerHold, now: number): string | undefined {
-  const { role_id, reason, until, limit, account, window, said } = hold;
-  const outage = outageWords(hold);
-  if (outage !== undefined) return outage;
-  const role = safeLine(role_id);
-  const later = until !== undefined && milliseconds(until) > now ? until : undefined;
-  switch (limit?.limit) {
-    case undefined: {
-      const end = until !== undefined ? `, until ${here(until, now)}` : said === undefined ? "" : `, ${safeLine(said)}`;
-      return `Role ${role} is held: ${safeLine(reason)}${end}`;
-    }
-    case "turns_per_minute":
-      return (
-        later && `Role ${role} is limited to ${counted(limit.max, "turn")} a minute: the next at ${here(later, now)}`
-      );
-    case "quota": {
-      const left = safeLine(`${account ?? role} ${window ?? ""}`.trim());
-      const reset = later && here(later, now);
-      return reset && `Role ${role} is held until ${reset}: of ${left} no more than the reserve is left`;
-    }
-    default: {
-      const most = limit?.limit === "role_turns" ? counted(limit.max, "turn") : `${limit?.max}s of turns`;
-      return `Role ${role} has used its budget of ${most}`;
-    }
-  }
-}
-
-/** The local time, as `bosun log` shows it. */
-function here(until: Instant, now: number): string {
-  return localMoment(new Date(milliseconds(until)), new Date(now));
-}
-
 /** The stored state; a working state without an owner was left by a scheduler that died. */
-export function standing({ state, outcome }: SessionRow, held: boolean): string {
+function standing({ state, outcome }: SessionRow, held: boolean): string {
   if (outcome !== null && state === "closed") return outcome;
   const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";
   return held || idle ? state : `interrupted (${state})`;
+}
+
+/** A session in the list, and its owner or why it cannot be read: one broken lock must not hide all sessions. */
+interface ListedSession {
+  readonly row: SessionRow;
+  readonly owner?: Holder | undefined;
+  /** How long ago a running session wrote its last record, in ms of its own time. */
+  readonly idle_ms?: number | undefined;
+  readonly trouble?: Failure;
+}
+
+/** All sessions, newest first. Reading the owner of a closed one takes time, so it is left out unless `all` is set. */
+export function sessionList(store: StoreReader, all: boolean): ListedSession[] {
+  const begun = store.sessions({ parent: null }).filter(isBegun);
+  return begun.map((row) => {
+    if (!all && row.state === "closed") return { row };
+    // Read the owner first, so that what it wrote before it left is in the row.
+    const found = holderOf(store, row);
+    const now = store.session(row.session_id);
+    return { row: now.ok ? now.value : row, ...found };
+  });
+}
+
+export function holderOf(store: StoreReader, { session_id, last_sequence }: SessionRow): Omit<ListedSession, "row"> {
+  try {
+    const owner = store.holder(session_id);
+    if (owner === undefined || last_sequence === 0) return { owner };
+    const { received_at } = keptRecord(store, session_id, last_sequence).record;
+    return { owner, idle_ms: sessionTime(store, session_id, true) - milliseconds(received_at) };
+  } catch (error) {
+    if (error instanceof StorageError) return { trouble: error.failure };
+    throw error;
+  }
+}
+
+/** The list as parts of a screen. */
+export function listParts(out: Output, sessions: readonly ListedSession[], now: number): Part[] {
+  const rows = sessions.map(({ row, owner, idle_ms, trouble }) => [
+    row.session_id,
+    trouble === undefined ? standing(row, owner !== undefined) : `unknown (${row.state})`,
+    formatDuration(idle_ms ?? now - milliseconds(row.updated_at)),
+    clipped(row.requirement ?? "", PROSE_WIDTH),
+  ]);
+  const columns = [
+    { heading: "SESSION", width: 40 },
+    { heading: "STATE", width: 30 },
+    { heading: "AGO" },
+    { heading: "WHAT" },
+  ];
+  const [newest] = sessions;
+  const write = (paper: Output) => {
+    for (const line of tableLines(columns, rows, paper.width)) paper.line(line);
+  };
+  const next = (paper: Output) => {
+    if (newest !== undefined) tellNext(paper, `bosun status ${newest.row.session_id}`);
+  };
+  return [
+    partOf(out, 1, write, { shorter: (height, lines) => firstLines(lines, height, out.width, "…") }),
+    partOf(out, 0, next, { joined: true }),
+  ];
 }

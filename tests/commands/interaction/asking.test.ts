@@ -62,7 +62,7 @@ describe("a line begun for a question that is settled elsewhere", () => {
       pane.type("ne");
       await pane.shows("> ne");
       expect((await typed(here, ["answer", "branch", "1"])).code).toBe(0);
-      await pane.shows('Answered elsewhere with "main": c1.branch: ');
+      await pane.shows('No longer open: c1.branch: ');
       await pane.shows(NEXT);
       expect(pane.screen()).not.toContain("Question 2 of 2");
       pane.type("xt", "Enter");
@@ -85,8 +85,8 @@ describe("a line begun for a question that is settled elsewhere", () => {
     const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, ...flags]);
     await pane.asks("1  Approve");
     const session_id = await onlySession(here);
-    const approved = 'Answered elsewhere with "approved": The plan ';
-    const reviewed = 'Answered elsewhere with "approved": The work on one ';
+    const approved = 'No longer open: The plan ';
+    const reviewed = 'No longer open: The work on one ';
     for (const [command, told, next] of [
       [["plan", session_id, "--approve"], approved, "Review of one"],
       [["review", session_id, "one", "--approve"], reviewed, "Review of two"],
@@ -166,7 +166,7 @@ describe("a question answered elsewhere while `bosun answer` asks", () => {
     pane.type("York", "Enter");
     expect(await pane.exit()).toBe(0);
     for (const question_id of ["c1.name", "c1.age"])
-      expect(pane.screen()).toMatch(new RegExp(`Answered elsewhere with .*: ${question_id}:`));
+      expect(pane.screen()).toMatch(new RegExp(`No longer open: ${question_id}:`));
     await until("the end", async () => (await statusOf(here, session_id)).state === "closed");
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8 York\n");
   });
@@ -186,7 +186,7 @@ describe("a question of a stopped session answered elsewhere meanwhile", () => {
     await pane.asks("Question 2 of 2");
     pane.type("8", "Enter");
     await pane.asks("Resume it now?");
-    expect(pane.screen()).toMatch(/Answered elsewhere with .*: c1\.name:/);
+    expect(pane.screen()).toMatch(/No longer open: c1\.name:/);
     pane.type("Enter");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");

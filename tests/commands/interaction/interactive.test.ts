@@ -255,7 +255,7 @@ echo >> ${seen}.times
     await pane.shows("Question 1 of 1");
     expect((await typed(here, ["answer", "Eve"])).stdout).not.toContain("Kept");
     expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).toMatch(/ANSWERED by[^]*^>\n[^]*^ {2}Answered elsewhere with "Eve": c1\.name: .*\n/m);
+    expect(pane.screen()).toMatch(/ANSWERED by[^]*^>\n[^]*^ {2}No longer open: c1\.name: .*\n/m);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextSteps, lateMessages } from "../../../src/commands/presenters/next.ts";
+import { nextSteps, lateMessages } from "../../../src/commands/presenters/ending.ts";
 import { scheduleReader } from "../../../src/modes/schedule/reader.ts";
 import { planFileText } from "../../../src/commands/lookup/plan.ts";
 import { parseDocument } from "../../../src/protocol/document/document.ts";

@@ -1,10 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { PayloadType } from "../../protocol/payload.ts";
 import { idsOf } from "../../protocol/question-ids.ts";
-import type { LogRecord } from "../../protocol/record.ts";
 import { messageName } from "../../protocol/recording.ts";
-import { latestOf } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -17,50 +14,24 @@ export interface KeptMessage {
 }
 
 /**
- * The answer to an ask, in words, that is kept in the session's inbox until it runs again; undefined if there is none. A running session
- * takes its messages at once, so nothing is kept.
+ * The message, in words, that settles an ask and is kept in the session's inbox until it runs again: a cancel of its ticket, or an answer.
+ * Undefined if there is none. A running session takes its messages at once, so nothing is kept.
  */
 export function keptFor(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
-  return reader.holder(session_id) === undefined ? lastAnswer(waiting, messagesIn(reader, session_id)) : undefined;
-}
-
-/** The types of messages that answer an ask. */
-const ANSWERS: ReadonlySet<string> = new Set<PayloadType>(["clarification_response", "approval", "review"]);
-
-/** The answer, in words, that a session took to an ask of the record `asked_with`; undefined if there is none. */
-export function takenFor(
-  reader: StoreReader,
-  session_id: string,
-  waiting: Waiting,
-  asked_with: number,
-): string | undefined {
-  const row = reader.session(session_id);
-  const answers = row.ok ? [...latestOf(reader, row.value, ANSWERS)] : [];
-  const isTaken = ({ source, record, integrity }: LogRecord) =>
-    source === "user" && record.disposition === "applied" && integrity.sequence > asked_with;
-  return lastAnswer(waiting, answers.filter(isTaken));
-}
-
-/** The kept cancel of the ticket that an ask is about. The ask then needs no answer. */
-export function cancelFor(reader: StoreReader, session_id: string, waiting: Waiting): KeptMessage | undefined {
+  if (reader.holder(session_id) !== undefined) return undefined;
   const ticket_id = "ticket_id" in waiting ? waiting.ticket_id : undefined;
-  if (ticket_id === undefined) return undefined;
-  return keptCommands(reader, session_id).find((word) => word.command === "cancel" && word.ticket_id === ticket_id);
+  const isCancelled = (word: KeptMessage) => word.command === "cancel" && word.ticket_id === ticket_id;
+  const cancelled = ticket_id === undefined ? undefined : unheard(reader, session_id).find(isCancelled);
+  const answers = messagesIn(reader, session_id).map((message) => saidTo(waiting, message));
+  return cancelled?.said ?? answers.findLast((said) => said !== undefined);
 }
 
-/** What waits for a person, except what is about a ticket that will be cancelled. */
-export function uncancelled(reader: StoreReader, session_id: string, waiting: readonly Waiting[]): Waiting[] {
-  return waiting.filter((one) => cancelFor(reader, session_id, one) === undefined);
-}
+/** What a session needs a person for, and the message that settles it when the session is resumed, if there is one. */
+export type Needed = Waiting & { readonly kept: string | undefined };
 
-/** The kept message that settles an ask: an answer, or a cancel of its ticket. */
-export function settledBy(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
-  return cancelFor(reader, session_id, waiting)?.said ?? keptFor(reader, session_id, waiting);
-}
-
-/** What waits for a person, except what a kept message settles: the session continues with that when it is resumed. */
-export function unsettled<W extends Waiting>(reader: StoreReader, session_id: string, waiting: readonly W[]): W[] {
-  return waiting.filter((one) => settledBy(reader, session_id, one) === undefined);
+/** What no kept message settles. */
+export function unsettled<N extends Needed>(needed: readonly N[]): N[] {
+  return needed.filter(({ kept }) => kept === undefined);
 }
 
 /** The commands that are kept until a session runs again. */
@@ -102,10 +73,6 @@ export function saidAlready(session_id: string, what: string, kept: string): Fai
   return failure("usage", `${what} of ${session_id} has a decision already: ${JSON.stringify(kept)}.`, {
     hint: `It takes effect with bosun resume ${session_id}.`,
   });
-}
-
-function lastAnswer(waiting: Waiting, messages: readonly Message[]): string | undefined {
-  return messages.map((message) => saidTo(waiting, message)).findLast((said) => said !== undefined);
 }
 
 /** The answer in a message to an ask, in words; undefined if the message is about something else. */
