@@ -10,7 +10,6 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "commands/report.ts": ["appendFileSync", "openSync"],
   "ui/github.ts": ["appendFileSync"],
   // Into an open file of Bosun's own.
-  "log/report.ts": ["appendFileSync"],
   "log/writer.ts": ["appendFileSync"],
   // In a folder of `mkdtemp`, which nobody else may enter.
   "crew/demo/proof.ts": ["cpSync", "writeFileSync"],
@@ -35,10 +34,10 @@ const STARTERS: Readonly<Record<string, string>> = {
   "agents/launch.ts": "agents, checks, notifications, sandbox programs",
   "agents/process-table.ts": "ps of the system",
   "commands/demo.ts": "this Node",
-  "commands/driver/play.ts": "this Node",
   "commands/driver/scheduler-process.ts": "this Node",
   "commands/examination/program.ts": "agent programs, for their version",
   "commands/interaction/plan-edit.ts": "the person's editor",
+  "commands/replay.ts": "this Node",
   "crew/demo/bosun.ts": "this Node",
   "crew/shell/run.ts": "the steps of a plan",
   "lib/git.ts": "git",

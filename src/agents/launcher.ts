@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
@@ -77,8 +78,9 @@ export interface Launched {
   destroyPipes(): void;
 }
 
-/** How long after its leader a group may be left: the turn's supervisor ends it sooner. */
-const LEFTOVERS_MS = 10_000;
+/** First and maximum pause between two polls of a process group that outlives its leader, in ms. */
+const LOOK_AFTER_MS = 20;
+const LONGEST_LOOK_MS = 1_000;
 
 /** A launcher that can kill every process group that it started and that still exists. */
 export function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => void } {
@@ -91,7 +93,10 @@ export function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll:
         if (!launched.ok) return launched;
         const { value } = launched;
         running.add(value);
-        void value.exited.then(() => setTimeout(() => running.delete(value), LEFTOVERS_MS).unref());
+        void value.exited.then(async () => {
+          await groupGone(value);
+          running.delete(value);
+        });
         return launched;
       },
     },
@@ -100,4 +105,16 @@ export function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll:
       for (const launched of running) if (launched.groupLives()) launched.signalGroup("SIGKILL");
     },
   };
+}
+
+/**
+ * Polls until the group is gone; the turn's supervisor ends it. The first poll comes in a later turn of the event loop, because the process table is
+ * read once per turn and may be older than the leader's last child.
+ */
+async function groupGone(launched: Launched): Promise<void> {
+  let pause = LOOK_AFTER_MS;
+  do {
+    await delay(pause, undefined, { ref: false });
+    pause = Math.min(pause * 2, LONGEST_LOOK_MS);
+  } while (launched.groupLives());
 }

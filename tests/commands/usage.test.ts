@@ -98,7 +98,7 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--plan-only", "--yes"], 2, "--plan-only"],
   [["run", "--plan", "good.json", "--crew", "embeded"], 2, "Did you mean embedded?"],
   [["run", "--plan", "good.json", "--crew", "claude"], 3, "claude"],
-  [["run", "x", "--manager", "claud:opus"], 2, "Did you mean claude:opus?"],
+  [["run", "x", "--manager", "claud:opus"], 2, "Did you mean claude?"],
   [["run", "x", "--manager", "cat | cat"], 2, "cat | cat"],
   [["run", "x", "--manager", "cat", "--worker", "no-such-program"], 3, '"no-such-program", which is not on the PATH'],
   [["run", "x", "--manager", "./nothing here", "--worker", "cat"], 3, '"./nothing"'],

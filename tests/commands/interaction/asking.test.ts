@@ -62,7 +62,7 @@ describe("a line begun for a question that is settled elsewhere", () => {
       pane.type("ne");
       await pane.shows("> ne");
       expect((await typed(here, ["answer", "branch", "1"])).code).toBe(0);
-      await pane.shows('No longer open: c1.branch: ');
+      await pane.shows("No longer open: c1.branch: ");
       await pane.shows(NEXT);
       expect(pane.screen()).not.toContain("Question 2 of 2");
       pane.type("xt", "Enter");
@@ -85,8 +85,8 @@ describe("a line begun for a question that is settled elsewhere", () => {
     const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, ...flags]);
     await pane.asks("1  Approve");
     const session_id = await onlySession(here);
-    const approved = 'No longer open: The plan ';
-    const reviewed = 'No longer open: The work on one ';
+    const approved = "No longer open: The plan ";
+    const reviewed = "No longer open: The work on one ";
     for (const [command, told, next] of [
       [["plan", session_id, "--approve"], approved, "Review of one"],
       [["review", session_id, "one", "--approve"], reviewed, "Review of two"],
