@@ -1,6 +1,5 @@
 import {
   accessSync,
-  appendFileSync,
   chmodSync,
   closeSync,
   constants,
@@ -15,6 +14,7 @@ import {
   rmSync,
   statSync,
   type Stats,
+  writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -97,26 +97,11 @@ export function isDirectory(path: string): boolean {
 /** The mode of every file that Bosun keeps, for the calls that make it: nobody else may read or write it, whatever the umask. */
 export const OWN = { mode: 0o600 };
 
-/** Files are written in chunks of about this many characters, since a report may be long. */
-const CHUNK = 64 * 1024;
-
 /** Puts a new file of these lines in the place of a file of Bosun's own, whoever may write to the old one. */
-export function replaceOwn(path: string, lines: Iterable<string>): void {
+export function replaceOwn(path: string, lines: readonly string[]): void {
   const partial = `${path}.${process.pid}.tmp`;
-  rmSync(partial, { force: true, recursive: true });
-  const file = openSync(partial, "wx", OWN.mode);
-  try {
-    let chunk = "";
-    for (const line of lines) {
-      chunk += `${line}\n`;
-      if (chunk.length < CHUNK) continue;
-      appendFileSync(file, chunk);
-      chunk = "";
-    }
-    appendFileSync(file, chunk);
-  } finally {
-    closeSync(file);
-  }
+  rmSync(partial, { force: true });
+  writeFileSync(partial, [...lines, ""].join("\n"), { flag: "wx", ...OWN });
   renameSync(partial, path);
 }
 

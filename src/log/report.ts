@@ -1,9 +1,9 @@
-import { lstatSync, rmSync } from "node:fs";
+import { appendFileSync, closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
-import { makeDirectory, replaceOwn } from "../lib/files.ts";
+import { makeDirectory, OWN } from "../lib/files.ts";
 import { isJsonObject, type Json, type JsonObject, objectOf, textOf, textWithin } from "../lib/json.ts";
 import { escapedMarkdown, markdownSection, markdownTable } from "../lib/markdown.ts";
 import { ok } from "../lib/result.ts";
@@ -63,10 +63,28 @@ function ordered(_key: string, value: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, value[key]]));
 }
 
+/** Files are written in chunks of about this many characters, since a report may be long. */
+const CHUNK = 64 * 1024;
+
 function replace(path: string, lines: Iterable<string>): void {
+  const partial = `${path}.tmp`;
   // A folder with this name, which only an agent can have made, cannot be replaced.
+  rmSync(partial, { force: true, recursive: true });
+  const file = openSync(partial, "wx", OWN.mode);
+  try {
+    let chunk = "";
+    for (const line of lines) {
+      chunk += `${line}\n`;
+      if (chunk.length < CHUNK) continue;
+      appendFileSync(file, chunk);
+      chunk = "";
+    }
+    appendFileSync(file, chunk);
+  } finally {
+    closeSync(file);
+  }
   if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) rmSync(path, { recursive: true });
-  replaceOwn(path, lines);
+  renameSync(partial, path);
 }
 
 /** Makes the report for people: the outcome, each ticket with its outputs, and the next steps. */

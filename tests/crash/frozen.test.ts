@@ -133,7 +133,7 @@ describe("a scheduler that was frozen while another took its session over", () =
     const { place, holder } = await freeze("answer_held", 1);
     const stopped = await start(place, ["stop", place.session_id]).ended;
     expect([stopped.code, stopped.stdout]).toEqual([7, ""]);
-    expect(stopped.stderr).toContain(`its process ${holder.child.pid} on `);
+    expect(stopped.stderr).toContain(`process ${holder.child.pid} on `);
     expect(stopped.stderr).toContain(`bosun resume ${place.session_id} --take-over`);
     holder.child.kill("SIGCONT");
     expect((await holder.ended).code).toBe(130);

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { err, ok } from "../../lib/result.ts";
 import { validateMessage } from "../../protocol/envelope.ts";
-import { fails, type Failure, type Fallible } from "../../protocol/failure.ts";
+import { fails, type Failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
+import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
@@ -33,12 +34,12 @@ type Outcome =
   | { readonly took: "taken"; readonly record: UnsealedRecord | undefined }
   /** The session has no owner. */
   | { readonly took: "waits" }
-  /** The owner has not taken it yet. */
+  /** The owner is not known to have taken it. */
   | { readonly took: "late"; readonly inbox_id: number };
 
 /**
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
- * message, or like `outcomeOf`. Throws a `StorageError`, also for an approval of what was changed.
+ * message, or like `outcomeOf`. Throws a `StorageError` for an approval of what was changed.
  */
 export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Fallible<Put>> {
   const { payload_type, payload } = message;
@@ -51,8 +52,11 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
   if (payload_type === "approval") await checkSession(store, row, await loadMode(row.mode));
   const id = await store.inbox.put(row.session_id, { payload_type, payload }, actorHere());
   if (!id.ok) return id;
-  const outcome = await outcomeOf(store, row, id.value, AbortSignal.timeout(TAKEN_WITHIN_MS));
-  return outcome.ok ? ok({ session_id: row.session_id, message, ...outcome.value }) : outcome;
+  const inbox_id = id.value;
+  const outcome = await catchStorage(() => outcomeOf(store, row, inbox_id, AbortSignal.timeout(TAKEN_WITHIN_MS)));
+  if (outcome.ok) return ok({ session_id: row.session_id, message, ...outcome.value });
+  // The message is kept, even if the store cannot be read any more: a failure would make the person send it again.
+  return isOfStorage(outcome.error) ? ok({ session_id: row.session_id, message, took: "late", inbox_id }) : outcome;
 }
 
 /**
