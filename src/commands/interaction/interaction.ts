@@ -225,7 +225,7 @@ export function inboxControl(
       if (inbox === undefined || !row?.ok) return row?.ok === false ? row.error : undefined;
       const put = await putMessage(inbox, row.value, message);
       if (!put.ok || put.value.took !== "late") return put.ok ? undefined : put.error;
-      late({ message: untaken(session_id) });
+      late({ message: untaken(put.value) });
       const outcome = await outcomeOf(inbox, row.value, put.value.inbox_id, over);
       return outcome.ok ? undefined : outcome.error;
     },

@@ -34,8 +34,8 @@ type Outcome =
   | { readonly took: "taken"; readonly record: UnsealedRecord | undefined }
   /** The session has no owner. */
   | { readonly took: "waits" }
-  /** The owner is not known to have taken it. */
-  | { readonly took: "late"; readonly inbox_id: number };
+  /** The owner has not taken it yet, or the store could not be read to find out (`trouble`). */
+  | { readonly took: "late"; readonly inbox_id: number; readonly trouble?: Failure };
 
 /**
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
@@ -56,7 +56,8 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
   const outcome = await catchStorage(() => outcomeOf(store, row, inbox_id, AbortSignal.timeout(TAKEN_WITHIN_MS)));
   if (outcome.ok) return ok({ session_id: row.session_id, message, ...outcome.value });
   // The message is kept, even if the store cannot be read any more: a failure would make the person send it again.
-  return isOfStorage(outcome.error) ? ok({ session_id: row.session_id, message, took: "late", inbox_id }) : outcome;
+  const { error: trouble } = outcome;
+  return isOfStorage(trouble) ? ok({ session_id: row.session_id, message, took: "late", inbox_id, trouble }) : outcome;
 }
 
 /**
@@ -102,7 +103,7 @@ export async function putToOwner(
 }
 
 /** Reports the outcome of a message. */
-export function tellPut({ terminal: { out } }: CommandContext, put: Put, holds?: string): number {
+export function tellPut({ terminal: { out, err: messages } }: CommandContext, put: Put, holds?: string): number {
   const { session_id, message } = put;
   if (put.took === "waits") {
     out.line(`Kept for ${session_id}, which is not running. It takes effect with:`);
@@ -116,15 +117,17 @@ export function tellPut({ terminal: { out } }: CommandContext, put: Put, holds?:
       for (const line of recordLines(record)) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
     if (holds !== undefined) out.line(holds);
   } else {
-    out.line(untaken(session_id));
+    out.line(untaken(put));
+    if (put.trouble !== undefined) messages.line(safeLine(put.trouble.message));
   }
   tellNext(out, `bosun status ${session_id}`);
   return EXIT_DONE;
 }
 
 /** Says that there is an owner, but that it is not known to have taken a message. */
-export function untaken(session_id: string): string {
-  return `Kept for ${session_id}; its scheduler has not taken it yet.`;
+export function untaken({ session_id, trouble }: Extract<Put, { took: "late" }>): string {
+  const why = trouble === undefined ? "its scheduler has not taken it yet" : "its outcome cannot be read";
+  return `Kept for ${session_id}; ${why}.`;
 }
 
 /** What was done, by the command or the decision of a message. */
