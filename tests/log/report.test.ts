@@ -15,8 +15,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import { writeReport } from "../../src/log/report.ts";
-import { readerOf } from "../../src/kernel/kit/descriptor.ts";
-import { debate } from "../../src/modes/debate/debate.ts";
+import { debatePresentation } from "../../src/modes/debate/presentation.ts";
 import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 
 let folder = "";
@@ -55,13 +54,13 @@ it("replaces a folder or a link that an agent has put there", () => {
   writeFileSync(other, "untouched");
   for (const path of paths) {
     mkdirSync(join(path, "inside"), { recursive: true });
-    symlinkSync(other, `${path}.${process.pid}.tmp`);
+    symlinkSync(other, `${path}.tmp`);
   }
   expect(writeReport(folder, report([]), schedulePresentation)).toEqual({ ok: true, value: undefined });
   for (const path of paths) {
     rmSync(path);
     symlinkSync(other, path);
-    mkdirSync(join(`${path}.${process.pid}.tmp`, "inside"), { recursive: true });
+    mkdirSync(join(`${path}.tmp`, "inside"), { recursive: true });
   }
   expect(writeReport(folder, report([]), schedulePresentation)).toEqual({ ok: true, value: undefined });
   expect(paths.map((path) => lstatSync(path).isFile())).toEqual([true, true]);
@@ -116,11 +115,7 @@ it("has no control characters of an agent, and no line that an agent began", () 
   const clarifications = [{ question: hostile, answer: hostile, ticket_id: "t" }];
   const result = { verdict: { conclusion: hostile, reasons: [hostile] }, judge: "j", rounds: { held: 1, of: 1 } };
   expect(
-    writeReport(
-      folder,
-      { ...report([ticket]), requirement: hostile, clarifications, result },
-      readerOf(debate).presentation,
-    ).ok,
+    writeReport(folder, { ...report([ticket]), requirement: hostile, clarifications, result }, debatePresentation).ok,
   ).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
