@@ -15,7 +15,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import { writeReport } from "../../src/log/report.ts";
-import { debatePresentation } from "../../src/modes/debate/presentation.ts";
+import { readerOf } from "../../src/kernel/kit/descriptor.ts";
+import { debate } from "../../src/modes/debate/debate.ts";
 import { schedulePresentation } from "../../src/modes/schedule/presentation.ts";
 
 let folder = "";
@@ -115,7 +116,11 @@ it("has no control characters of an agent, and no line that an agent began", () 
   const clarifications = [{ question: hostile, answer: hostile, ticket_id: "t" }];
   const result = { verdict: { conclusion: hostile, reasons: [hostile] }, judge: "j", rounds: { held: 1, of: 1 } };
   expect(
-    writeReport(folder, { ...report([ticket]), requirement: hostile, clarifications, result }, debatePresentation).ok,
+    writeReport(
+      folder,
+      { ...report([ticket]), requirement: hostile, clarifications, result },
+      readerOf(debate).presentation,
+    ).ok,
   ).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
