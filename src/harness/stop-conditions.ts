@@ -1,0 +1,91 @@
+import type { ConversationTranscript } from "./transcript.ts";
+
+/** Whether a conversation stops. A plain function is one; a label says in the result what stopped it. */
+export interface StopCondition {
+  (transcript: ConversationTranscript): boolean;
+  readonly label?: string;
+  /** The labels of those of its parts that hold, if it consists of parts. */
+  readonly held?: (transcript: ConversationTranscript) => readonly string[];
+}
+
+export type Comparison = ">=" | ">" | "<=" | "<" | "=";
+
+const COMPARE: Readonly<Record<Comparison, (one: number, other: number) => boolean>> = {
+  ">=": (one, other) => one >= other,
+  ">": (one, other) => one > other,
+  "<=": (one, other) => one <= other,
+  "<": (one, other) => one < other,
+  "=": (one, other) => one === other,
+};
+
+/** What a condition may count in a transcript. */
+export const MEASURES = {
+  /** Turns of participants. */
+  turns: (transcript: ConversationTranscript) => transcript.contributions.length,
+  /** Tokens that are known to be used. */
+  tokens: (transcript: ConversationTranscript) => transcript.tokens,
+};
+
+export function measure(what: keyof typeof MEASURES, comparison: Comparison, limit: number): StopCondition {
+  const holds = COMPARE[comparison];
+  return labelled(`${what}${comparison}${limit}`, (transcript) => holds(MEASURES[what](transcript), limit));
+}
+
+/** The last turn contains a text, in this case. With a name, only if it is that participant's. */
+export function contains(text: string, by?: string): StopCondition {
+  const words = [text, ...(by === undefined ? [] : [by])].map((word) => JSON.stringify(word)).join(", ");
+  return labelled(`contains(${words})`, ({ contributions }) => {
+    const last = contributions.at(-1);
+    if (last === undefined || (by !== undefined && last.participant !== by)) return false;
+    return String(last.message.content).includes(text);
+  });
+}
+
+/** The last turn says again what its participant said before: the conversation turns in a circle. */
+export function repeats(): StopCondition {
+  return labelled("repeats()", ({ contributions }) => {
+    const last = contributions.at(-1);
+    const earlier = contributions.slice(0, -1).filter(({ participant }) => participant === last?.participant);
+    return earlier.some(({ message }) => String(message.content).trim() === String(last?.message.content).trim());
+  });
+}
+
+/** A condition with a label. */
+export function labelled(label: string, holds: (transcript: ConversationTranscript) => boolean): StopCondition {
+  return Object.assign((transcript: ConversationTranscript) => holds(transcript), { label });
+}
+
+export function anyOf(...conditions: readonly StopCondition[]): StopCondition {
+  const holds = labelled(joined(conditions, " or "), (transcript) => conditions.some((one) => one(transcript)));
+  return Object.assign(holds, {
+    held: (transcript: ConversationTranscript) => conditions.flatMap((one) => heldBy(one, transcript)),
+  });
+}
+
+export function allOf(...conditions: readonly StopCondition[]): StopCondition {
+  return labelled(joined(conditions, " and "), (transcript) => conditions.every((one) => one(transcript)));
+}
+
+export function not(condition: StopCondition): StopCondition {
+  return labelled(`not ${nested(condition)}`, (transcript) => !condition(transcript));
+}
+
+/** The labels of what holds; none if the condition does not. */
+export function heldBy(condition: StopCondition, transcript: ConversationTranscript): readonly string[] {
+  if (!condition(transcript)) return [];
+  return condition.held?.(transcript) ?? [labelOf(condition)];
+}
+
+function labelOf({ label, name }: StopCondition): string {
+  return label ?? (name === "" ? "condition" : name);
+}
+
+function joined(conditions: readonly StopCondition[], word: string): string {
+  return conditions.map(nested).join(word);
+}
+
+/** In parentheses if it is made of several. */
+function nested(condition: StopCondition): string {
+  const label = labelOf(condition);
+  return / (?:or|and) /.test(label.replace(/"(?:\\.|[^"\\])*"/g, "")) ? `(${label})` : label;
+}
