@@ -1,4 +1,5 @@
-import type { ConversationTranscript } from "./transcript.ts";
+import { textOfContent } from "./messages.ts";
+import type { ConversationTranscript, ConversationTurn } from "./transcript.ts";
 
 /** Whether a conversation stops. A plain function is one; a label says in the result what stopped it. */
 export interface StopCondition {
@@ -37,7 +38,7 @@ export function contains(text: string, by?: string): StopCondition {
   return labelled(`contains(${words})`, ({ contributions }) => {
     const last = contributions.at(-1);
     if (last === undefined || (by !== undefined && last.participant !== by)) return false;
-    return String(last.message.content).includes(text);
+    return wordsOf(last.message).includes(text);
   });
 }
 
@@ -46,8 +47,12 @@ export function repeats(): StopCondition {
   return labelled("repeats()", ({ contributions }) => {
     const last = contributions.at(-1);
     const earlier = contributions.slice(0, -1).filter(({ participant }) => participant === last?.participant);
-    return earlier.some(({ message }) => String(message.content).trim() === String(last?.message.content).trim());
+    return last !== undefined && earlier.some(({ message }) => wordsOf(message) === wordsOf(last.message));
   });
+}
+
+function wordsOf({ content }: ConversationTurn["message"]): string {
+  return textOfContent(content).trim();
 }
 
 /** A condition with a label. */
@@ -56,36 +61,28 @@ export function labelled(label: string, holds: (transcript: ConversationTranscri
 }
 
 export function anyOf(...conditions: readonly StopCondition[]): StopCondition {
-  const holds = labelled(joined(conditions, " or "), (transcript) => conditions.some((one) => one(transcript)));
+  const holds = labelled(labelOf(conditions, " or "), (transcript) => conditions.some((one) => one(transcript)));
   return Object.assign(holds, {
     held: (transcript: ConversationTranscript) => conditions.flatMap((one) => heldBy(one, transcript)),
   });
 }
 
 export function allOf(...conditions: readonly StopCondition[]): StopCondition {
-  return labelled(joined(conditions, " and "), (transcript) => conditions.every((one) => one(transcript)));
+  return labelled(labelOf(conditions, " and "), (transcript) => conditions.every((one) => one(transcript)));
 }
 
 export function not(condition: StopCondition): StopCondition {
-  return labelled(`not ${nested(condition)}`, (transcript) => !condition(transcript));
+  return labelled(`not ${labelOf([condition])}`, (transcript) => !condition(transcript));
 }
 
 /** The labels of what holds; none if the condition does not. */
 export function heldBy(condition: StopCondition, transcript: ConversationTranscript): readonly string[] {
   if (!condition(transcript)) return [];
-  return condition.held?.(transcript) ?? [labelOf(condition)];
+  return condition.held?.(transcript) ?? [labelOf([condition])];
 }
 
-function labelOf({ label, name }: StopCondition): string {
-  return label ?? (name === "" ? "condition" : name);
-}
-
-function joined(conditions: readonly StopCondition[], word: string): string {
-  return conditions.map(nested).join(word);
-}
-
-/** In parentheses if it is made of several. */
-function nested(condition: StopCondition): string {
-  const label = labelOf(condition);
-  return / (?:or|and) /.test(label.replace(/"(?:\\.|[^"\\])*"/g, "")) ? `(${label})` : label;
+/** One label of several conditions, in parentheses. */
+function labelOf(conditions: readonly StopCondition[], word = ""): string {
+  const labels = conditions.map(({ label, name }) => label ?? (name === "" ? "condition" : name));
+  return labels.length === 1 ? labels.join() : `(${labels.join(word)})`;
 }

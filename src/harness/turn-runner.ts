@@ -1,6 +1,6 @@
 import { defined } from "../lib/json.ts";
 import { sendable } from "./history.ts";
-import type { AssistantMessage, ChatMessage, MessageContent, ToolCall, ToolMessage, UserMessage } from "./messages.ts";
+import type { AssistantMessage, ChatMessage, MessageContent, ToolMessage, UserMessage } from "./messages.ts";
 import type { Participant } from "./participant.ts";
 import {
   type ChatChunk,
@@ -11,19 +11,14 @@ import {
   streamOf,
   type ToolChoice,
 } from "./provider.ts";
-import { type Tools, untilAborted } from "./tools.ts";
-import type { Trace } from "./trace.ts";
+import { callsIn, carriedOut, resultOf, type ToolHandling } from "./tool-calls.ts";
+import type { Tools } from "./tools.ts";
 import type { ConversationTurn, ToolInvocationRecord } from "./transcript.ts";
 import { sumOfUsage, type TokenBudget, TokenBudgetError, type Usage } from "./usage.ts";
 
-export interface TurnRunnerOptions {
+export interface TurnRunnerOptions extends ToolHandling {
   /** Requests of a turn, 16 if absent. The last one may call no tool, so that the turn ends with an answer. */
   readonly maxSteps?: number;
-  /** Calls that are carried out at once, 4 if absent. */
-  readonly toolConcurrency?: number;
-  /** Whether an error of a tool is told to the model, which is the default, or ends the turn. */
-  readonly onToolError?: "feedback" | "throw";
-  readonly trace?: Trace;
 }
 
 export interface TurnOptions {
@@ -98,7 +93,7 @@ export class TurnRunner {
     const before = [...systemPrompts, ...history, asked];
     const steps: (AssistantMessage | ToolMessage)[] = [];
     const usages: (Usage | undefined)[] = [];
-    const repetition = repetitionCounter();
+    let [lastCalls, repetitions] = ["", 0];
     const hasTools = tools !== undefined && tools.definitions.length > 0;
     let endedBy: TurnResult["endedBy"] = "answer";
     let isClosing = !hasTools || toolChoice === "none";
@@ -135,8 +130,11 @@ export class TurnRunner {
         yield { type: "turn", result: { ...response, message: final, usage, turn, steps: step, endedBy } };
         return;
       }
-      if (repetition(calls) >= MAX_REPETITIONS) [isClosing, endedBy] = [true, "repetition"];
-      const records = isClosing ? calls.map(repeated) : await this.#carryOut(calls, tools as Tools, step, signal);
+      const key = JSON.stringify(calls.map(({ id: _, ...call }) => call));
+      [lastCalls, repetitions] = [key, key === lastCalls ? repetitions + 1 : 1];
+      if (repetitions >= MAX_REPETITIONS) [isClosing, endedBy] = [true, "repetition"];
+      const execute = isClosing ? refuseRepetition : (tools as Tools).execute;
+      const records = await carriedOut(calls, execute, { ...this.#options, participant: name, step, signal });
       for (const record of records) yield { type: "toolResult", record };
       steps.push({ ...response.message, toolCalls: calls }, { role: "tool", content: records.map(resultOf) });
     }
@@ -163,60 +161,10 @@ export class TurnRunner {
     trace?.({ type: "response", participant, step, response, ms: performance.now() - start });
     return response;
   }
-
-  /** Carries out calls, several at once. The records are in the order of the calls. */
-  async #carryOut(
-    calls: readonly ToolCall[],
-    { execute }: Tools,
-    step: number,
-    given: AbortSignal | undefined,
-  ): Promise<ToolInvocationRecord[]> {
-    const { toolConcurrency = 4, onToolError = "feedback", trace } = this.#options;
-    const { name: participant } = this.participant;
-    const failed = new AbortController();
-    const signal = given ? AbortSignal.any([given, failed.signal]) : failed.signal;
-    const carryOut = async (call: ToolCall): Promise<ToolInvocationRecord> => {
-      const { id, name, arguments: args, malformed } = call;
-      const start = performance.now();
-      trace?.({ type: "toolCall", participant, step, toolCall: call });
-      let record: ToolInvocationRecord;
-      try {
-        if (malformed !== undefined) throw new Error(`The arguments must be a JSON object, and are: ${malformed}`);
-        const context = { toolCallId: id, signal };
-        const result = await untilAborted(signal, async () => execute(name, args, context));
-        record = { id, name, arguments: args, result };
-      } catch (error) {
-        signal.throwIfAborted();
-        if (onToolError === "throw") throw error;
-        record = { id, name, arguments: args, error: error instanceof Error ? error.message : String(error) };
-      }
-      trace?.({ type: "toolResult", participant, step, record, ms: performance.now() - start });
-      return record;
-    };
-    const records: ToolInvocationRecord[] = [];
-    const queue = calls.entries();
-    const worker = async () => {
-      for (const [index, call] of queue) records[index] = await carryOut(call);
-    };
-    try {
-      await Promise.all(Array.from({ length: toolConcurrency }, worker));
-    } catch (error) {
-      failed.abort(error);
-      throw error;
-    }
-    return records;
-  }
 }
 
-/** The calls to carry out, each with an id of its own. What was cut off or refused is not carried out. */
-function callsIn({ message, finishReason }: ChatResponse): ToolCall[] {
-  if (finishReason === "length" || finishReason === "refusal") return [];
-  const ids = new Set<string>();
-  return (message.toolCalls ?? []).map((call, index) => {
-    const id = call.id === "" || ids.has(call.id) ? `${call.id}#${index}` : call.id;
-    ids.add(id);
-    return { ...call, id };
-  });
+function refuseRepetition(): never {
+  throw new Error(`This call was made ${MAX_REPETITIONS} times in a row. Answer with what you have.`);
 }
 
 /** An answer without text is none, whatever the reason. */
@@ -226,31 +174,4 @@ function requireText({ message, finishReason }: ChatResponse): void {
     throw new ProviderError("length", "The model reached its limit of output tokens before it had answered.");
   if (finishReason === "refusal") throw new ProviderError("refusal", "The model refused to answer.");
   throw new ProviderError("empty", "The model answered nothing.");
-}
-
-/** Counts how often the same calls came in a row. */
-function repetitionCounter(): (calls: readonly ToolCall[]) => number {
-  let last = "";
-  let count = 0;
-  return (calls) => {
-    const key = keyOf(calls);
-    count = key === last ? count + 1 : 1;
-    last = key;
-    return count;
-  };
-}
-
-function keyOf(calls: readonly ToolCall[]): string {
-  return JSON.stringify(calls.map(({ name, arguments: given, malformed = "" }) => [name, given, malformed]));
-}
-
-function repeated({ id, name, arguments: given }: ToolCall): ToolInvocationRecord {
-  const error = `This call was made ${MAX_REPETITIONS} times in a row. Answer with what you have.`;
-  return { id, name, arguments: given, error };
-}
-
-function resultOf({ id, name, result = null, error }: ToolInvocationRecord): ToolMessage["content"][number] {
-  return error === undefined
-    ? { toolCallId: id, name, value: result }
-    : { toolCallId: id, name, value: error, isError: true };
 }

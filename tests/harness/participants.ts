@@ -1,7 +1,6 @@
 import { scriptedAdapter, type ScriptedAdapter, type ScriptedAnswer } from "../../src/harness/adapters/scripted.ts";
 import type { Participant } from "../../src/harness/participant.ts";
-import type { ChatMessage, ToolCall } from "../../src/harness/messages.ts";
-import { textOfContent } from "../../src/harness/messages.ts";
+import { type ChatMessage, textOfContent, textOfValue, type ToolCall } from "../../src/harness/messages.ts";
 import type { ChatRequest } from "../../src/harness/provider.ts";
 
 export type Scripted = Participant & { readonly adapter: ScriptedAdapter };
@@ -24,7 +23,7 @@ export function brief(messages: readonly ChatMessage[]): string[] {
   return messages.map((message) => {
     if (message.role === "tool")
       return message.content
-        .map((one) => `[${one.toolCallId} ${one.isError ? "!" : "="} ${String(one.value)}]`)
+        .map((one) => `[${one.toolCallId} ${one.isError ? "!" : "="} ${textOfValue(one.value)}]`)
         .join("");
     const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
     return `${message.role}: ${textOfContent(message.content)}${calls.map(({ id, name }) => `[${id} ${name}]`).join("")}`;

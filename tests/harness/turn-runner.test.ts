@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ProviderError, type ChatRequest } from "../../src/harness/provider.ts";
+import { textOfValue } from "../../src/harness/messages.ts";
 import { functionTools, type Tools } from "../../src/harness/tools.ts";
 import type { TraceEvent } from "../../src/harness/trace.ts";
 import { type TurnChunk, type TurnOptions, TurnRunner, type TurnRunnerOptions } from "../../src/harness/turn-runner.ts";
@@ -9,7 +10,7 @@ import { call, participant, type Scripted, sentBy } from "./participants.ts";
 const SCHEMA = { type: "json", schema: { type: "object" }, name: "answer" } as const;
 
 const tools = functionTools({
-  look: { description: "Looks.", run: ({ at = "here" }) => `seen ${String(at)}` },
+  look: { description: "Looks.", run: ({ at = "here" }) => `seen ${textOfValue(at)}` },
   burn: {
     description: "Fails.",
     run: () => {
