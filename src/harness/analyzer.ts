@@ -1,5 +1,4 @@
-import type { Participant } from "./participant.ts";
-import type { ChatResponse } from "./provider.ts";
+import type { ChatResponse, Participant } from "./provider.ts";
 import type { ConversationTranscript } from "./transcript.ts";
 import { TurnRunner, type TurnOptions, type TurnRunnerOptions } from "./turn-runner.ts";
 

@@ -1,5 +1,5 @@
 import type { MessageContent } from "./messages.ts";
-import type { Participant } from "./participant.ts";
+import type { Participant } from "./provider.ts";
 import { heldBy, type StopCondition } from "./stop-conditions.ts";
 import type { Tools } from "./tools.ts";
 import { ConversationTranscript, OUTSIDE } from "./transcript.ts";

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectOf, textOf } from "../lib/json.ts";
 import { cleanToolName } from "./history.ts";
 import type { ToolDefinition } from "./messages.ts";
-import { limitedTools, type ToolLimits, ToolNotFoundError, type Tools, untilAborted } from "./tools.ts";
+import { inTime, limitedTools, type ToolLimits, ToolNotFoundError, type Tools } from "./tools.ts";
 
 interface McpTool {
   readonly name: string;
@@ -33,10 +33,8 @@ const NO_TIMEOUT_OF_ITS_OWN = 2 ** 31 - 1;
 /** The tools of an MCP server, each called `<server>__<tool>`. Rejects if the server does not tell them in time. */
 export async function mcpTools(server: string, client: McpClient, options: McpToolOptions = {}): Promise<Tools> {
   const { startTimeoutMs = 10_000, ...limits } = options;
-  const late = new AbortController();
-  const error = new Error(`The MCP server ${server} did not tell its tools within ${startTimeoutMs} ms.`);
-  const timer = setTimeout(() => late.abort(error), startTimeoutMs);
-  const told = await untilAborted(late.signal, () => allTools(client, late.signal)).finally(() => clearTimeout(timer));
+  const what = `The MCP server ${server} did not tell its tools`;
+  const told = await inTime(startTimeoutMs, what, (signal) => allTools(client, signal));
   const names = new Map<string, string>();
   const definitions = told.map(({ name, description = "", inputSchema }): ToolDefinition => {
     const ours = cleanToolName(`${server}__${name}`);

@@ -8,7 +8,6 @@ import {
   MEASURES,
   measure,
   not,
-  repeats,
   type StopCondition,
 } from "./stop-conditions.ts";
 
@@ -18,10 +17,10 @@ const TOKEN = /"(?:\\.|[^"\\])*"|[A-Za-z]\w*|\d+|>=|<=|&&|\|\||\S/g;
 /** A deeper one would overflow the stack. */
 const MAX_DEPTH = 100;
 
-const NAMES = [...Object.keys(MEASURES), "contains", "repeats"];
+const NAMES = [...Object.keys(MEASURES), "contains"];
 
 /**
- * A stop condition from text: `turns>=6 or contains("DONE", "ann")`, `not (tokens<1000) and repeats()`. `not` binds before `and`, `and` before
+ * A stop condition from text: `turns>=6 or contains("DONE", "ann")`, `not (tokens<1000 and turns<4)`. `not` binds before `and`, `and` before
  * `or`; `!`, `&&` and `||` mean the same. The error says what is expected where.
  */
 export function parseStopCondition(text: string): Result<StopCondition, string> {
@@ -50,15 +49,14 @@ class Parser {
   }
 
   #either(): StopCondition {
-    const conditions = [this.#both()];
-    while (this.#takes("or", "||")) conditions.push(this.#both());
-    return conditions.length === 1 ? (conditions[0] as StopCondition) : anyOf(...conditions);
+    return this.#joined(["or", "||"], () => this.#joined(["and", "&&"], () => this.#single(), allOf), anyOf);
   }
 
-  #both(): StopCondition {
-    const conditions = [this.#single()];
-    while (this.#takes("and", "&&")) conditions.push(this.#single());
-    return conditions.length === 1 ? (conditions[0] as StopCondition) : allOf(...conditions);
+  #joined(words: readonly string[], next: () => StopCondition, join: typeof anyOf): StopCondition {
+    const first = next();
+    const others: StopCondition[] = [];
+    while (this.#takes(...words)) others.push(next());
+    return others.length === 0 ? first : join(first, ...others);
   }
 
   #single(): StopCondition {
@@ -82,8 +80,7 @@ class Parser {
     if (Object.hasOwn(MEASURES, name))
       return measure(name as keyof typeof MEASURES, this.#comparison(), this.#number());
     this.#expect("(");
-    const condition =
-      name === "repeats" ? repeats() : contains(this.#text(), this.#takes(",") ? this.#text() : undefined);
+    const condition = contains(this.#text(), this.#takes(",") ? this.#text() : undefined);
     this.#expect(")");
     return condition;
   }

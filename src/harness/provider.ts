@@ -1,5 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
-import type { AssistantMessage, ChatMessage, ToolCall, ToolDefinition } from "./messages.ts";
+import type { AssistantMessage, ChatMessage, SystemMessage, ToolCall, ToolDefinition } from "./messages.ts";
 import type { Usage } from "./usage.ts";
 
 export interface ModelConfig {
@@ -61,6 +61,15 @@ export interface ProviderAdapter {
   readonly id: string;
   sendChat(request: ChatRequest): Promise<ChatResponse>;
   streamChat?(request: ChatRequest): AsyncIterable<ChatChunk>;
+}
+
+/** One actor of a conversation: configuration only. What it does is decided by whoever runs it. */
+export interface Participant {
+  readonly name: string;
+  readonly adapter: ProviderAdapter;
+  readonly model: string;
+  readonly systemPrompts?: readonly SystemMessage[];
+  readonly modelConfig?: ModelConfig;
 }
 
 export type ProviderErrorKind =

@@ -1,5 +1,5 @@
 import { textOfContent } from "./messages.ts";
-import type { ConversationTranscript, ConversationTurn } from "./transcript.ts";
+import type { ConversationTranscript } from "./transcript.ts";
 
 /** Whether a conversation stops. A plain function is one; a label says in the result what stopped it. */
 export interface StopCondition {
@@ -38,21 +38,8 @@ export function contains(text: string, by?: string): StopCondition {
   return labelled(`contains(${words})`, ({ contributions }) => {
     const last = contributions.at(-1);
     if (last === undefined || (by !== undefined && last.participant !== by)) return false;
-    return wordsOf(last.message).includes(text);
+    return textOfContent(last.message.content).includes(text);
   });
-}
-
-/** The last turn says again what its participant said before: the conversation turns in a circle. */
-export function repeats(): StopCondition {
-  return labelled("repeats()", ({ contributions }) => {
-    const last = contributions.at(-1);
-    const earlier = contributions.slice(0, -1).filter(({ participant }) => participant === last?.participant);
-    return last !== undefined && earlier.some(({ message }) => wordsOf(message) === wordsOf(last.message));
-  });
-}
-
-function wordsOf({ content }: ConversationTurn["message"]): string {
-  return textOfContent(content).trim();
 }
 
 /** A condition with a label. */

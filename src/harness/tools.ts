@@ -82,22 +82,23 @@ export function limitedTools({ definitions, execute }: Tools, limits: ToolLimits
   return {
     definitions,
     async execute(name, given, context) {
-      const late = new AbortController();
-      const timer = setTimeout(
-        () => late.abort(new Error(`The tool ${name} did not answer within ${formatDuration(timeoutMs)}.`)),
-        timeoutMs,
-      );
-      try {
-        const signal = AbortSignal.any([context.signal, late.signal]);
-        return cutTo(
-          maxResultBytes,
-          await untilAborted(signal, async () => execute(name, given, { ...context, signal })),
-        );
-      } finally {
-        clearTimeout(timer);
-      }
+      const work = async (signal: AbortSignal) => execute(name, given, { ...context, signal });
+      return cutTo(maxResultBytes, await inTime(timeoutMs, `The tool ${name} did not answer`, work, context.signal));
     },
   };
+}
+
+/** What the work gives within a time, or the error `<what> within <time>.` */
+export async function inTime<T>(
+  limitMs: number,
+  what: string,
+  work: (signal: AbortSignal) => Promise<T>,
+  outer?: AbortSignal,
+): Promise<T> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error(`${what} within ${formatDuration(limitMs)}.`)), limitMs);
+  const signal = AbortSignal.any([late.signal, ...(outer ? [outer] : [])]);
+  return untilAborted(signal, () => work(signal)).finally(() => clearTimeout(timer));
 }
 
 /** What the work gives, or the signal's reason as soon as it is aborted, whether the work heeds the signal or not. */

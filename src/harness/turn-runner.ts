@@ -1,11 +1,11 @@
 import { defined } from "../lib/json.ts";
 import { sendable } from "./history.ts";
 import type { AssistantMessage, ChatMessage, MessageContent, ToolMessage, UserMessage } from "./messages.ts";
-import type { Participant } from "./participant.ts";
 import {
   type ChatChunk,
   type ChatRequest,
   type ChatResponse,
+  type Participant,
   ProviderError,
   type ResponseFormat,
   streamOf,
@@ -133,8 +133,10 @@ export class TurnRunner {
       const key = JSON.stringify(calls.map(({ id: _, ...call }) => call));
       [lastCalls, repetitions] = [key, key === lastCalls ? repetitions + 1 : 1];
       if (repetitions >= MAX_REPETITIONS) [isClosing, endedBy] = [true, "repetition"];
-      const execute = isClosing ? refuseRepetition : (tools as Tools).execute;
-      const records = await carriedOut(calls, execute, { ...this.#options, participant: name, step, signal });
+      const place = { ...this.#options, participant: name, step, signal };
+      const records = isClosing
+        ? await carriedOut(calls, refuseRepetition, { ...place, onToolError: "feedback" })
+        : await carriedOut(calls, (tools as Tools).execute, place);
       for (const record of records) yield { type: "toolResult", record };
       steps.push({ ...response.message, toolCalls: calls }, { role: "tool", content: records.map(resultOf) });
     }

@@ -1,7 +1,6 @@
 import { scriptedAdapter, type ScriptedAdapter, type ScriptedAnswer } from "../../src/harness/adapters/scripted.ts";
-import type { Participant } from "../../src/harness/participant.ts";
 import { type ChatMessage, textOfContent, textOfValue, type ToolCall } from "../../src/harness/messages.ts";
-import type { ChatRequest } from "../../src/harness/provider.ts";
+import type { ChatRequest, Participant } from "../../src/harness/provider.ts";
 
 export type Scripted = Participant & { readonly adapter: ScriptedAdapter };
 

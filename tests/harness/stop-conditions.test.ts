@@ -9,7 +9,6 @@ import {
   labelled,
   measure,
   not,
-  repeats,
   type StopCondition,
 } from "../../src/harness/stop-conditions.ts";
 import { ConversationTranscript } from "../../src/harness/transcript.ts";
@@ -61,19 +60,14 @@ describe("stop conditions", () => {
     expect(["ann", "bob"].map((by) => contains("DONE", by)(talk("DONE.")))).toEqual([true, false]);
   });
 
-  it("see that somebody repeats himself, but not another", () => {
-    expect(repeats()(talk("a", "b", " a\n"))).toBe(true);
-    expect([talk("a", "a"), talk("a", "b", "c"), talk()].map((one) => repeats()(one))).toEqual([false, false, false]);
-  });
-
   it("tell what held by their labels", () => {
     const transcript = talk("a DONE", "b DONE");
     const both = allOf(contains("DONE"), measure("turns", ">=", 2));
-    expect(heldBy(anyOf(both, repeats(), not(repeats())), transcript)).toEqual([
+    expect(heldBy(anyOf(both, contains("X"), not(contains("X"))), transcript)).toEqual([
       '(contains("DONE") and turns>=2)',
-      "not repeats()",
+      'not contains("X")',
     ]);
-    expect(heldBy(not(anyOf(both, repeats())), transcript)).toEqual([]);
+    expect(heldBy(not(anyOf(both, contains("X"))), transcript)).toEqual([]);
     expect(
       heldBy(
         labelled("mine", () => true),
@@ -95,7 +89,7 @@ describe("stop conditions", () => {
 describe("the text of a stop condition", () => {
   it.each([
     ['turns>=6 or contains("DONE")', '(turns>=6 or contains("DONE"))'],
-    ["turns >= 6 && ! repeats ( )", "(turns>=6 and not repeats())"],
+    ["turns >= 6 && ! tokens <= 2", "(turns>=6 and not tokens<=2)"],
     [
       'not (tokens<1000 || turns=2) and contains("a or b", "ann")',
       '(not (tokens<1000 or turns=2) and contains("a or b", "ann"))',
@@ -115,8 +109,8 @@ describe("the text of a stop condition", () => {
   });
 
   it.each([
-    ["", "At the end: one of turns, tokens, contains, repeats is expected."],
-    ["turn>=6", "At character 1, turn: one of turns, tokens, contains, repeats is expected. Did you mean turns?"],
+    ["", "At the end: one of turns, tokens, contains is expected."],
+    ["turn>=6", "At character 1, turn: one of turns, tokens, contains is expected. Did you mean turns?"],
     ["turns", "At the end: one of >= > <= < = is expected"],
     ["turns >= many", "At character 10, many: a whole number is expected"],
     ["turns>=99999999999999999999", "At character 8, 99999999999999999999: a whole number is expected"],
@@ -126,9 +120,8 @@ describe("the text of a stop condition", () => {
     ['contains("")', 'At character 10, "": a text in double quotes is expected'],
     ['contains("\\q")', 'At character 10, "\\q": a text in double quotes is expected'],
     ['contains("DONE', 'At character 10, ": a text in double quotes is expected'],
-    ['repeats("x")', 'At character 9, "x": ")" is expected'],
-    ["turns>=6 or or", "At character 13, or: one of turns, tokens, contains, repeats is expected."],
-    ["constructor()", "At character 1, constructor: one of turns, tokens, contains, repeats is expected."],
+    ["turns>=6 or or", "At character 13, or: one of turns, tokens, contains is expected."],
+    ["constructor()", "At character 1, constructor: one of turns, tokens, contains is expected."],
   ])("%j is refused with its place and what is expected there", (text, message) => {
     expect(error(text)).toBe(message);
   });
@@ -149,7 +142,6 @@ describe("the text of a stop condition", () => {
           fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
         )
         .map(([text, by]) => contains(text, by)),
-      fc.constant(repeats()),
     );
     const { condition } = fc.letrec<{ condition: StopCondition }>((tie) => ({
       condition: fc.oneof(

@@ -1,4 +1,12 @@
-import { type ChatRequest, type ChatResponse, chunksOf, type ProviderAdapter, streamOf } from "../provider.ts";
+import {
+  type ChatChunk,
+  type ChatRequest,
+  type ChatResponse,
+  chunksOf,
+  type ProviderAdapter,
+  responseOf,
+  streamOf,
+} from "../provider.ts";
 import { requestKey } from "./request-key.ts";
 
 /** Where answers are kept: a `Map`, or something of the host's that lasts. */
@@ -9,31 +17,16 @@ export interface AnswerCache {
 
 /** Asks another adapter once for each request. An answer from the cache used no tokens. Only whole answers are kept. */
 export function cachedAdapter(inner: ProviderAdapter, cache: AnswerCache = new Map()): ProviderAdapter {
-  const known = async (request: ChatRequest): Promise<ChatResponse | undefined> => {
+  async function* streamChat(request: ChatRequest): AsyncGenerator<ChatChunk, void> {
     request.signal?.throwIfAborted();
-    const response = await cache.get(requestKey(inner.id, request));
-    return response && { ...response, usage: { inputTokens: 0, outputTokens: 0 } };
-  };
-  const keep = async (request: ChatRequest, response: ChatResponse) => {
-    const isWhole = response.finishReason === "stop" || response.finishReason === "toolCalls";
-    if (isWhole) await cache.set(requestKey(inner.id, request), response);
-  };
-  return {
-    id: inner.id,
-    async sendChat(request) {
-      const before = await known(request);
-      if (before) return before;
-      const response = await inner.sendChat(request);
-      await keep(request, response);
-      return response;
-    },
-    async *streamChat(request) {
-      const before = await known(request);
-      for await (const chunk of before ? chunksOf(before) : streamOf(inner, request)) {
-        request.signal?.throwIfAborted();
-        if (chunk.type === "finish" && !before) await keep(request, chunk.response);
-        yield chunk;
-      }
-    },
-  };
+    const key = requestKey(inner.id, request);
+    const known = await cache.get(key);
+    if (known) return yield* chunksOf({ ...known, usage: { inputTokens: 0, outputTokens: 0 } });
+    for await (const chunk of streamOf(inner, request)) {
+      if (chunk.type === "finish" && ["stop", "toolCalls"].includes(chunk.response.finishReason))
+        await cache.set(key, chunk.response);
+      yield chunk;
+    }
+  }
+  return { id: inner.id, streamChat, sendChat: (request) => responseOf(streamChat(request)) };
 }

@@ -5,6 +5,7 @@ import {
   ProviderError,
   type ProviderErrorDetails,
   type ProviderErrorKind,
+  responseOf,
   streamOf,
 } from "../provider.ts";
 import { untilAborted } from "../tools.ts";
@@ -24,39 +25,23 @@ export interface Exchange {
 
 /** Asks another adapter and hands over each exchange, which the host keeps where it likes. What was aborted is no exchange. */
 export function recordingAdapter(inner: ProviderAdapter, keep: (exchange: Exchange) => void): ProviderAdapter {
-  const record = (asked: ChatRequest, came: Pick<Exchange, "response" | "error">) => {
-    const { signal: _, ...request } = asked;
-    keep(structuredClone({ key: requestKey(inner.id, asked), request, ...came }));
-  };
-  const recordFailure = (asked: ChatRequest, error: unknown) => {
-    if (!(error instanceof ProviderError)) return;
-    const { kind, message, details } = error;
-    record(asked, { error: { kind, message, details } });
-  };
-  return {
-    id: inner.id,
-    async sendChat(request) {
-      try {
-        const response = await inner.sendChat(request);
-        record(request, { response });
-        return response;
-      } catch (error) {
-        recordFailure(request, error);
-        throw error;
+  const record = ({ signal: _, ...request }: ChatRequest, came: Pick<Exchange, "response" | "error">) =>
+    keep(structuredClone({ key: requestKey(inner.id, request), request, ...came }));
+  async function* streamChat(request: ChatRequest) {
+    try {
+      for await (const chunk of streamOf(inner, request)) {
+        if (chunk.type === "finish") record(request, { response: chunk.response });
+        yield chunk;
       }
-    },
-    async *streamChat(request) {
-      try {
-        for await (const chunk of streamOf(inner, request)) {
-          if (chunk.type === "finish") record(request, { response: chunk.response });
-          yield chunk;
-        }
-      } catch (error) {
-        recordFailure(request, error);
-        throw error;
+    } catch (error) {
+      if (error instanceof ProviderError) {
+        const { kind, message, details } = error;
+        record(request, { error: { kind, message, details } });
       }
-    },
-  };
+      throw error;
+    }
+  }
+  return { id: inner.id, streamChat, sendChat: (request) => responseOf(streamChat(request)) };
 }
 
 /** Answers as the adapter with this id did: equal requests in the order in which they were recorded, and no other. */
