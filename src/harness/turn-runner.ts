@@ -130,7 +130,7 @@ export class TurnRunner {
         yield { type: "turn", result: { ...response, message: final, usage, turn, steps: step, endedBy } };
         return;
       }
-      const key = JSON.stringify(calls.map(({ id: _, ...call }) => call));
+      const key = JSON.stringify(calls.map((call) => ({ ...call, id: "" })));
       [lastCalls, repetitions] = [key, key === lastCalls ? repetitions + 1 : 1];
       if (repetitions >= MAX_REPETITIONS) [isClosing, endedBy] = [true, "repetition"];
       const place = { ...this.#options, participant: name, step, signal };

@@ -76,6 +76,14 @@ describe("scripted", () => {
   });
 });
 
+it("a stream of an adapter that cannot stream ends with an abort between its pieces", async () => {
+  const stop = new AbortController();
+  const stream = streamOf(scriptedAdapter(["one two"]), ask("a", { signal: stop.signal }));
+  expect(await stream.next()).toMatchObject({ value: { type: "text", text: "one" } });
+  stop.abort(new Error("enough"));
+  await expect(stream.next()).rejects.toThrow("enough");
+});
+
 describe("recording", () => {
   it("is played in the recorded order of equal requests, and refuses all others", async () => {
     const exchanges: Exchange[] = [];
@@ -106,7 +114,9 @@ describe("recording", () => {
   it("leaves out what was aborted", async () => {
     const exchanges: Exchange[] = [];
     const recording = recordingAdapter(scriptedAdapter(["a"]), (exchange) => exchanges.push(exchange));
-    await expect(recording.sendChat(ask("x", { signal: AbortSignal.abort() }))).rejects.toThrow();
+    await expect(recording.sendChat(ask("x", { signal: AbortSignal.abort(new Error("enough")) }))).rejects.toThrow(
+      "enough",
+    );
     expect(exchanges).toEqual([]);
   });
 });
@@ -124,6 +134,13 @@ describe("cached", () => {
     expect((await responseOf(streamOf(adapter, ask("a", { config })))).message.content).toBe("one");
     expect(await said(adapter, "a")).toBe("two");
     expect(inner.requests).toHaveLength(2);
+  });
+
+  it("gives no answer from the cache to an aborted request", async () => {
+    const adapter = cachedAdapter(scriptedAdapter(["one"]));
+    await said(adapter, "a");
+    const aborted = adapter.sendChat(ask("a", { signal: AbortSignal.abort(new Error("enough")) }));
+    await expect(aborted).rejects.toThrow("enough");
   });
 
   it("keeps neither failures nor answers that were cut or refused", async () => {

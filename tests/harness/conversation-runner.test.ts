@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConversationRunner } from "../../src/harness/conversation-runner.ts";
+import { textOfContent } from "../../src/harness/messages.ts";
 import { ProviderError } from "../../src/harness/provider.ts";
 import { anyOf, contains, measure } from "../../src/harness/stop-conditions.ts";
 import { functionTools } from "../../src/harness/tools.ts";
@@ -9,7 +10,7 @@ import { TokenBudget } from "../../src/harness/usage.ts";
 import { call, participant, sentBy } from "./participants.ts";
 
 const said = ({ turns }: ConversationTranscript) =>
-  turns.map(({ participant, message }) => `${participant}: ${String(message.content)}`);
+  turns.map(({ participant, message }) => `${participant}: ${textOfContent(message.content)}`);
 
 /** A participant who counts its answers. */
 const counting = (name: string) => {
@@ -100,7 +101,7 @@ describe("an earlier transcript", () => {
 
   it("goes on with other participants, from whom its speakers are others", async () => {
     const [carl, ann] = [counting("carl"), counting("ann")];
-    const { transcript } = await new ConversationRunner([carl, ann]).run({
+    const { transcript } = await new ConversationRunner([ann, carl]).run({
       transcript: earlier(),
       startingMessage: "Go on",
       maxTurns: 2,
@@ -156,7 +157,7 @@ describe("the end of a conversation", () => {
     /** Both of the last two agree. */
     function bothAgree({ contributions }: ConversationTranscript): boolean {
       const lastTwo = contributions.slice(-2);
-      return lastTwo.length === 2 && lastTwo.every(({ message }) => String(message.content).includes("I agree"));
+      return lastTwo.length === 2 && lastTwo.every(({ message }) => textOfContent(message.content).includes("I agree"));
     }
     const participants = ["ann", "bob"].map((name) => ({ name, model: "m", adapter: agree("I agree.") }));
     const result = await new ConversationRunner(participants).run({

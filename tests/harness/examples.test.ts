@@ -1,21 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { built } from "../built.ts";
+import { expect, it } from "vitest";
+import { folderWithPackage } from "../installed.ts";
 import { filesBelow, ROOT } from "../sources.ts";
 
 const PROGRAM = "tests/harness/children/examples.ts";
 
 it("the examples run in a program of its own, which has installed the package", () => {
-  const folder = mkdtempSync(join(tmpdir(), "bosun-harness-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const bosun = join(folder, "node_modules", "bosun");
-  mkdirSync(bosun, { recursive: true });
-  symlinkSync(built(), join(bosun, "dist"));
-  copyFileSync(join(ROOT, "package.json"), join(bosun, "package.json"));
-  for (const part of ["examples/harness", PROGRAM]) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  const folder = folderWithPackage("examples/harness", PROGRAM);
   const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM], { cwd: folder, encoding: "utf8" });
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   expect(JSON.parse(stdout)).toEqual({

@@ -196,7 +196,8 @@ describe("the end of a turn", () => {
     const ann = participant("ann", ({ toolChoice }) =>
       toolChoice === "none" ? "Enough." : { toolCalls: [call("1", "look")] },
     );
-    expect(await run(ann, { tools: counted })).toMatchObject({ steps: 4, endedBy: "repetition" });
+    const forced = await run(ann, { tools: counted }, { onToolError: "throw" });
+    expect(forced).toMatchObject({ steps: 4, endedBy: "repetition" });
     expect(runs).toBe(2);
     expect(sentBy(ann, 3).at(-1)).toContain("3 times in a row");
   });
@@ -271,8 +272,10 @@ describe("an abort", () => {
       },
     };
     const ann = participant("ann", [{ toolCalls: [call("1", "deaf")] }, "Never"]);
-    await expect(run(ann, { tools: deaf, signal: stop.signal })).rejects.toThrow("enough");
-    expect(ann.adapter.requests).toHaveLength(1);
+    const told: string[] = [];
+    const trace = ({ type }: TraceEvent) => void told.push(type);
+    await expect(run(ann, { tools: deaf, signal: stop.signal }, { trace })).rejects.toThrow("enough");
+    expect(told).toEqual(["request", "response", "toolCall"]);
   });
 
   it("before the turn sends nothing", async () => {

@@ -25,8 +25,10 @@ export interface Exchange {
 
 /** Asks another adapter and hands over each exchange, which the host keeps where it likes. What was aborted is no exchange. */
 export function recordingAdapter(inner: ProviderAdapter, keep: (exchange: Exchange) => void): ProviderAdapter {
-  const record = ({ signal: _, ...request }: ChatRequest, came: Pick<Exchange, "response" | "error">) =>
+  const record = (asked: ChatRequest, came: Pick<Exchange, "response" | "error">) => {
+    const { signal: _, ...request } = asked;
     keep(structuredClone({ key: requestKey(inner.id, request), request, ...came }));
+  };
   async function* streamChat(request: ChatRequest) {
     try {
       for await (const chunk of streamOf(inner, request)) {
