@@ -52,7 +52,7 @@ export class ConversationRunner {
         ...(signal?.aborted ? ["abort"] : []),
         ...(budget?.isSpent ? ["budget"] : []),
         ...(stop && turns > 0 ? heldBy(stop, transcript) : []),
-        ...(turns >= maxTurns ? ["maxTurns"] : []),
+        ...(turns < maxTurns ? [] : ["maxTurns"]),
       ];
       if (stoppedBy.length > 0) return { transcript, turns, stoppedBy };
       participants = withInjected(participants, inject?.(transcript) ?? []);

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectOf, textOf } from "../lib/json.ts";
 import { cleanToolName } from "./history.ts";
 import type { ToolDefinition } from "./messages.ts";
-import { inTime, limitedTools, type ToolLimits, ToolNotFoundError, type Tools } from "./tools.ts";
+import { inTime, limitedTools, MAX_TIMER_MS, type ToolLimits, ToolNotFoundError, type Tools } from "./tools.ts";
 
 interface McpTool {
   readonly name: string;
@@ -27,9 +27,6 @@ export interface McpToolOptions extends ToolLimits {
   readonly startTimeoutMs?: number;
 }
 
-/** The limit of the SDK's own, 60 s, stays out of the way of ours. */
-const NO_TIMEOUT_OF_ITS_OWN = 2 ** 31 - 1;
-
 /** The tools of an MCP server, each called `<server>__<tool>`. Rejects if the server does not tell them in time. */
 export async function mcpTools(server: string, client: McpClient, options: McpToolOptions = {}): Promise<Tools> {
   const { startTimeoutMs = 10_000, ...limits } = options;
@@ -46,9 +43,8 @@ export async function mcpTools(server: string, client: McpClient, options: McpTo
     const name = names.get(ours);
     if (name === undefined) throw new ToolNotFoundError(ours, [...names.keys()]);
     const call = { name, arguments: { ...given } };
-    return valueOf(
-      objectOf((await client.callTool(call, undefined, { signal, timeout: NO_TIMEOUT_OF_ITS_OWN })) as Json),
-    );
+    // The SDK has a limit of its own, 60 s, which must not come before ours.
+    return valueOf(objectOf((await client.callTool(call, undefined, { signal, timeout: MAX_TIMER_MS })) as Json));
   };
   return limitedTools({ definitions, execute }, limits);
 }

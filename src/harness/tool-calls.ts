@@ -59,7 +59,7 @@ export async function carriedOut(
     }
   };
   try {
-    await Promise.all(Array.from({ length: toolConcurrency }, worker));
+    await Promise.all(Array.from({ length: Math.max(1, toolConcurrency) }, worker));
   } catch (error) {
     failed.abort(error);
     throw error;

@@ -88,6 +88,9 @@ export function limitedTools({ definitions, execute }: Tools, limits: ToolLimits
   };
 }
 
+/** A timer for longer ends at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** What the work gives within a time, or the error `<what> within <time>.` */
 export async function inTime<T>(
   limitMs: number,
@@ -96,7 +99,8 @@ export async function inTime<T>(
   outer?: AbortSignal,
 ): Promise<T> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error(`${what} within ${formatDuration(limitMs)}.`)), limitMs);
+  const error = new Error(`${what} within ${formatDuration(limitMs)}.`);
+  const timer = setTimeout(() => late.abort(error), Math.min(limitMs, MAX_TIMER_MS));
   const signal = AbortSignal.any([late.signal, ...(outer ? [outer] : [])]);
   return untilAborted(signal, () => work(signal)).finally(() => clearTimeout(timer));
 }

@@ -95,7 +95,8 @@ export class ConversationTranscript {
         ({ name, arguments: given, result = null, error }) =>
           `[${name}(${brief(given)}) → ${error === undefined ? brief(result) : `error ${brief(error)}`}]`,
       );
-      return `${heading}:\n${indented([...tools, textOfContent(message.content)].join("\n"))}`;
+      const called = tools.length > 0 ? `${heading}, tools:\n${indented(tools.join("\n"))}\n\n` : "";
+      return `${called}${heading}:\n${indented(textOfContent(message.content))}`;
     });
     const text = blocks.join("\n\n");
     if (text.length <= maxCharacters) return text;

@@ -182,6 +182,11 @@ describe("the end of a conversation", () => {
     expect(result).toMatchObject({ turns: 1, stoppedBy: ["budget"] });
   });
 
+  it("comes at once if the limit is no number", async () => {
+    const result = await new ConversationRunner(pair()).run({ startingMessage: "Go", maxTurns: Number.NaN });
+    expect(result).toMatchObject({ turns: 0, stoppedBy: ["maxTurns"] });
+  });
+
   it("comes with an abort, which stands first", async () => {
     const stop = new AbortController();
     const bob = participant("bob", () => () => {

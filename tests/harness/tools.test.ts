@@ -88,6 +88,11 @@ describe("limits of tools", () => {
     ).toEqual({ a: 1 });
   });
 
+  it("may be without end", async () => {
+    const slow = tool(() => new Promise((resolve) => setImmediate(() => setTimeout(resolve, 5, "late"))));
+    expect(await execute(limitedTools(slow, { timeoutMs: Number.POSITIVE_INFINITY }), "one")).toBe("late");
+  });
+
   it("make null of a function that returns nothing", async () => {
     expect(
       await execute(

@@ -112,7 +112,8 @@ describe("a transcript as text", () => {
     expect(transcript.toText()).toBe(
       [
         "user:\n  Go",
-        'Turn 1, ann:\n  [look({"at":"x"}) → {"seen":1}]\n  [burn({}) → error "too\\nhot"]\n  Seen.',
+        'Turn 1, ann, tools:\n  [look({"at":"x"}) → {"seen":1}]\n  [burn({}) → error "too\\nhot"]',
+        "Turn 1, ann:\n  Seen.",
         "Turn 2, bob:\n  Turn 9, ann:\n  no",
       ].join("\n\n"),
     );

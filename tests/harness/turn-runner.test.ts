@@ -142,6 +142,15 @@ describe("tools of a turn", () => {
     expect(sentBy(ann, 1).at(-1)).toBe("[call_1 = 0][call_2 = 1][call_3 = 2]");
   });
 
+  it("run one after the other if none may run at once", async () => {
+    const ann = participant("ann", [
+      { toolCalls: [call("1", "look", { at: 1 }), call("2", "look", { at: 2 })] },
+      "Done",
+    ]);
+    await run(ann, { tools }, { toolConcurrency: 0 });
+    expect(sentBy(ann, 1).at(-1)).toBe("[call_1 = seen 1][call_2 = seen 2]");
+  });
+
   it("get a call each, even if the model gives two the same id", async () => {
     const ann = participant("ann", [
       { toolCalls: [call("x", "look", { at: 1 }), call("x", "look", { at: 2 })] },
