@@ -49,6 +49,9 @@ await build({
   output,
 });
 
+// A separate bundle: the harness is a library of its own, which loads nothing of the scheduler.
+await build({ ...shared, input: { "harness/index": "src/harness/index.ts" }, output });
+
 // A separate bundle with only the validators that the crew calls: an agent starts anew for every turn. Each validator sets a property
 // of its function, which would keep them all.
 await build({

@@ -8,6 +8,7 @@ import { difference, filesBelow, ROOT, type Source, SOURCES } from "./sources.ts
 const ORDER = [
   ["lib"],
   ["protocol"],
+  ["harness"],
   ["kernel"],
   ["modes"],
   ["config", "store", "log", "agents"],

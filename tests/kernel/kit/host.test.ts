@@ -1,38 +1,15 @@
 import { spawnSync } from "node:child_process";
-import {
-  copyFileSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { built } from "../../built.ts";
+import { expect, it } from "vitest";
+import { folderWithPackage } from "../../installed.ts";
 import { ROOT } from "../../sources.ts";
 
 const MODE = "examples/modes/poll.ts";
 const HOST = "tests/kernel/kit/host.ts";
 
-/** A folder outside the repository with a program of a host, its mode, and the built package as it is installed. */
-function hostFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "bosun-host-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const bosun = join(folder, "node_modules", "bosun");
-  mkdirSync(bosun, { recursive: true });
-  symlinkSync(built(), join(bosun, "dist"));
-  copyFileSync(join(ROOT, "package.json"), join(bosun, "package.json"));
-  for (const file of [MODE, HOST]) cpSync(join(ROOT, file), join(folder, file));
-  return folder;
-}
-
 it("a program of its own runs a mode of its own, dies, resumes and proves what was decided", () => {
-  const folder = hostFolder();
+  const folder = folderWithPackage(MODE, HOST);
   const home = join(folder, "home");
   mkdirSync(home);
   const host = (what: string) => spawnSync(process.execPath, [HOST, home, what], { cwd: folder, encoding: "utf8" });
@@ -52,7 +29,7 @@ it("a program of its own runs a mode of its own, dies, resumes and proves what w
 });
 
 it("a mode that contradicts itself fails in the host that makes it, and says what is wrong", () => {
-  const folder = hostFolder();
+  const folder = folderWithPackage(MODE, HOST);
   const source = readFileSync(join(folder, MODE), "utf8");
   writeFileSync(join(folder, MODE), source.replace('answered: "voted"', 'answered: "agreed"'));
   const { status, stderr } = spawnSync(process.execPath, [MODE], { cwd: folder, encoding: "utf8" });

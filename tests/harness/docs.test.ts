@@ -1,0 +1,24 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { folderWithPackage } from "../installed.ts";
+import { ROOT } from "../sources.ts";
+
+/** What the programs in the documents print. */
+const PRINTED: Readonly<Record<string, readonly string[]>> = {
+  "docs/harness.md": ["It rains in Bern. 2 {}\n", `[ 'contains("DONE", "ann")' ]\n`],
+  "docs/extending.md": ["Hello.\n", "[ 'note_read', 'note_list', 'now' ]\n", "[ '(agreement and turns>=3)' ]\n"],
+};
+
+it.each(Object.entries(PRINTED))("the programs in %s run with the installed package", (document, printed) => {
+  const folder = folderWithPackage();
+  const programs = [...readFileSync(join(ROOT, document), "utf8").matchAll(/^```ts\n(.*?)^```/gms)];
+  const outputs = programs.map(([, program = ""], index) => {
+    const file = join(folder, `program-${index}.ts`);
+    writeFileSync(file, program);
+    const { stdout, stderr } = spawnSync(process.execPath, [file], { cwd: folder, encoding: "utf8" });
+    return stderr || stdout;
+  });
+  expect(outputs).toEqual(printed);
+});
