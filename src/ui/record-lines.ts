@@ -16,6 +16,8 @@ export interface RecordLine {
   /** A command to type, shown at the end of the line and never broken. */
   readonly command?: string | undefined;
   readonly style?: Style | undefined;
+  /** The colour of the ticket's name. */
+  readonly name_style?: Style | undefined;
 }
 
 type Told = Omit<RecordLine, "ticket">;
