@@ -8,6 +8,8 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "commands/init.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "commands/report.ts": ["appendFileSync", "openSync"],
+  // The document of a session, in the workspace.
+  "log/report.ts": ["mkdirSync", "writeFileSync"],
   "ui/github.ts": ["appendFileSync"],
   // Into an open file of Bosun's own.
   "log/writer.ts": ["appendFileSync"],

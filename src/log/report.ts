@@ -28,11 +28,12 @@ export function writeReport(folder: string, payload: JsonObject, presentation: P
 export function writeDocument(
   workspace: string,
   payload: JsonObject,
-  { document }: Presentation,
+  presentation: Presentation,
   { replaces }: { readonly replaces: boolean },
 ): Fallible<void> {
+  const document = presentation.document?.(payload);
   if (document === undefined) return ok(undefined);
-  const { path, text } = document(payload);
+  const { path, text } = document;
   const file = resolve(workspace, path);
   const isInside = (folder: string, of: string) => !/^\.\.(?:\/|$)/.test(relative(of, folder));
   const write = (): Fallible<void> => {

@@ -17,7 +17,7 @@ async function wrongIn({ name, load }: CommandEntry, example: string): Promise<s
   const outer = name
     .split(" ")
     .slice(0, -1)
-    .reduce((around, word) => around.command(word), program as Command);
+    .reduce((around, word) => around.command(word), program);
   const command = outer.command(name.split(" ").at(-1) ?? "").action(() => void (isRun = true));
   (await load()).register(command);
   try {

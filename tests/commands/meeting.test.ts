@@ -15,7 +15,7 @@ interface Staged {
   readonly here: Rig;
   readonly stage: Stage;
   /** The words that begin a meeting with this id. */
-  begin(session_id: string, ...more: readonly string[]): string[];
+  readonly begin: (session_id: string, ...more: readonly string[]) => string[];
 }
 
 /** Three agents and a manager, whose programs wait for the test. */

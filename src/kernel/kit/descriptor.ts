@@ -152,7 +152,7 @@ export interface Shown {
 export function readerOf<I, S extends Self, U extends Subject>(
   descriptor: Descriptor<I, S, U>,
 ): ModeReader<KitState<S, U>> {
-  const { name, subject, presentation, rows, events, states, projection } = descriptor;
+  const { name, subject, presentation, rows, events, states } = descriptor;
   return {
     name,
     ...(rows === undefined ? {} : { rows }),
@@ -166,7 +166,9 @@ export function readerOf<I, S extends Self, U extends Subject>(
     results: (state, id) => resultsOf(descriptor, state, id),
     hears: ({ subjects }, id) => Object.keys(states[subjects.get(id)?.status ?? ""] ?? {}).length > 0,
     ...(events.retried === undefined ? {} : { retrying: retryingOf(descriptor) }),
-    ...(projection && { projection: (state) => state.self && projection(viewOf(state.self, state)) }),
+    ...(descriptor.projection && {
+      projection: (state) => state.self && descriptor.projection?.(viewOf(state.self, state)),
+    }),
   };
 }
 

@@ -60,7 +60,7 @@ export function withSeatsFilled(
     const fitting = types.flatMap((type) => roles.filter((role) => role.type === type && !taken.has(role.role_id)));
     if (fitting[0]) input[at] = fitting[0].role_id;
   }
-  return input as Json;
+  return input;
 }
 
 /** A role id in an input. */

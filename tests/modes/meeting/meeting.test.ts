@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { readInput } from "../../../src/kernel/kit/input.ts";
+import { viewOf } from "../../../src/kernel/kit/state.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
 import { meeting } from "../../../src/modes/meeting/meeting.ts";
-import { viewOf } from "../../../src/kernel/kit/state.ts";
+import type { Role } from "../../../src/protocol/roles.ts";
 import { MeetingSession, ROLES } from "./session.ts";
 
 const INSTANT: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
@@ -75,16 +77,14 @@ describe("a meeting", () => {
   });
 
   it("is led by the first manager, or else participant, that is no agent, if the input names nobody", () => {
-    const pm = (agents: string[], roles = ROLES) => {
-      const { self } = new MeetingSession({ agents, pm: null as never }, {}, roles).state;
-      return self?.pm;
+    const pm = (agents: string[], roles: readonly Role[]) => {
+      const input = readInput(meeting, { topic: "Which store?", agents }, roles);
+      return input.ok ? input.value.pm : input.error.map(({ pointer, what }) => `${pointer} ${what}`);
     };
-    const withoutPm = (agents: string[], roles = ROLES) =>
-      new MeetingSession({ agents, pm: undefined as never }, {}, roles).state.self?.pm;
-    expect(withoutPm(["architect", "analyst"])).toEqual({ role_id: "chair", type: "manager" });
-    expect(withoutPm(["architect"], ROLES.slice(0, 3))).toEqual({ role_id: "devops", type: "participant" });
-    expect(withoutPm(["architect", "devops"], ROLES.slice(0, 3))).toBeUndefined();
-    expect(pm(["architect"])).toBeUndefined();
+    const [architect, analyst, devops] = ROLES.map(({ role_id }) => role_id) as [string, string, string];
+    expect(pm([architect, analyst], ROLES)).toBe("chair");
+    expect(pm([architect, analyst], ROLES.slice(0, 3))).toBe(devops);
+    expect(pm([architect, devops], ROLES.slice(0, 3))).toEqual([expect.stringContaining("pm")]);
   });
 });
 
@@ -148,7 +148,7 @@ describe("the end of a meeting", () => {
     const session = new MeetingSession({ max_rounds: 1 }).calls("devops").says("devops", "Backups.");
     session.calls("devops").calls("devops").refusedFinish();
     expect(session.ended).toMatchObject({ outcome: "failed", reason: "no_report" });
-    const { result } = session.ended?.report as { result: object };
+    const result = session.ended?.report["result"];
     expect(result).toMatchObject({ scratchpad: [{ agent_name: "devops", content: "Backups." }] });
     expect(result).not.toHaveProperty("report");
   });
