@@ -44,9 +44,11 @@ export function writeDocument(
       return fails("storage", `A link leads out of the workspace, so ${file} is not written.`, {
         hint: "Remove the link, then: bosun resume",
       });
-    const partial = `${file}.${process.pid}.tmp`;
+    // A scheduler that died may have left it.
+    const partial = `${file}.tmp`;
     rmSync(partial, { force: true });
     writeFileSync(partial, `${text.trimEnd()}\n`, { flag: "wx" });
+    crashPoint("document_begun");
     renameSync(partial, file);
     return ok(undefined);
   };
