@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { loadModes, MODES } from "../../src/modes/index.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
-import { type Json, type JsonObject, listOf, objectOf } from "../../src/lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../src/lib/json.ts";
 import { eventLines } from "../../src/log/events.ts";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
@@ -166,7 +166,7 @@ function folderViolations(place: Place, log: readonly LogRecord[]): string[] {
 
 /** The document of a session, if its mode has one, is whole and alone in its folder. */
 function documentViolations(place: Place, log: readonly LogRecord[]): string[] {
-  const { mode, workspace } = log[0]?.payload as unknown as PayloadByType["session_opened"];
+  const [mode, workspace] = [textOf(log[0]?.payload["mode"]), textOf(log[0]?.payload["workspace"])];
   const document = MODES.get(mode)?.reader.presentation.document?.(reportOf(place));
   if (document === undefined) return [];
   const file = join(workspace, document.path);
