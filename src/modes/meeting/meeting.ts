@@ -6,24 +6,19 @@ import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import { meetingPresentation } from "./presentation.ts";
 
-/** The input of a meeting. */
-export interface MeetingInput {
+/** The input of a meeting. `agents` and `pm` are role ids; `output_dir` is the folder for the report, from the workspace. */
+interface MeetingInput extends Pick<Meeting, "max_rounds" | "output_dir"> {
   readonly topic: string;
-  /** Role ids, in the order in which they are shown. */
   readonly agents: readonly string[];
   readonly pm: string;
-  readonly max_rounds: number;
-  /** The folder for the Markdown report, from the workspace. */
-  readonly output_dir: string;
 }
 
 /** Who can be asked. Its id is its role id. */
 export interface Agent extends Subject {
   readonly type: RoleType;
   readonly display_name: string;
-  /** The sequence of the latest decision that called it. */
+  /** The sequences of the latest decision that called it, and of its latest contribution. */
   readonly called_by?: number;
-  /** The sequence of its latest contribution. */
   readonly said?: number;
 }
 
@@ -32,22 +27,11 @@ export interface Meeting extends Self {
   readonly pm: { readonly role_id: string; readonly type: RoleType };
   readonly max_rounds: number;
   readonly output_dir: string;
-  /** The whiteboard: what each called agent wrote, or why it wrote nothing. A round is an entry. */
-  readonly scratchpad: readonly Entry[];
+  /** The whiteboard: what each called agent wrote, as a reference, or why it wrote nothing. A round is an entry. */
+  readonly scratchpad: readonly { readonly agent_name: string; readonly content: Json; readonly timestamp: Instant }[];
   /** The sequence of the decision with the final report. */
   readonly finished_by?: number;
 }
-
-/** One entry of the whiteboard. */
-export interface Entry {
-  readonly agent_name: string;
-  readonly at: Instant;
-  readonly said?: number;
-  readonly missing?: string;
-}
-
-const DEFAULT_ROUNDS = 5;
-const MAX_ROUNDS = 100;
 
 /** A PM reads the whiteboard, asks one agent after another, and writes the report (seed 0). */
 export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
@@ -78,7 +62,7 @@ export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
       topic: { type: "string", pattern: "\\S" },
       agents: { type: "array", minItems: 1, maxItems: 100, items: { type: "string" } },
       pm: { type: "string" },
-      max_rounds: { type: "integer", minimum: 1, maximum: MAX_ROUNDS, default: DEFAULT_ROUNDS },
+      max_rounds: { type: "integer", minimum: 1, maximum: 100, default: 5 },
       output_dir: { type: "string", minLength: 1, maxLength: 4096, default: "reports" },
     },
   },
@@ -96,23 +80,11 @@ export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
     noun: "topic",
     say: "Say what the meeting is about",
     options: [
-      { flags: "--topic <text>", field: "topic", description: "what the meeting is about; - reads standard input" },
+      { flags: "--topic <text>", field: "topic", description: "what it is about; - reads standard input" },
       { flags: "--agents <ids>", field: "agents", description: "who can be asked: role ids, separated by commas" },
-      {
-        flags: "--pm <id>",
-        field: "pm",
-        description: "the role that leads (default: the first manager, or else participant, that is no agent)",
-      },
-      {
-        flags: "--max-rounds <n>",
-        field: "max_rounds",
-        description: `how many times an agent is asked: 1 to ${MAX_ROUNDS} (default: ${DEFAULT_ROUNDS})`,
-      },
-      {
-        flags: "--output-dir <directory>",
-        field: "output_dir",
-        description: "the folder for the Markdown report, from the workspace (default: reports)",
-      },
+      { flags: "--pm <id>", field: "pm", description: "who leads (default: the first manager that is no agent)" },
+      { flags: "--max-rounds <n>", field: "max_rounds", description: "how often an agent is asked (default: 5)" },
+      { flags: "--output-dir <directory>", field: "output_dir", description: "for the report (default: reports)" },
     ],
   },
   presentation: meetingPresentation,
@@ -123,28 +95,19 @@ export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
 /** The whiteboard as the PM and programs get it. */
 export function meetingState(session: View<Meeting, Agent>): JsonObject {
   const { opened, scratchpad, max_rounds, phase } = session.self;
+  const agents = session.all().filter(isHere);
   return {
     topic: from(opened, "/input/topic"),
-    scratchpad: scratchpad.map((entry) => ({
-      agent_name: entry.agent_name,
-      content: contentOf(entry),
-      timestamp: entry.at,
-    })),
+    scratchpad,
     current_round: scratchpad.length,
     max_rounds,
-    agents: session
-      .all()
-      .filter(({ status }) => status !== "left")
-      .map(({ id, display_name }) => ({
-        agent_name: id,
-        role: display_name,
-        entries: scratchpad.filter(({ agent_name }) => agent_name === id).length,
-      })),
+    agents: agents.map(({ id, display_name }) => {
+      const own = scratchpad.filter(({ agent_name }) => agent_name === id);
+      return { agent_name: id, role: display_name, entries: own.length };
+    }),
     ...(phase === "concluding" ? { must_finish: true } : {}),
   };
 }
 
-/** What an entry of the whiteboard says. */
-export function contentOf({ said, missing = "" }: Entry): Json {
-  return said === undefined ? `(no answer: ${missing})` : from(said, "/summary");
-}
+/** Whether an agent can be asked. */
+export const isHere = ({ status }: Agent): boolean => status !== "left";

@@ -1,14 +1,14 @@
 import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
+import { lackingIn } from "../../kernel/kit/results.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import { defined } from "../../lib/json.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
-import { type Agent, contentOf, type Entry, type Meeting, meeting, meetingState } from "./meeting.ts";
+import { wrongAt } from "../../kernel/step.ts";
+import { defined, type Json } from "../../lib/json.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { type Agent, isHere, type Meeting, meeting, meetingState } from "./meeting.ts";
 
 type D = Draft<Meeting, Agent>;
-
-const isHere = ({ status }: Agent) => status !== "left";
 
 /** The rules of a meeting. */
 export const meetingMode = modeOf(meeting, {
@@ -40,22 +40,16 @@ export const meetingMode = modeOf(meeting, {
   answered(draft, fact, agent) {
     if (fact.payload_type === "pm_decision") return decided(draft, fact);
     if (fact.payload_type !== "report" || !agent) return undefined;
-    const { status, summary = "" } = fact.payload;
-    if (status === "error" || status === "blocked")
-      return { failed: status === "error" ? "agent_failed" : "needs_input" };
-    if (status !== "completed" || summary.trim() === "")
-      return wrong(
-        status === "completed" ? "/summary" : "/status",
-        "an agent answers with its contribution",
-        "report status completed, with the whole contribution as summary",
-      );
+    const lacking = lackingIn(fact.payload, "an agent answers with its contribution");
+    if (lacking) return lacking;
     draft.move(agent.id, "contributed");
-    note(draft, agent, { said: fact.sequence });
+    draft.patchSubject(agent.id, { said: fact.sequence });
+    note(draft, agent, from(fact.sequence, "/summary"));
     return undefined;
   },
   spent(draft, agent, code) {
     draft.move(agent.id, "passed", code);
-    note(draft, agent, { missing: code });
+    note(draft, agent, `(no answer: ${code})`);
   },
   drop: (draft, { id }, reason) => draft.move(id, "left", reason),
   gaveUp: (draft, code) => draft.finish("failed", code),
@@ -71,7 +65,7 @@ export const meetingMode = modeOf(meeting, {
     const report = finished_by === undefined ? undefined : from(finished_by, "/final_report");
     const rounds = { held: scratchpad.length, of: max_rounds };
     // A time would make the reports of equal sessions differ.
-    const entries = scratchpad.map((entry) => ({ agent_name: entry.agent_name, content: contentOf(entry) }));
+    const entries = scratchpad.map(({ agent_name, content }) => ({ agent_name, content }));
     return { ...defined({ report }), pm: pm.role_id, rounds, scratchpad: entries, output_dir };
   },
 });
@@ -79,23 +73,19 @@ export const meetingMode = modeOf(meeting, {
 /** The PM asks an agent, or ends the meeting. */
 function decided(draft: D, { sequence, payload }: FactOf<"pm_decision">): Failure | undefined {
   const { next_action, target_agent = "" } = payload;
-  const { phase, scratchpad } = draft.self;
   if (next_action === "FINISH") {
     draft.patch({ finished_by: sequence });
     draft.finish("done");
     return undefined;
   }
-  if (phase === "concluding")
-    return wrong(
-      "/next_action",
-      `no agent can be asked any more, after ${scratchpad.length} rounds`,
-      "answer FINISH, with the final_report",
-    );
+  if (draft.self.phase === "concluding")
+    return wrongAt("/next_action", "no agent can be asked any more", "answer FINISH, with the final_report");
   const agents = draft.all().filter(isHere);
   const agent = named(target_agent, agents);
   if (!agent) {
     const ids = agents.map(({ id, display_name }) => (id === display_name ? id : `${id} (${display_name})`));
-    return wrong("/target_agent", `"${target_agent}" is no agent of this meeting`, `the agents are ${ids.join(", ")}`);
+    const hint = `the agents are ${ids.join(", ")}`;
+    return wrongAt("/target_agent", `"${target_agent}" is no agent of this meeting`, hint);
   }
   draft.patchSubject(agent.id, { called_by: sequence });
   draft.offer(agent.id);
@@ -109,13 +99,8 @@ function named(name: string, agents: readonly Agent[]): Agent | undefined {
   return agents.find(({ id }) => id === name.trim()) ?? (another ? undefined : one);
 }
 
-/** Writes on the whiteboard what an agent said, or why it said nothing. */
-function note(draft: D, { id }: Agent, what: Pick<Entry, "said" | "missing">): void {
-  const entry = { agent_name: id, at: draft.fact.received_at, ...what };
+/** Writes on the whiteboard. */
+function note(draft: D, { id }: Agent, content: Json): void {
+  const entry = { agent_name: id, content, timestamp: draft.fact.received_at };
   draft.patch({ scratchpad: [...draft.self.scratchpad, entry] });
-  if (what.said !== undefined) draft.patchSubject(id, { said: what.said });
-}
-
-function wrong(pointer: string, what: string, hint: string): Failure {
-  return failure("validation_failed", what, { hint, details: { pointer } });
 }
