@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, listOf, objectOf } from "../src/lib/json.ts";
+import { beginningOf } from "../src/kernel/kit/descriptor.ts";
 import type { AnyDescriptor } from "../src/modes/index.ts";
 
 /** The part of SPEC.md about the modes of the kit, made from their descriptors. */
@@ -6,15 +7,20 @@ export function modesSection(descriptors: readonly AnyDescriptor[]): string {
   return descriptors.map(modeSection).join("\n");
 }
 
-function modeSection({ name, rules, subject, command, input, seats, messages, states }: AnyDescriptor): string {
-  const taken = seats.map(({ at, types }) => `${code(at)} a ${types.join(" or ")}`).join(", ");
+function modeSection(descriptor: AnyDescriptor): string {
+  const { name, rules, subject, command, input, seats, messages, states } = descriptor;
+  const filled = " (if it names none, the first without a seat)";
+  const taken = seats
+    .map(({ at, types, fills }) => `${code(at)} a ${types.join(" or ")}${fills ? filled : ""}`)
+    .join(", ");
+  const begun = command.words === undefined ? "" : ` Begun by ${code(`bosun ${beginningOf(descriptor)}`)}.`;
   const arrows = Object.entries(states).flatMap(([from, on]) =>
     Object.entries(on).map(([event, to]) => ({ event, from, to })),
   );
   const given = command.options.map(({ flags, field }) => `${code(field)} by ${code(flags)}`).join(", ");
   const events = Map.groupBy(arrows, ({ event, to }) => `| ${code(event)} |@| ${code(to)} |`);
   return [
-    `**${code(name)}** (rules ${rules}): ${command.summary}. Its \`input\`: ${fieldsText(input)}. On the command line: ${given}. In its seats: ${taken}.`,
+    `**${code(name)}** (rules ${rules}): ${command.summary}.${begun} Its \`input\`: ${fieldsText(input)}. On the command line: ${given}. In its seats: ${taken}.`,
     "",
     `| ${code(name)} asks with | to | answers |`,
     "|---|---|---|",

@@ -1,3 +1,4 @@
+import { beginningOf } from "../kernel/kit/descriptor.ts";
 import { type AnyDescriptor, DESCRIPTORS } from "../modes/index.ts";
 import type { Register } from "./context/command.ts";
 
@@ -13,7 +14,7 @@ interface Entry {
   readonly load: () => Promise<{ readonly register: Register }>;
 }
 
-/** All commands by group and name, in the order of the help. */
+/** All commands by group and name, which may be two words, in the order of the help. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   "Work:": {
     run: {
@@ -136,7 +137,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     },
   },
   "Talk:": {
-    ...Object.fromEntries(DESCRIPTORS.map((descriptor) => [descriptor.name, entryOf(descriptor)])),
+    ...Object.fromEntries(DESCRIPTORS.map((descriptor) => [beginningOf(descriptor), entryOf(descriptor)])),
   },
   "Crew:": {
     demo: {

@@ -4,7 +4,7 @@ import { clipped, safeLine } from "../ui/display.ts";
 import { CATALOGUE } from "./catalogue.ts";
 import { type Candidates, candidatesAt } from "./completion/candidates.ts";
 import { readTyped, type Typed } from "./completion/typed.ts";
-import type { CommandContext } from "./context/command.ts";
+import { type CommandContext, nameOf } from "./context/command.ts";
 
 /** Completion directives for the shell. The last line holds their sum. */
 const NO_FILES = 4;
@@ -28,7 +28,7 @@ export async function complete(
   const { out } = around.terminal;
   try {
     const { command } = readTyped(program, words);
-    const entry = CATALOGUE.find(({ name }) => name === command.name());
+    const entry = CATALOGUE.find(({ name }) => name === nameOf(command));
     if (entry) (await entry.load()).register(command);
     const typed = readTyped(program, words);
     const candidates = await candidatesAt({ ...around, home: program.opts<{ home?: string }>().home }, program, typed);

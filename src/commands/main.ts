@@ -57,14 +57,19 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
       terminal.out.line(program.configureHelp(every).helpInformation());
       return EXIT_DONE;
     }
-    const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
-    const command = program.commands.find((candidate) => candidate.name() === chosen?.name);
+    const typed = first === "help" ? operands.slice(1) : operands;
+    const chosen = CATALOGUE.find(({ name }) => name.split(" ").every((word, at) => word === typed[at]));
+    const command = chosen && commandIn(program, chosen.name);
     if (chosen && command) {
       const act = (await chosen.load()).register(command);
+      if (first === "help" && command.parent !== program) {
+        command.outputHelp();
+        return EXIT_DONE;
+      }
       command.action(() => run(chosen, command, (context) => act(context, command.args, command.opts<never>())));
     }
     // Help for an unknown command fails like the command itself.
-    const unknown = first === "help" && second !== undefined && !chosen;
+    const unknown = first === "help" && second !== undefined && !commandIn(program, second);
     await program.parseAsync(unknown ? [second] : argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -99,13 +104,23 @@ function newProgram({ out, err }: Terminal): Command {
     });
 }
 
+/** The command with this name, which may be two words; undefined if there is none. */
+function commandIn(program: Command, name: string): Command | undefined {
+  return name
+    .split(" ")
+    .reduce<Command | undefined>((outer, word) => outer?.commands.find((one) => one.name() === word), program);
+}
+
 /** Registers a command without its arguments and options, which is enough for the list of commands. */
 function stub(program: Command, { name, group, summary, examples, hidden = false }: CommandEntry): void {
-  program
-    .command(name, { hidden })
+  const [first = name, second] = name.split(" ");
+  const around = () => program.command(first, { hidden }).summary(summary).helpGroup(group).helpCommand(false);
+  const outer = second === undefined ? program : (commandIn(program, first) ?? around());
+  outer
+    .command(second ?? first, { hidden: hidden && outer === program })
     .summary(summary)
     .description(`${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
-    .helpGroup(group)
+    .helpGroup(outer === program ? group : "Commands:")
     .configureHelp({ formatHelp: (command, helper) => withExamples(new Help().formatHelp(command, helper), examples) });
 }
 

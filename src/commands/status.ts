@@ -122,7 +122,7 @@ function rowToShow(
 
 /** The fields that SPEC.md promises for `--json`, and more. */
 function statusObject(store: StoreReader, home: string, seen: SeenSession): object {
-  const { row, owner, state, ledger, tickets, waiting, resultsOf } = seen;
+  const { row, owner, state, ledger, tickets, waiting, resultsOf, projection } = seen;
   const { subjects } = state;
   const counted = owner === undefined ? withCutRuns(ledger) : ledger;
   const shown = withUsage(owner === undefined ? markInterrupted(tickets, ledger) : tickets, counted);
@@ -159,6 +159,7 @@ function statusObject(store: StoreReader, home: string, seen: SeenSession): obje
       .filter(isBegun)
       .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
     usage: usageOf(counted),
+    projection,
   };
 }
 

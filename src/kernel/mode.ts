@@ -55,6 +55,8 @@ export interface ModeReader<S> {
   hears?(state: S, id: string): boolean;
   /** What a subject has produced so far. */
   results?(state: S, id: string): Results | undefined;
+  /** The session in the mode's own words, for programs. Texts are references to records. */
+  projection?(state: S): JsonObject | undefined;
 }
 
 interface Retrying<S> {

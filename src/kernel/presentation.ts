@@ -20,6 +20,8 @@ export interface Presentation {
   worthRetrying?(report: JsonObject): readonly string[];
   /** The messages of agents that have a line of their own, and the fields of which the first that is there is its text. */
   readonly lines?: { readonly [K in PayloadType]?: readonly string[] };
+  /** A file of its own that a final report leads to, beside the report: its path from the workspace, and its text. */
+  document?(report: JsonObject): { readonly path: string; readonly text: string };
   /** The `result` of a final report, in parts. */
   parts(result: JsonObject): readonly ResultPart[];
 }

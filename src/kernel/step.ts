@@ -17,6 +17,11 @@ export function stepOf(write: () => Step): Step {
   }
 }
 
+/** The failure of an answer that is wrong at this place. */
+export function wrongAt(pointer: string, message: string, hint: string): Failure {
+  return failure("validation_failed", message, { hint, details: { pointer } });
+}
+
 /** Makes a `not_permitted` failure with a hint. */
 export function notPermitted(message: string, hint: string): Failure {
   return failure("not_permitted", message, { hint });

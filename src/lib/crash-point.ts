@@ -46,6 +46,7 @@ export const CRASH_POINTS = [
   // Shutdown.
   "stopping",
   "report_begun",
+  "document_begun",
   "report_written",
   "ended",
   "lock_released",

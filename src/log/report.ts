@@ -1,13 +1,23 @@
-import { appendFileSync, closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
-import { makeDirectory, OWN } from "../lib/files.ts";
+import { isDirectory, makeDirectory, OWN, realPath } from "../lib/files.ts";
 import { isJsonObject, type Json, type JsonObject, objectOf, textOf, textWithin } from "../lib/json.ts";
 import { escapedMarkdown, markdownSection, markdownTable } from "../lib/markdown.ts";
 import { ok } from "../lib/result.ts";
-import type { Fallible } from "../protocol/failure.ts";
+import { fails, type Fallible } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
@@ -19,6 +29,40 @@ type Report = PayloadByType["final_report"];
 /** Writes `final_report.json` and `final_report.md`, each whole or not at all, replacing earlier ones. Fails with `storage` or `storage_full`. */
 export function writeReport(folder: string, payload: JsonObject, presentation: Presentation): Fallible<void> {
   return attempt(folder, () => ok(writeBoth(folder, payload, presentation)), "The final report");
+}
+
+/**
+ * Writes the document of a final report, if its mode has one, whole or not at all. An existing one stays unless `replaces` is set: a person may have
+ * changed it. Fails with `storage`, also if a link leads out of the workspace, which an agent may have made.
+ */
+export function writeDocument(
+  workspace: string,
+  payload: JsonObject,
+  presentation: Presentation,
+  { replaces }: { readonly replaces: boolean },
+): Fallible<void> {
+  const document = presentation.document?.(payload);
+  if (document === undefined) return ok(undefined);
+  const { path, text } = document;
+  const file = resolve(workspace, path);
+  const isInside = (folder: string, of: string) => !/^\.\.(?:\/|$)/.test(relative(of, folder));
+  const write = (): Fallible<void> => {
+    if (!isDirectory(workspace) || (!replaces && existsSync(file))) return ok(undefined);
+    const folder = dirname(file);
+    mkdirSync(folder, { recursive: true });
+    if (isInside(folder, workspace) && !isInside(realPath(folder), realPath(workspace)))
+      return fails("storage", `A link leads out of the workspace, so ${file} is not written.`, {
+        hint: "Remove the link, then: bosun resume",
+      });
+    // A scheduler that died may have left it.
+    const partial = `${file}.tmp`;
+    rmSync(partial, { force: true });
+    writeFileSync(partial, `${text.trimEnd()}\n`, { flag: "wx" });
+    crashPoint("document_begun");
+    renameSync(partial, file);
+    return ok(undefined);
+  };
+  return attempt(dirname(file), write, "The report");
 }
 
 function writeBoth(folder: string, payload: JsonObject, presentation: Presentation): void {

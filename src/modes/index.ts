@@ -1,6 +1,7 @@
 import { type Descriptor, readerOf as readerOfKit } from "../kernel/kit/descriptor.ts";
 import type { Mode, ModeReader } from "../kernel/mode.ts";
 import { debate } from "./debate/debate.ts";
+import { meeting } from "./meeting/meeting.ts";
 import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
 
@@ -23,6 +24,7 @@ interface KnownMode {
 
 const KNOWN: readonly KnownMode[] = [
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
+  ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode),
   ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
   {
     letter: "s",

@@ -5,7 +5,7 @@ import { fitting, from, type Lookup, resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { spendOf } from "../kernel/spends.ts";
 import { defined, type JsonObject, listOf, objectOf } from "../lib/json.ts";
-import { writeReport } from "../log/report.ts";
+import { writeDocument, writeReport } from "../log/report.ts";
 import type { Head } from "../log/verify.ts";
 import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -47,6 +47,8 @@ export function recordClose<S>(
   journal.afterCommit(() => {
     const written = writeReport(paths.folder, report.payload, mode.presentation);
     if (!written.ok) context.fail(written.error);
+    const beside = writeDocument(context.workspace, report.payload, mode.presentation, { replaces: true });
+    if (!beside.ok) context.fail(beside.error);
     crashPoint("report_written");
   });
 }

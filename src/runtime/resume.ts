@@ -3,7 +3,7 @@ import type { Change, Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
-import { writeReport } from "../log/report.ts";
+import { writeDocument, writeReport } from "../log/report.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { neverBegun } from "../store/failures.ts";
@@ -150,6 +150,9 @@ async function endPrograms<S>(
 function mendFiles<S>({ home, store }: Surroundings, { made: { engine }, row }: Left<S>): Fallible<void> {
   const { folder, artifacts } = sessionPaths(home, row.session_id);
   const cleaned = removePartialCopies(artifacts);
+  const { presentation } = engine.mode;
   if (!cleaned.ok || !engine.ledger.figures.closed) return cleaned;
-  return writeReport(folder, lastReport(store, row), engine.mode.presentation);
+  const report = lastReport(store, row);
+  const written = writeReport(folder, report, presentation);
+  return written.ok ? writeDocument(row.workspace, report, presentation, { replaces: false }) : written;
 }

@@ -5,6 +5,7 @@ import { type Telling, tellingOf, type ToldHold } from "../protocol/telling.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { type FormatOptions, type RecordLine, recordLines } from "./record-lines.ts";
 import { outageWords } from "./hold-words.ts";
+import type { Style } from "./terminal.ts";
 import { localMoment } from "./timeline.ts";
 import { counted } from "./words.ts";
 
@@ -24,11 +25,15 @@ export const CONTEXT_TYPES: ReadonlySet<string> = new Set<PayloadType>([
 /** Minimum wait for a role's rate that is shown, in ms. */
 const NOTICEABLE_MS = 5_000;
 
+/** The colours of those who speak, in the order in which they come. */
+const VOICES: readonly Style[] = ["cyan", "magenta", "green", "blue", "yellow"];
+
 /** Formats a session's records. Call with them in order. It remembers the role of each turn, and which roles are held. */
 export class RecordFormatter {
   /** The role of a turn, and when the turn was given, in ms since 1970. */
   readonly #turns = new Map<string, { readonly role_id: string; readonly since: number }>();
   readonly #holds = new Map<string, ToldHold>();
+  readonly #voices = new Map<string, Style | undefined>();
   /** The roles whose rate was shown. It holds a role again and again. */
   readonly #paced = new Set<string>();
 
@@ -48,7 +53,16 @@ export class RecordFormatter {
     if (record.payload_type === "turn_request" && turn_id !== undefined)
       this.#turns.set(turn_id, { role_id: record.target, since: Date.parse(received_at) });
     const role_id = turn_id === undefined ? undefined : this.#turns.get(turn_id)?.role_id;
-    return [...recordLines(record, { ...options, role_id }), ...this.#holdLines(record, tellingOf(record))];
+    const lines = [...recordLines(record, { ...options, role_id }), ...this.#holdLines(record, tellingOf(record))];
+    // Who states something is told by its colour.
+    if (options.presentation?.statementName === undefined) return lines;
+    return lines.map((line) => ({ ...line, name_style: this.#voiceOf(line.ticket) }));
+  }
+
+  #voiceOf(name: string | undefined): Style | undefined {
+    if (name === undefined) return undefined;
+    if (!this.#voices.has(name)) this.#voices.set(name, VOICES[this.#voices.size % VOICES.length]);
+    return this.#voices.get(name);
   }
 
   /** The roles that a record holds, and those that work again; the roles of an account in one line. A close ends all holds without a line. */

@@ -16,6 +16,8 @@ export interface RecordLine {
   /** A command to type, shown at the end of the line and never broken. */
   readonly command?: string | undefined;
   readonly style?: Style | undefined;
+  /** The colour of the ticket's name. */
+  readonly name_style?: Style | undefined;
 }
 
 type Told = Omit<RecordLine, "ticket">;
@@ -45,7 +47,10 @@ export function recordLines(record: UnsealedRecord, options: FormatOptions = BRI
   if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record, options) }];
   // A plan creates all its tickets at once and has one line.
   const effects = (record.record.effects ?? []).filter((effect) => effect.from !== null);
-  const event = effects.length === 0 || OWN_LINE.has(record.payload_type) ? eventOf(record, options) : undefined;
+  // Why the session's own seat gave up is said once, and not with each subject that it leaves.
+  const isGivenUp = record.payload_type === "error" && ticket_id === undefined && effects.length > 1;
+  const hasLine = effects.length === 0 || isGivenUp || OWN_LINE.has(record.payload_type);
+  const event = hasLine ? eventOf(record, options) : undefined;
   return [
     ...(event ? [{ ticket: ticket_id, ...event }] : []),
     ...transitions(record, effects, options),

@@ -16,7 +16,7 @@ export interface Terminal {
 }
 
 /** The colours and weights the product uses. */
-export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan" | "magenta" | "blue";
 
 /** A stream of lines. Untrusted text must be made safe first (`display.ts`). */
 export interface Output {

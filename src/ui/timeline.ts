@@ -14,7 +14,7 @@ const COLUMNS_SHARE = 0.4;
 export function timelineLines(
   out: Output,
   at: Date,
-  { ticket, text, command, style }: RecordLine,
+  { ticket, text, command, style, name_style }: RecordLine,
   session_id?: string,
 ): string[] {
   const time = localTime(at);
@@ -22,11 +22,15 @@ export function timelineLines(
   const typed = command === undefined ? undefined : localize(out, safeLine(command));
   const styled = (line: string) => (style ? out.style(style, line) : line);
   const session = session_id === undefined ? "" : `${session_id} `;
-  const columns = `${time} ${session}${name.padEnd(TICKET_WIDTH)} `;
+  const before = `${time} ${session}`;
+  const columns = `${before}${name.padEnd(TICKET_WIDTH)} `;
   if (widthOf(columns) > out.width * COLUMNS_SHARE)
     return hanging(`${time.slice(0, 8)} ${name} ${text}`, out.width, 2, typed).map(styled);
   const [first = "", ...more] = hanging(text, out.width, widthOf(columns), typed);
-  return [columns + styled(first), ...more.map(styled)];
+  const painted = name_style
+    ? before + out.style(name_style, name) + columns.slice(before.length + name.length)
+    : columns;
+  return [painted + styled(first), ...more.map(styled)];
 }
 
 /** The local time of day: `20:31:02.118`. Records have times in UTC. */

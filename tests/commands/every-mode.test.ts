@@ -34,6 +34,20 @@ const CASES: readonly Case[] = [
     retried: { code: 2, said: /is a debate, which retries by itself/ },
   },
   {
+    words: ["meeting", "run", "--topic", "Python or Go?", "--agents", "python,go,architect", "--pm", "judge"],
+    first: 1,
+    told: { subject: "go", role_id: "go" },
+    cancelled: "python",
+    answer(agent) {
+      if (agent.role_id !== "judge") return agent.say("report", { status: "completed", summary: "Go." });
+      const isHeard = agent.request.message.payload["current_round"] !== 0;
+      const call = { next_action: "CALL_AGENT", target_agent: "go", prompt_for_agent: "Why?" };
+      const finish = { next_action: "FINISH", final_report: "# Go" };
+      agent.say("pm_decision", { analysis: "So far.", ...(isHeard ? finish : call) });
+    },
+    retried: { code: 2, said: /is a meeting, which retries by itself/ },
+  },
+  {
     words: ["pipeline", "Python or Go?"],
     input: { steps: ["python", "go", "architect"].map((role) => ({ role, on_error: "abort" })) },
     first: 1,

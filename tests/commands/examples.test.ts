@@ -14,7 +14,11 @@ async function wrongIn({ name, load }: CommandEntry, example: string): Promise<s
   if (bosun !== "bosun") return "it does not begin with bosun";
   let isRun = false;
   const program = new Command("bosun").exitOverride().configureOutput({ writeErr: () => {} });
-  const command = program.command(name).action(() => void (isRun = true));
+  const outer = name
+    .split(" ")
+    .slice(0, -1)
+    .reduce((around, word) => around.command(word), program);
+  const command = outer.command(name.split(" ").at(-1) ?? "").action(() => void (isRun = true));
   (await load()).register(command);
   try {
     await program.parseAsync(words, { from: "user" });

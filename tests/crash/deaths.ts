@@ -1,4 +1,6 @@
 import { CRASH_POINTS, type CrashPoint } from "../../src/lib/crash-point.ts";
+import { textOf } from "../../src/lib/json.ts";
+import { MODES } from "../../src/modes/index.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 
 /** How a scheduler dies: at the nth passing of a crash point, or so many ms after its start. */
@@ -82,6 +84,8 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
       return records("session_stopped");
     case "given_file_written":
       return Math.min(1, records("plan"));
+    case "document_begun":
+      return MODES.get(textOf(log[0]?.payload["mode"]))?.reader.presentation.document === undefined ? 0 : 1;
     default:
       return 1;
   }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fieldOf } from "../../src/kernel/kit/descriptor.ts";
+import { beginningOf, fieldOf, requirementOption } from "../../src/kernel/kit/descriptor.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { type AnyDescriptor, DESCRIPTORS } from "../../src/modes/index.ts";
 
@@ -75,14 +75,22 @@ function member(role_id: string): JsonObject {
 }
 
 /** A session of a mode of the kit: two roles for each option that takes a list, one for each other seat. */
-function ofKit({ name, command: { options }, input, seats }: AnyDescriptor): Scenario {
+function ofKit(descriptor: AnyDescriptor): Scenario {
+  const { name, command, input, seats } = descriptor;
+  const { options } = command;
   const taken = options.flatMap(({ flags, field }) => {
     const roles = fieldOf(input, field)?.["type"] === "array" ? [`${field}1`, `${field}2`] : [field];
     return seats.some(({ at }) => at.split(".")[0] === field) ? [{ flag: flags.split(" ")[0] ?? "", roles }] : [];
   });
+  const topic = requirementOption(descriptor)?.flags.split(" ").slice(0, 1) ?? [];
   return {
     name,
-    begin: [name, "This or that?", ...taken.flatMap(({ flag, roles }) => [flag, roles.join(",")])],
+    begin: [
+      ...beginningOf(descriptor).split(" "),
+      ...topic,
+      "This or that?",
+      ...taken.flatMap(({ flag, roles }) => [flag, roles.join(",")]),
+    ],
     roles: taken.flatMap(({ roles }) => roles.map(member)),
     exit_code: 0,
   };

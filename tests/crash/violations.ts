@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { loadModes } from "../../src/modes/index.ts";
+import { loadModes, MODES } from "../../src/modes/index.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
-import { type Json, type JsonObject, listOf, objectOf } from "../../src/lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../../src/lib/json.ts";
 import { eventLines } from "../../src/log/events.ts";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
@@ -148,7 +148,8 @@ function notificationViolations({ workspace, scenario }: Place): string[] {
   return violations;
 }
 
-function folderViolations({ home, session_id }: Place, log: readonly LogRecord[]): string[] {
+function folderViolations(place: Place, log: readonly LogRecord[]): string[] {
+  const { home, session_id } = place;
   const violations: string[] = [];
   const folder = join(home, "logs", session_id);
   const names = readdirSync(folder).filter((name) => name !== "events.log" && name !== "output");
@@ -160,7 +161,18 @@ function folderViolations({ home, session_id }: Place, log: readonly LogRecord[]
     if (/\.tmp$|\.partial$|\.publishing$/.test(name)) violations.push(`${name} is left`);
   const report = readFileSync(join(home, "sessions", session_id, "final_report.md"), "utf8");
   if (!report.endsWith("\n")) violations.push("final_report.md is not whole");
-  return violations;
+  return [...violations, ...documentViolations(place, log)];
+}
+
+/** The document of a session, if its mode has one, is whole and alone in its folder. */
+function documentViolations(place: Place, log: readonly LogRecord[]): string[] {
+  const [mode, workspace] = [textOf(log[0]?.payload["mode"]), textOf(log[0]?.payload["workspace"])];
+  const document = MODES.get(mode)?.reader.presentation.document?.(reportOf(place));
+  if (document === undefined) return [];
+  const file = join(workspace, document.path);
+  const text = existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  const beside = existsSync(dirname(file)) ? readdirSync(dirname(file)).length - 1 : 0;
+  return text === `${document.text}\n` && beside === 0 ? [] : [`${file} is ${text}, with ${beside} other files`];
 }
 
 async function storeViolations({ home, session_id }: Place, log: readonly LogRecord[]): Promise<string[]> {

@@ -50,6 +50,9 @@ const required: { [name: string]: string } = {
   approval: "/decision",
   opinion: "/round /position",
   verdict: "/conclusion",
+  meeting_state:
+    "/topic /scratchpad /current_round /max_rounds /agents /scratchpad/*/agent_name /scratchpad/*/content /scratchpad/*/timestamp /agents/*/agent_name /agents/*/role /agents/*/entries",
+  pm_decision: "/analysis /next_action /target_agent /prompt_for_agent /final_report",
   turn_request:
     "/turn_id /role_id /expects /message /context /workspace /artifacts_dir /message/payload_type /message/payload /context/clarifications/*/question /context/clarifications/*/answer",
   turn_failed: "/turn_id /code /message /refused/*/payload_type /refused/*/code /refused/*/pointer /refused/*/message",

@@ -224,7 +224,10 @@ export class Crew {
     switch (message) {
       case "requirement":
         if (request.payload.expects.includes("opinion")) return opinion(request, random, isGood);
+        if (request.payload.expects.includes("report")) return report(isGood ? "completed" : "error", random);
         return asks ? questions(random) : this.#planned(request, random, isGood);
+      case "meeting_state":
+        return pmDecision(request, random, isGood);
       case "clarification_response":
         return asks && random.chance(0.3) ? questions(random) : this.#planned(request, random, isGood);
       case "ticket":
@@ -350,6 +353,17 @@ function opinion({ payload, role }: TurnRequest, random: Random, isGood: boolean
     payload_type: "opinion",
     payload: { round, position: `${role.role_id} says so`, changed: random.chance(0.5) },
   };
+}
+
+function pmDecision({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
+  const { agents, must_finish } = payload.message.payload as { agents: JsonObject[]; must_finish?: true };
+  const isLast = must_finish === true || random.chance(0.2);
+  const target_agent = isGood ? agents[random.between(0, agents.length - 1)]?.["agent_name"] : "stranger";
+  const decision =
+    isLast && isGood
+      ? { next_action: "FINISH", final_report: `# So be it ${payload.role_id}` }
+      : { next_action: "CALL_AGENT", target_agent: target_agent ?? "nobody", prompt_for_agent: "Why?" };
+  return { payload_type: "pm_decision", payload: { analysis: "So far.", ...decision } };
 }
 
 function verdict({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {

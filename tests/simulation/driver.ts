@@ -239,7 +239,8 @@ export class Driver {
       input: planGiven ? { ...input, plan_given: true } : input,
       config,
       roles,
-      workspace: "/",
+      // It does not exist, so nothing is written there.
+      workspace: "/nowhere",
       started_by: { user: "ada", host: "here", via: "run" },
       facts: mode !== "schedule" ? [] : planGiven ? [requirement, plan] : [requirement],
     };

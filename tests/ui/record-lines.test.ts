@@ -1,7 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
+import type { Presentation } from "../../src/kernel/presentation.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { recordLines } from "../../src/ui/record-lines.ts";
+import { MODES } from "../../src/modes/index.ts";
+import { RecordFormatter } from "../../src/ui/record-formatter.ts";
+import { BRIEF, recordLines } from "../../src/ui/record-lines.ts";
+import { outputOn } from "../../src/ui/terminal.ts";
+import { timelineLines } from "../../src/ui/timeline.ts";
 import { record } from "./records.ts";
 
 describe("the lines of a record", () => {
@@ -25,6 +30,35 @@ describe("the lines of a record", () => {
         expect(() => recordLines(record(payload_type, payload))).not.toThrow();
       }
     }
+  });
+});
+
+describe("the names of those who speak", () => {
+  const said = (id: string) =>
+    record("report", { status: "completed", summary: "So." }, { ticket_id: id, effects: [moved(id)] }, id);
+  const moved = (ticket_id: string) => ({ ticket_id, from: "speaking", event: "contributed", to: "heard" });
+  const stylesOf = (presentation: Presentation) => {
+    const formatter = new RecordFormatter();
+    const records = ["architect", "devops", "architect"].map(said);
+    return records.flatMap((one) => formatter.format(one, { ...BRIEF, presentation })).map((line) => line.name_style);
+  };
+
+  it("have a colour of their own in a meeting, and none where agents work", () => {
+    const [meeting, schedule] = ["meeting", "schedule"].map((mode) => MODES.get(mode)?.reader.presentation);
+    if (!meeting || !schedule) throw new Error("a mode is missing");
+    expect(stylesOf(meeting)).toEqual(["cyan", "magenta", "cyan"]);
+    expect(stylesOf(schedule)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("are painted without the time before them and the text behind", () => {
+    const out = {
+      ...outputOn(process.stdout),
+      width: 100,
+      style: (style: string, text: string) => `<${style} ${text}>`,
+    };
+    const line = { ticket: "devops", text: "speaking -> heard", style: "green", name_style: "cyan" } as const;
+    const [shown] = timelineLines(out, new Date(2026, 0, 2, 3, 4, 5), line);
+    expect(shown).toBe("03:04:05.000 <cyan devops>           <green speaking -> heard>");
   });
 });
 

@@ -16,6 +16,7 @@ const DATA: readonly string[] = [
   "message.checks",
   "message.artifacts",
   "message.diff_stat",
+  "message.scratchpad",
   "message.details",
   "failed_checks",
 ];

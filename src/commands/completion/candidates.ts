@@ -4,13 +4,13 @@ import { DIALECT_PROGRAMS } from "../../config/agent-programs.ts";
 import { listCrews } from "../../config/crews.ts";
 import { findProjectConfiguration, findUserConfiguration } from "../../config/found.ts";
 import { PAYLOAD_TYPES } from "../../protocol/payload.ts";
-import type { CommandContext } from "../context/command.ts";
+import { type CommandContext, nameOf } from "../context/command.ts";
 import type { Typed } from "./typed.ts";
 import { CHANGED_SESSION, isBegun, OPEN_SESSION, resolveSession, SHOW } from "../lookup/resolve.ts";
 import { POLICIES, REPORTERS } from "../options/run-options.ts";
-import { fieldOf, seatingOptions } from "../../kernel/kit/descriptor.ts";
+import { beginningOf, fieldOf, seatingOptions } from "../../kernel/kit/descriptor.ts";
 import { defined, listOf, objectOf, textOf } from "../../lib/json.ts";
-import { MODES } from "../../modes/index.ts";
+import { DESCRIPTORS } from "../../modes/index.ts";
 import { findConfiguration, loadRegistry } from "../options/registry.ts";
 import { openUntouched } from "../../store/sqlite-store.ts";
 import type { StoreReader } from "../../store/store.ts";
@@ -61,7 +61,7 @@ export async function candidatesAt(context: CommandContext, program: Command, ty
   const { place, command } = typed;
   if (place === undefined && command === program) return { found: [], files: "none" };
   if (place === undefined || place === "option") return { found: optionNames(command, program), files: "none" };
-  if (place === "command") return { found: commandsOf(program, typed), files: "none" };
+  if (place === "command") return { found: commandsOf(command, typed), files: "none" };
   const kind = "flags" in place ? /[<[]([^.\]>]+)/.exec(place.flags)?.[1] : place.name();
   const found = place.argChoices ? words(place.argChoices) : await valuesAt(context, typed, place);
   return { found: found ?? [], files: FILES[kind ?? ""] ?? "none" };
@@ -74,7 +74,7 @@ async function valuesAt(
   place: Option | Argument,
 ): Promise<readonly Candidate[] | undefined> {
   const { command, prefix } = typed;
-  const descriptor = MODES.get(command.name())?.descriptor;
+  const descriptor = DESCRIPTORS.find((one) => beginningOf(one) === nameOf(command));
   if (descriptor === undefined) return VALUES[place.name()]?.(context, typed, place);
   if (!("flags" in place)) return [];
   const option = descriptor.command.options.find(({ flags }) => flags === place.flags);

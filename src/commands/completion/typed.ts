@@ -21,7 +21,9 @@ export function readTyped(program: Command, words: readonly string[]): Typed {
   const [, flag = "", prefix = last] = /^(--[^=]+=)(.*)$/s.exec(last) ?? [];
   const cursor = flag === "" && last.startsWith("-") ? `-${CURSOR}` : CURSOR;
   const outer = program.parseOptions([...words.slice(0, -1), flag + cursor]);
-  const inner = program.commands.find((command) => command.name() === outer.operands[0]);
+  const first = program.commands.find((command) => command.name() === outer.operands[0]);
+  const second = first?.commands.find((command) => command.name() === outer.operands[1]);
+  const inner = second ?? first;
   // A value is only read: a check would refuse the cursor, and a list would hide it.
   for (const option of inner?.options ?? []) delete option.parseArg;
   const { operands, unknown } = inner?.parseOptions(outer.unknown) ?? { operands: [], unknown: outer.unknown };
@@ -30,7 +32,7 @@ export function readTyped(program: Command, words: readonly string[]): Typed {
   const valued = [inner, program].flatMap(
     (command) => command?.options.filter((option) => command.getOptionValue(option.attributeName()) === cursor) ?? [],
   );
-  const typed = { command: inner ?? program, operands: inner ? before.slice(1) : before, prefix };
+  const typed = { command: inner ?? program, operands: before.slice(second ? 2 : first ? 1 : 0), prefix };
   if (valued[0] !== undefined) return { ...typed, place: valued[0] };
   if (given.length > before.length) return { ...typed, place: inner ? argumentAt(typed) : commandAt(typed) };
   return { ...typed, place: cursor === CURSOR ? undefined : "option" };
@@ -41,6 +43,7 @@ function commandAt({ operands: [first, ...more] }: Omit<Typed, "place">): Typed[
 }
 
 function argumentAt({ command, operands }: Omit<Typed, "place">): Typed["place"] {
+  if (command.commands.length > 0) return operands.length === 0 ? "command" : undefined;
   const last = command.registeredArguments.at(-1);
   return command.registeredArguments[operands.length] ?? (last?.variadic === true ? last : undefined);
 }

@@ -27,6 +27,12 @@ export type Action<Options> = (context: CommandContext, words: readonly string[]
 /** Adds arguments, options and help to a command that has its name and summary. Returns what it does. */
 export type Register = (command: Command) => Action<never>;
 
+/** What a person types for a command, without the program: `meeting run`. */
+export function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${nameOf(parent)} ${command.name()}` : command.name();
+}
+
 /** Collects the values of an option that may be repeated, for commander's `argParser`. */
 export function collect(value: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), value];

@@ -15,7 +15,7 @@ import { createSession } from "../../runtime/create.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { checkSessionId } from "../../store/sessions.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
-import type { CommandContext, Exit } from "../context/command.ts";
+import { type CommandContext, type Exit, nameOf } from "../context/command.ts";
 import { openHome, type OpenHome, withHome } from "../context/home.ts";
 import { actorHere } from "../context/program.ts";
 import { newSessionId } from "../lookup/id.ts";
@@ -45,7 +45,7 @@ export function addBeginOptions(command: Command, noun: string): void {
   addSettingOptions(command);
   addRegistryOptions(command);
   addRunOptions(command);
-  const help = `\`bosun help ${command.name()}\` lists the options`;
+  const help = `\`bosun help ${nameOf(command)}\` lists the options`;
   command.showHelpAfterError(`(Quote arguments that contain spaces; ${help})`);
 }
 

@@ -1,4 +1,4 @@
-import { seatingOptions } from "../../kernel/kit/descriptor.ts";
+import { requirementOption, seatingOptions } from "../../kernel/kit/descriptor.ts";
 import type { AnyDescriptor } from "../../modes/index.ts";
 import type { Register } from "../context/command.ts";
 import { flagOf, readModeInput } from "../options/mode-input.ts";
@@ -13,7 +13,8 @@ export function commandOf(descriptor: AnyDescriptor): Register {
       command
         .usage(`[options] ${spared.flags} [${noun}] | [options] <file> [${noun}]`)
         .argument("[file]", `the whole input, as YAML or JSON, if there is no ${spared.flags}`);
-    command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
+    if (requirementOption(descriptor) === undefined)
+      command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
     for (const { flags, description } of options) command.option(flags, description);
     addBeginOptions(command, noun);
     const seating = seatingOptions(descriptor).map(flagOf);

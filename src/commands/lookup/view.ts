@@ -39,6 +39,8 @@ export interface StoredView extends SessionView {
   readonly waiting: readonly Needed[];
   /** The results of a ticket so far, as in the final report. Read on demand, because there may be very many. */
   readonly resultsOf: (ticket_id: string) => JsonObject;
+  /** The session in its mode's own words, if the mode has some. */
+  readonly projection: Json | undefined;
 }
 
 /** The state of a session's engine, with the rules or the reader of its mode. */
@@ -60,7 +62,9 @@ export async function readSession(reader: StoreReader, home: string, found: Sess
     const reported = reportedTickets(view.report);
     const resultsOf = (id: string) => reported.get(id) ?? resultsIn(records, engine.mode.results?.(engine.state, id));
     const waiting = view.waiting.map((one) => ({ ...one, kept: keptFor(reader, session_id, one) }));
-    return ok({ ...view, waiting, row, resultsOf });
+    const projected = engine.mode.projection?.(engine.state);
+    const projection = projected && resolve(projected, records);
+    return ok({ ...view, waiting, row, resultsOf, projection });
   });
 }
 

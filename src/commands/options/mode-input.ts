@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { loadDocument, problemsFailure, problemsIn } from "../../config/document.ts";
-import { fieldOf, type ModeOption } from "../../kernel/kit/descriptor.ts";
-import { idsAt, readInput } from "../../kernel/kit/input.ts";
+import { beginningOf, fieldOf, type ModeOption, requirementOption } from "../../kernel/kit/descriptor.ts";
+import { idsAt, readInput, withSeatsFilled } from "../../kernel/kit/input.ts";
 import { defined, isJsonObject, type Json, type JsonObject, textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { AnyDescriptor } from "../../modes/index.ts";
@@ -11,7 +11,7 @@ import { fails, type Failure, failure, type Fallible } from "../../protocol/fail
 import type { CommandContext } from "../context/command.ts";
 import { readyToBegin } from "./ready.ts";
 import { findConfiguration, loadRegistry } from "./registry.ts";
-import { checkedRequirement, typedRequirement } from "./requirement.ts";
+import { type AskedOf, checkedRequirement, typedRequirement } from "./requirement.ts";
 import type { RunInput, RunInputOptions } from "./run-input.ts";
 
 /**
@@ -24,16 +24,15 @@ export async function readModeInput(
   words: readonly string[],
   options: RunInputOptions,
 ): Promise<Fallible<RunInput>> {
-  const { name, requirement: field, seats, command } = descriptor;
+  const { name, requirement: field, seats } = descriptor;
   const given = await givenInput(context, descriptor, words, options);
   if (!given.ok) return given;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
   const registry = await loadRegistry(options, found.value);
   if (!registry.ok) return registry;
-  const taken = seats.flatMap((seat) =>
-    idsAt(given.value.value, seat).map(({ role_id }) => [role_id, seat.types] as const),
-  );
+  const value = withSeatsFilled(descriptor, given.value.value, registry.value);
+  const taken = seats.flatMap((seat) => idsAt(value, seat).map(({ role_id }) => [role_id, seat.types] as const));
   // If a role takes several seats, the first counts.
   const typesOf = new Map(taken.toReversed());
   const seated = registry.value.flatMap((role) => {
@@ -43,9 +42,9 @@ export async function readModeInput(
   // Any other role could take any seat.
   const others = registry.value.filter(({ role_id }) => !typesOf.has(role_id));
   const known = seats.flatMap(({ types }) => types.flatMap((type) => others.map((role) => ({ ...role, type }))));
-  const input = readInput<JsonObject>(descriptor, given.value.value, [...seated, ...known]);
+  const input = readInput<JsonObject>(descriptor, value, [...seated, ...known]);
   if (!input.ok) return err(failureOf(descriptor, input.error, given.value));
-  const requirement = checkedRequirement(ok(textOf(input.value[field])), { ...command, command: name });
+  const requirement = checkedRequirement(ok(textOf(input.value[field])), askedOf(descriptor));
   if (!requirement.ok) return requirement;
   const ready = await readyToBegin(context, options, found.value, seated);
   if (!ready.ok) return ready;
@@ -69,12 +68,13 @@ async function givenInput(
   words: readonly string[],
   options: RunInputOptions,
 ): Promise<Fallible<GivenInput>> {
-  const { name, requirement: field, command } = descriptor;
+  const { requirement: field, command } = descriptor;
   const values = valuesOf(descriptor, options as Readonly<Record<string, unknown>>);
   const spared = command.options.find((option) => option.field === command.unlessFile);
   const takesFile = spared !== undefined && values[spared.field] === undefined;
-  const [file, text, more] = takesFile ? words : [undefined, ...words];
-  const hint = helpFor(name);
+  const [file, said, more] = takesFile ? words : [undefined, ...words];
+  const text = said ?? optionText(values[field]);
+  const hint = helpFor(descriptor);
   if (more !== undefined) return fails("usage", `There is a word too many: ${JSON.stringify(more)}.`, { hint });
   if (takesFile && file === undefined)
     return fails("usage", `Neither ${flagOf(spared)} nor a file is given.`, { hint });
@@ -90,7 +90,7 @@ async function givenInput(
   const isWritten = document !== undefined && text === undefined && options.file === undefined;
   const requirement = isWritten
     ? ok(undefined)
-    : await typedRequirement(terminal, { words: text, file: options.file }, { ...command, command: name });
+    : await typedRequirement(terminal, { words: text, file: options.file }, askedOf(descriptor));
   if (!requirement.ok) return requirement;
   const typed = { ...(command.input?.(values) ?? values), ...defined({ [field]: requirement.value }) };
   const written = document?.value.value ?? {};
@@ -98,11 +98,8 @@ async function givenInput(
 }
 
 /** Everything that is wrong with an input: `configuration` if a file has some of it, with its places; else `usage`. */
-function failureOf(
-  { name, command }: AnyDescriptor,
-  findings: readonly Finding[],
-  { typed, document }: GivenInput,
-): Failure {
+function failureOf(descriptor: AnyDescriptor, findings: readonly Finding[], { typed, document }: GivenInput): Failure {
+  const { command } = descriptor;
   const nameOf = ({ pointer }: Finding) => pointer.split("/")[1] ?? "";
   const isWritten = (finding: Finding) => !Object.hasOwn(typed, nameOf(finding));
   const inFile = document === undefined ? [] : problemsIn(document, findings.filter(isWritten));
@@ -120,11 +117,18 @@ function failureOf(
   const all = problemsFailure([...inFile, ...typedOnce.values()]);
   return inFile.length > 0
     ? all
-    : failure("usage", all.message, { hint: helpFor(name), ...defined({ details: all.details }) });
+    : failure("usage", all.message, { hint: helpFor(descriptor), ...defined({ details: all.details }) });
 }
 
-function helpFor(command: string): string {
-  return `\`bosun help ${command}\` lists the options.`;
+function helpFor(descriptor: AnyDescriptor): string {
+  return `\`bosun help ${beginningOf(descriptor)}\` lists the options.`;
+}
+
+/** How the command of a mode is asked for its requirement. */
+function askedOf(descriptor: AnyDescriptor): AskedOf {
+  const option = requirementOption(descriptor);
+  const { noun, say } = descriptor.command;
+  return { command: beginningOf(descriptor), noun, say, ...defined({ option: option && flagOf(option) }) };
 }
 
 /** The values of a mode's options, by field. What is no number stays a text, so that the schema's check reports it. */
@@ -138,6 +142,10 @@ function valuesOf({ command, input }: AnyDescriptor, given: Readonly<Record<stri
     else values[field] = type !== "string" && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
   }
   return values;
+}
+
+function optionText(value: Json | undefined): string | undefined {
+  return value === undefined ? undefined : textOf(value);
 }
 
 /** The name of an option, such as `--rounds`. */

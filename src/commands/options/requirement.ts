@@ -44,7 +44,10 @@ export const MAX_REQUIREMENT_BYTES = MAX_REQUIREMENT_CHARACTERS * 4;
 
 /** How a command names its requirement. */
 export interface AskedOf {
+  /** The words that begin it, without the program. */
   readonly command: string;
+  /** The option that takes its text, in place of words. */
+  readonly option?: string;
   readonly noun: string;
   /** The imperative for it, such as "Say what you want done". */
   readonly say: string;
@@ -56,7 +59,7 @@ export interface AskedOf {
  */
 export function checkedRequirement(
   read: Result<string, Problem>,
-  { command, noun, say }: AskedOf,
+  { command, option, noun, say }: AskedOf,
   file?: string,
 ): Fallible<string> {
   if (!read.ok) return fails("usage", `The ${noun} cannot be read.\n${explain(read.error).join("\n")}`);
@@ -64,7 +67,8 @@ export function checkedRequirement(
   const name = file === undefined ? `The ${noun}` : `The ${noun} in ${file}`;
   if (text === "") {
     const typed = `bosun ${command}`;
-    const hint = `${say}: ${typed} "…", ${typed} --file FILE, or ${typed} --file - to read it from standard input.`;
+    const words = option === undefined ? typed : `${typed} ${option}`;
+    const hint = `${say}: ${words} "…", ${typed} --file FILE, or ${typed} --file - to read it from standard input.`;
     return fails("usage", `${name} is empty.`, { hint });
   }
   const characters = Array.from(text).length;

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { costsMoney } from "../../config/role-defaults.ts";
 import type { Ledger, LedgerFigures } from "../../kernel/ledger.ts";
 import { type Presentation, shownStatus } from "../../kernel/presentation.ts";
@@ -30,6 +30,8 @@ export interface SessionSnapshot extends SessionView {
   readonly unheard: readonly KeptMessage[];
   /** What its open child sessions wait for. */
   readonly children: readonly ChildWaiting[];
+  /** The document of its final report, if it was written. */
+  readonly documents: readonly string[];
 }
 
 /** How the command ends. */
@@ -49,9 +51,13 @@ export function snapshotOf(store: StoreReader, session: ReadableSession): Sessio
 }
 
 function snapshot(store: StoreReader, session_id: string, view: SessionView): SessionSnapshot {
-  const free = !openedWith(store, session_id)?.roles.some(costsMoney);
+  const opened = openedWith(store, session_id);
+  const free = !opened?.roles.some(costsMoney);
   const late = view.ledger.figures.closed ? unheard(store, session_id) : [];
-  return { ...view, session_id, free, unheard: late, children: [] };
+  const document = view.report && view.presentation.document?.(view.report);
+  const file = opened && document && resolve(opened.workspace, document.path);
+  const documents = file !== undefined && existsSync(file) ? [file] : [];
+  return { ...view, session_id, free, unheard: late, children: [], documents };
 }
 
 /** The state of a stored session. Failures as `readSession`. Throws a `StorageError`. */
@@ -71,7 +77,19 @@ export async function storedSnapshot(
 
 /** Builds the ending that the reporter shows. */
 export function buildEnding(home: string, left: SessionSnapshot, { end, exited, elapsed_ms }: End): Ending {
-  const { session_id, presentation, free, state, ledger, tickets, waiting, unheard: late, children, report } = left;
+  const {
+    session_id,
+    presentation,
+    free,
+    state,
+    ledger,
+    tickets,
+    waiting,
+    unheard: late,
+    children,
+    report,
+    documents,
+  } = left;
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
   const spent = withCutRuns(ledger);
   const paths = sessionPaths(home, session_id);
@@ -90,7 +108,7 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
     unheard: lateMessages(presentation, session_id, late, tickets),
     // In a reopened session, the report of an earlier end is out of date.
     report: report !== undefined && existsSync(file) ? file : undefined,
-    kept: keptFiles(report, home),
+    kept: [...keptFiles(report, home), ...documents],
     log: paths.log,
     next: nextSteps(session_id, { ...left, exit_code }),
   };

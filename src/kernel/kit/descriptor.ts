@@ -6,7 +6,7 @@ import type { Role, RoleType } from "../../protocol/roles.ts";
 import type { ModeReader, Results, SubjectRow } from "../mode.ts";
 import type { Presentation } from "../presentation.ts";
 import type { Arrows } from "./lifecycles.ts";
-import { applyTo, emptyState, inOrder, type KitState, type Self, type Subject } from "./state.ts";
+import { applyTo, emptyState, inOrder, type KitState, type Self, type Subject, type View, viewOf } from "./state.ts";
 import type { Lines } from "./views.ts";
 
 /**
@@ -14,7 +14,7 @@ import type { Lines } from "./views.ts";
  * only show a session stay fast. `I` is the input, `S` the session's own value, `U` a subject's.
  */
 export interface Descriptor<I, S extends Self, U extends Subject> {
-  /** Also its command's name, and the noun for its sessions. */
+  /** The noun for its sessions, and its command's name unless `command.words` is set. */
   readonly name: string;
   /** The first letter of generated session ids. */
   readonly letter: string;
@@ -49,6 +49,8 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly presentation: Omit<Presentation, "subjectName" | "retries">;
   /** How a subject is shown. May depend only on the subject and on what never changes of the session. */
   shown(subject: U, self: S): Shown;
+  /** The session in the mode's own words, for `status --json`. Texts are references to records. */
+  projection?(session: View<S, U>): JsonObject;
 }
 
 /** One kind of message: the types of the roles that get it, and what answers it. `error` always does. */
@@ -78,17 +80,22 @@ export interface SeatField {
   readonly types: readonly RoleType[];
   /** Whether a role may take several seats of the session. */
   readonly shared?: boolean;
+  /** Whether the first role without a seat takes it, by the order of the types, if the input names none. For a field of the input itself. */
+  readonly fills?: boolean;
 }
 
 export type KnownRole = Pick<Role, "role_id" | "type">;
 
 /** How sessions are begun from the command line. */
 export interface ModeCommand {
+  /** The words that begin a session, such as `meeting run`; the mode's name if absent. */
+  readonly words?: string;
   readonly summary: string;
   readonly examples: readonly string[];
   /** How the requirement is asked for: its noun, and the imperative, such as "Say what to debate". */
   readonly noun: string;
   readonly say: string;
+  /** One for the requirement's field takes the place of the words. */
   readonly options: readonly ModeOption[];
   /** The field whose option makes a file with the whole input unnecessary, if the mode takes one. Without that option the first word is the file. */
   readonly unlessFile?: string;
@@ -108,6 +115,19 @@ export interface ModeOption {
 export function fieldOf(input: JsonObject, field: string): JsonObject | undefined {
   const schema = objectOf(input["properties"])[field];
   return schema === undefined ? undefined : objectOf(schema);
+}
+
+/** The words that begin a session of a mode at a terminal. */
+export function beginningOf({ name, command }: Pick<Descriptor<never, never, never>, "name" | "command">): string {
+  return command.words ?? name;
+}
+
+/** The option that gives the requirement, if it is not the words of the command. */
+export function requirementOption({
+  requirement,
+  command,
+}: Pick<Descriptor<never, never, never>, "requirement" | "command">): ModeOption | undefined {
+  return command.options.find(({ field }) => field === requirement);
 }
 
 /** The options that name the roles of seats. */
@@ -146,6 +166,9 @@ export function readerOf<I, S extends Self, U extends Subject>(
     results: (state, id) => resultsOf(descriptor, state, id),
     hears: ({ subjects }, id) => Object.keys(states[subjects.get(id)?.status ?? ""] ?? {}).length > 0,
     ...(events.retried === undefined ? {} : { retrying: retryingOf(descriptor) }),
+    ...(descriptor.projection && {
+      projection: (state) => state.self && descriptor.projection?.(viewOf(state.self, state)),
+    }),
   };
 }
 

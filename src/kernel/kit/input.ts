@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { pointerTo } from "../../lib/json-pointer.ts";
-import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
@@ -16,7 +16,7 @@ export function readInput<I>(
   given: unknown,
   roles: readonly KnownRole[],
 ): Result<I, readonly Finding[]> {
-  const input = structuredClone(given ?? {}) as Json;
+  const input = structuredClone(withSeatsFilled(form, (given ?? {}) as Json, roles));
   const validate = validatorOf(form.input);
   const broken = validate(input) ? [] : fileFindings(validate.errors ?? []);
   const seats = form.seats.flatMap((seat) => idsAt(input, seat).map((found) => ({ ...found, seat })));
@@ -45,6 +45,23 @@ function validatorOf(schema: JsonObject): ValidateFunction {
 }
 
 const validators = new WeakMap<JsonObject, ValidateFunction>();
+
+/** The input with a role in each seat that it leaves to the first that fits and has no seat. */
+export function withSeatsFilled(
+  { seats }: Pick<InputForm<never>, "seats">,
+  given: Json,
+  roles: readonly KnownRole[],
+): Json {
+  if (!isJsonObject(given)) return given;
+  const input: Record<string, Json | undefined> = { ...given };
+  for (const { at, types, fills } of seats) {
+    if (fills !== true || input[at] !== undefined) continue;
+    const taken = new Set(seats.flatMap((seat) => idsAt(input as Json, seat).map(({ role_id }) => role_id)));
+    const fitting = types.flatMap((type) => roles.filter((role) => role.type === type && !taken.has(role.role_id)));
+    if (fitting[0]) input[at] = fitting[0].role_id;
+  }
+  return input;
+}
 
 /** A role id in an input. */
 interface Seated {

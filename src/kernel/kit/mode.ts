@@ -6,7 +6,7 @@ import type { Command, Fact, FactOf, Mode } from "../mode.ts";
 import { notPermitted, stepOf } from "../step.ts";
 import { onClarification, onClarificationResponse } from "./asks.ts";
 import { contradictionsIn } from "./contradictions.ts";
-import { type Descriptor, readerOf, rightsOf } from "./descriptor.ts";
+import { beginningOf, type Descriptor, readerOf, rightsOf } from "./descriptor.ts";
 import { Draft } from "./draft.ts";
 import { endedTurn, MODE_TIMER, retriedBy, waitingForSession } from "./holder.ts";
 import { readInput } from "./input.ts";
@@ -100,7 +100,8 @@ function onOpened<S extends Self, U extends Subject>(
   fact: FactOf<"session_opened">,
 ): void {
   const { name } = descriptor;
-  if (draft.isOpen) return draft.out.forbid(`the ${name} is open already`, `begin another: bosun ${name}`);
+  if (draft.isOpen)
+    return draft.out.forbid(`the ${name} is open already`, `begin another: bosun ${beginningOf(descriptor)}`);
   const { input: given, roles, config } = fact.payload;
   const input = readInput(descriptor, given, roles);
   if (!input.ok) {
@@ -123,7 +124,7 @@ function onOpened<S extends Self, U extends Subject>(
 function onReopened<S extends Self, U extends Subject>({ descriptor }: Kit<S, U>, draft: Draft<S, U>): void {
   const { name, events } = descriptor;
   if (draft.isOpen && events.retried !== undefined) return draft.go("reopened");
-  draft.out.forbid(`a ${name} that has ended cannot go on`, `begin another: bosun ${name}`);
+  draft.out.forbid(`a ${name} that has ended cannot go on`, `begin another: bosun ${beginningOf(descriptor)}`);
   if (!draft.isOpen) draft.out.command(UNOPENED);
   else if (draft.self.phase === "closed") draft.close();
 }

@@ -4,7 +4,7 @@ import type { TurnDraft, TurnStamp } from "../mode.ts";
 import { from } from "../references.ts";
 import { clarificationsIn } from "./questions.ts";
 import type { Kit } from "./rules.ts";
-import { inOrder, type KitState, type Self, type Subject, type View } from "./state.ts";
+import { type KitState, type Self, type Subject, viewOf } from "./state.ts";
 import { transcriptOf } from "./views.ts";
 
 /** The request of an offered or open turn, with the context that an agent without memory needs. */
@@ -35,14 +35,5 @@ export function request<S extends Self, U extends Subject>(
       ...(notes.length > 0 ? { notes: notes.map((sequence) => from(sequence, "/text")) } : {}),
       ...(turn.refused ? { refused: turn.refused } : {}),
     },
-  };
-}
-
-function viewOf<S extends Self, U extends Subject>(self: S, { subjects, counts }: KitState<S, U>): View<S, U> {
-  return {
-    self,
-    subject: (id) => (id === undefined ? undefined : subjects.get(id)),
-    all: () => [...subjects.values()].toSorted(inOrder),
-    count: (status) => counts.get(status) ?? 0,
   };
 }

@@ -37,6 +37,8 @@ export interface Rules<I, S extends Self, U extends Subject> {
   canBeTold?(session: View<S, U>, subject: U): boolean;
   /** The session's own seat answers `error`; a failed turn otherwise. */
   gaveUp?(draft: Draft<S, U>, code: string): void;
+  /** The last answer of the session's own seat was refused, and no retry is left. Without this rule the session stops, and resuming it asks again. */
+  seatSpent?(draft: Draft<S, U>, code: string): void;
   /** A person retries a subject whose status accepts `events.retried`; it is moved by that event otherwise. */
   retry?(draft: Draft<S, U>, subject: U): void;
   /** Handles messages of `outsiders`, which answer no turn. Who sent one is its `actor`; its payload says only what it is about, as `subject`. */

@@ -71,6 +71,15 @@ export interface View<S extends Self, U extends Subject> {
   count(status: string): number;
 }
 
+export function viewOf<S extends Self, U extends Subject>(self: S, { subjects, counts }: KitState<S, U>): View<S, U> {
+  return {
+    self,
+    subject: (id) => (id === undefined ? undefined : subjects.get(id)),
+    all: () => [...subjects.values()].toSorted(inOrder),
+    count: (status) => counts.get(status) ?? 0,
+  };
+}
+
 export const SELF = "self";
 
 export function emptyState<S extends Self, U extends Subject>(): KitState<S, U> {

@@ -3,8 +3,8 @@ import { modeOf } from "../../kernel/kit/mode.ts";
 import type { Question } from "../../kernel/kit/rules.ts";
 import type { View } from "../../kernel/kit/state.ts";
 import { from } from "../../kernel/references.ts";
+import { wrongAt } from "../../kernel/step.ts";
 import { defined, type Json } from "../../lib/json.ts";
-import { failure } from "../../protocol/failure.ts";
 import { type Debate, debate, type Debater } from "./debate.ts";
 
 type D = Draft<Debate, Debater>;
@@ -31,10 +31,11 @@ export const debateMode = modeOf(debate, {
     if (fact.payload_type === "opinion" && debater) {
       const { round } = draft.self;
       if (fact.payload.round !== round)
-        return failure("validation_failed", `this is round ${round}, not ${fact.payload.round}`, {
-          hint: "the round is in context.metadata.round",
-          details: { pointer: "/round" },
-        });
+        return wrongAt(
+          "/round",
+          `this is round ${round}, not ${fact.payload.round}`,
+          "the round is in context.metadata.round",
+        );
       draft.move(debater.id, "opinion_given");
       draft.patchSubject(debater.id, {
         opinions: [...debater.opinions, fact.sequence],
@@ -44,10 +45,8 @@ export const debateMode = modeOf(debate, {
       const { winner } = fact.payload;
       if (winner !== undefined && !draft.subject(winner)) {
         const ids = draft.all().map(({ id }) => id);
-        return failure("validation_failed", `"${winner}" was not in the debate`, {
-          hint: `leave the winner out, or name one of: ${ids.join(", ")}`,
-          details: { pointer: "/winner" },
-        });
+        const hint = `leave the winner out, or name one of: ${ids.join(", ")}`;
+        return wrongAt("/winner", `"${winner}" was not in the debate`, hint);
       }
       draft.patch({ verdict: fact.sequence });
       draft.finish("done");

@@ -1,9 +1,9 @@
 import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
+import { lackingIn } from "../../kernel/kit/results.ts";
 import type { Self } from "../../kernel/kit/state.ts";
 import { filled, firstOf, from } from "../../kernel/references.ts";
 import { defined } from "../../lib/json.ts";
-import { failure } from "../../protocol/failure.ts";
 import { pipeline, type Step } from "./pipeline.ts";
 
 type D = Draft<Self, Step>;
@@ -44,14 +44,8 @@ export const pipelineMode = modeOf(pipeline, {
   goOn,
   answered(draft, fact, step) {
     if (fact.payload_type !== "report" || !step) return undefined;
-    const { status, summary = "" } = fact.payload;
-    if (status === "error" || status === "blocked")
-      return { failed: status === "error" ? "agent_failed" : "needs_input" };
-    if (status !== "completed" || summary.trim() === "")
-      return failure("validation_failed", "a step ends with its result", {
-        hint: "report status completed, with the whole result as summary",
-        details: { pointer: status === "completed" ? "/summary" : "/status" },
-      });
+    const lacking = lackingIn(fact.payload, "a step ends with its result");
+    if (lacking) return lacking;
     draft.move(step.id, "completed");
     draft.patchSubject(step.id, { result: fact.sequence });
     return undefined;

@@ -891,6 +891,52 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   ],
   "additionalProperties": false
  },
+ "pm_decision": {
+  "description": "Whom the PM of a meeting asks next, or the report that ends it.",
+  "type": "object",
+  "properties": {
+   "analysis": {
+    "description": "The whiteboard in short. Whoever is asked gets it in place of what the others wrote.",
+    "type": "string"
+   },
+   "next_action": {
+    "type": "string",
+    "enum": [
+     "CALL_AGENT",
+     "FINISH"
+    ]
+   },
+   "target_agent": {
+    "description": "The agent_name of the agent to ask, with CALL_AGENT.",
+    "type": [
+     "string",
+     "null"
+    ]
+   },
+   "prompt_for_agent": {
+    "description": "What it is asked, with CALL_AGENT. Matches \\S",
+    "type": [
+     "string",
+     "null"
+    ]
+   },
+   "final_report": {
+    "description": "The report of the meeting in Markdown, with FINISH. Matches \\S",
+    "type": [
+     "string",
+     "null"
+    ]
+   }
+  },
+  "required": [
+   "analysis",
+   "next_action",
+   "target_agent",
+   "prompt_for_agent",
+   "final_report"
+  ],
+  "additionalProperties": false
+ },
  "report": {
   "description": "A worker's report about its ticket.",
   "type": "object",

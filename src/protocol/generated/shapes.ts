@@ -478,6 +478,50 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "summary"
   ]
  },
+ "meeting_state": {
+  "fields": {
+   "topic": "",
+   "scratchpad": {
+    "list": {
+     "fields": {
+      "agent_name": "",
+      "content": "",
+      "timestamp": ""
+     },
+     "required": [
+      "agent_name",
+      "content",
+      "timestamp"
+     ]
+    }
+   },
+   "current_round": "",
+   "max_rounds": "",
+   "agents": {
+    "list": {
+     "fields": {
+      "agent_name": "",
+      "role": "",
+      "entries": ""
+     },
+     "required": [
+      "agent_name",
+      "role",
+      "entries"
+     ]
+    }
+   },
+   "must_finish": "",
+   "metadata": ""
+  },
+  "required": [
+   "topic",
+   "scratchpad",
+   "current_round",
+   "max_rounds",
+   "agents"
+  ]
+ },
  "opinion": {
   "fields": {
    "round": "",
@@ -493,6 +537,23 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "required": [
    "round",
    "position"
+  ]
+ },
+ "pm_decision": {
+  "fields": {
+   "analysis": "",
+   "next_action": "",
+   "target_agent": "",
+   "prompt_for_agent": "",
+   "final_report": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "analysis",
+   "next_action"
   ]
  },
  "common.evidence": {

@@ -914,6 +914,55 @@ export type InstructionProposal = {
   readonly metadata?: Metadata;
 };
 /**
+ * The whiteboard of a meeting, as its PM gets it.
+ */
+export type MeetingState = {
+  readonly topic: string;
+  /**
+   * What the agents wrote, in order.
+   */
+  readonly scratchpad: readonly ScratchpadEntry[];
+  /**
+   * How many agents have been asked.
+   */
+  readonly current_round: number;
+  readonly max_rounds: number;
+  /**
+   * Who can be asked.
+   */
+  readonly agents: readonly MeetingAgent[];
+  /**
+   * Only FINISH is accepted now.
+   */
+  readonly must_finish?: true;
+  readonly metadata?: Metadata;
+};
+export type ScratchpadEntry = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_name: string;
+  readonly content: string;
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly timestamp: string;
+};
+export type MeetingAgent = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_name: string;
+  /**
+   * A short line for people.
+   */
+  readonly role: string;
+  /**
+   * How often it was asked.
+   */
+  readonly entries: number;
+};
+/**
  * The opinion of a participant of a debate in one round.
  */
 export type Opinion = {
@@ -925,6 +974,38 @@ export type Opinion = {
    */
   readonly changed?: boolean;
   readonly confidence?: number;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
+ * Whom the PM of a meeting asks next, or the report that ends it.
+ */
+export type PMDecision = {
+  /**
+   * The whiteboard in short. Whoever is asked gets it in place of what the others wrote.
+   */
+  readonly analysis: string;
+  readonly next_action: "CALL_AGENT" | "FINISH";
+  /**
+   * The agent_name of the agent to ask, with CALL_AGENT.
+   */
+  readonly target_agent?: string;
+  /**
+   * What it is asked, with CALL_AGENT.
+   */
+  readonly prompt_for_agent?: string;
+  /**
+   * The report of the meeting in Markdown, with FINISH.
+   */
+  readonly final_report?: string;
   /**
    * The turn that this belongs to. An agent that writes it must name its own turn.
    */
@@ -1551,8 +1632,10 @@ export type StoredRecord = {
     | "final_report"
     | "instruction"
     | "instruction_proposal"
+    | "meeting_state"
     | "opinion"
     | "plan"
+    | "pm_decision"
     | "report"
     | "requirement"
     | "review"
@@ -1769,8 +1852,10 @@ export type PayloadByType = {
   readonly final_report: FinalReport;
   readonly instruction: Instruction;
   readonly instruction_proposal: InstructionProposal;
+  readonly meeting_state: MeetingState;
   readonly opinion: Opinion;
   readonly plan: Plan;
+  readonly pm_decision: PMDecision;
   readonly report: Report;
   readonly requirement: Requirement;
   readonly review: Review;
@@ -1812,8 +1897,10 @@ export const PAYLOAD_TYPES = [
   "final_report",
   "instruction",
   "instruction_proposal",
+  "meeting_state",
   "opinion",
   "plan",
+  "pm_decision",
   "report",
   "requirement",
   "review",

@@ -6,6 +6,18 @@ case $request in
   rest=${request##*\"metadata\":{\"round\":}
   say opinion '{"round":'"${rest%%[!0-9]*}"',"position":"'"$BOSUN_ROLE_ID"' it is.","usage":{"input_tokens":3}}'
   ;;
+*'"expects":["error","pm_decision"]'*)
+  # It asks each agent once.
+  for agent in agents1 agents2; do
+    case $request in
+    *"\"agent_name\":\"$agent\",\"content\""* | *'"must_finish"'*) ;;
+    *) say pm_decision '{"analysis":"So far.","next_action":"CALL_AGENT","target_agent":"'$agent'","prompt_for_agent":"Why?","usage":{"input_tokens":3}}' && break ;;
+    esac
+  done
+  case $request in
+  *'"agent_name":"agents2","content"'*) say pm_decision '{"analysis":"Done.","next_action":"FINISH","final_report":"# Both"}' ;;
+  esac
+  ;;
 *) say report '{"status":"completed","summary":"'"$BOSUN_ROLE_ID"' did it.","usage":{"input_tokens":3}}' ;;
 esac
 echo "end $subject $BOSUN_TURN_ID $$" >>marks

@@ -1,0 +1,113 @@
+import type { Descriptor } from "../../kernel/kit/descriptor.ts";
+import type { Self, Subject, View } from "../../kernel/kit/state.ts";
+import { from } from "../../kernel/references.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { RoleType } from "../../protocol/roles.ts";
+import type { Instant } from "../../protocol/timestamp.ts";
+import { meetingPresentation } from "./presentation.ts";
+
+/** The input of a meeting. `agents` and `pm` are role ids; `output_dir` is the folder for the report, from the workspace. */
+interface MeetingInput extends Pick<Meeting, "max_rounds" | "output_dir"> {
+  readonly topic: string;
+  readonly agents: readonly string[];
+  readonly pm: string;
+}
+
+/** Who can be asked. Its id is its role id. */
+export interface Agent extends Subject {
+  readonly type: RoleType;
+  readonly display_name: string;
+  /** The sequences of the latest decision that called it, and of its latest contribution. */
+  readonly called_by?: number;
+  readonly said?: number;
+}
+
+/** The meeting's own value. The session's seat is the PM's. */
+export interface Meeting extends Self {
+  readonly pm: { readonly role_id: string; readonly type: RoleType };
+  readonly max_rounds: number;
+  readonly output_dir: string;
+  /** The whiteboard: what each called agent wrote, as a reference, or why it wrote nothing. A round is an entry. */
+  readonly scratchpad: readonly { readonly agent_name: string; readonly content: Json; readonly timestamp: Instant }[];
+  /** The sequence of the decision with the final report. */
+  readonly finished_by?: number;
+}
+
+/** A PM reads the whiteboard, asks one agent after another, and writes the report (seed 0). */
+export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
+  name: "meeting",
+  letter: "m",
+  rules: 1,
+  subject: "agent",
+  seat: "PM",
+  messages: {
+    meeting_state: { to: ["manager", "participant"], answers: ["pm_decision"] },
+    requirement: { to: ["participant", "worker", "manager"], answers: ["report"] },
+  },
+  lines: { pm_decision: { text: "/analysis", to: "/target_agent" } },
+  phases: { discussing: { rounds_over: "concluding" }, concluding: {} },
+  states: {
+    waiting: { asked: "speaking", left: "left" },
+    speaking: { contributed: "heard", set_back: "waiting", passed: "passed", left: "left" },
+    passed: { asked: "speaking", left: "left" },
+    heard: { asked: "speaking", left: "left" },
+    left: {},
+  },
+  events: { created: "seated", asked: "asked", failed: "set_back", left: "left" },
+  input: {
+    type: "object",
+    additionalProperties: false,
+    required: ["topic", "agents", "pm"],
+    properties: {
+      topic: { type: "string", pattern: "\\S" },
+      agents: { type: "array", minItems: 1, maxItems: 100, items: { type: "string" } },
+      pm: { type: "string" },
+      max_rounds: { type: "integer", minimum: 1, maximum: 100, default: 5 },
+      output_dir: { type: "string", minLength: 1, maxLength: 4096, default: "reports" },
+    },
+  },
+  seats: [
+    { at: "agents.*", types: ["participant", "worker", "manager"] },
+    { at: "pm", types: ["manager", "participant"], fills: true },
+  ],
+  requirement: "topic",
+  command: {
+    words: "meeting run",
+    summary: "a PM asks one agent after another, and writes a report",
+    examples: [
+      'bosun meeting run --topic "Move to another database?" --agents architect,analyst,devops --max-rounds 5',
+    ],
+    noun: "topic",
+    say: "Say what the meeting is about",
+    options: [
+      { flags: "--topic <text>", field: "topic", description: "what it is about; - reads standard input" },
+      { flags: "--agents <ids>", field: "agents", description: "who can be asked: role ids, separated by commas" },
+      { flags: "--pm <id>", field: "pm", description: "who leads (default: the first manager that is no agent)" },
+      { flags: "--max-rounds <n>", field: "max_rounds", description: "how often an agent is asked (default: 5)" },
+      { flags: "--output-dir <directory>", field: "output_dir", description: "for the report (default: reports)" },
+    ],
+  },
+  presentation: meetingPresentation,
+  shown: ({ id, said }) => ({ title: said === undefined ? id : from(said, "/summary"), owner: id }),
+  projection: meetingState,
+};
+
+/** The whiteboard as the PM and programs get it. */
+export function meetingState(session: View<Meeting, Agent>): JsonObject {
+  const { opened, scratchpad, max_rounds, phase } = session.self;
+  const agents = session.all().filter(isHere);
+  return {
+    topic: from(opened, "/input/topic"),
+    scratchpad,
+    current_round: scratchpad.length,
+    max_rounds,
+    agents: agents.map(({ id, display_name }) => {
+      const own = scratchpad.filter(({ agent_name }) => agent_name === id);
+      return { agent_name: id, role: display_name, entries: own.length };
+    }),
+    ...(phase === "concluding" ? { must_finish: true } : {}),
+  };
+}
+
+/** Whether an agent can be asked. */
+export const isHere = ({ status }: Agent): boolean => status !== "left";
