@@ -56,8 +56,11 @@ export interface Permission {
 export interface TurnContext {
   /** Aborts when the turn must end. */
   readonly signal: AbortSignal;
-  /** Records the process that runs the turn. MUST be awaited before the process gets any work, so that a crash cannot orphan it. */
-  started(process: ProcessIdentity): Promise<void>;
+  /**
+   * Records that the turn runs, and its process if it has one. MUST be awaited before the process gets any work, so that a crash cannot orphan it.
+   * Called again for each further process, of which the last is on record.
+   */
+  started(process?: ProcessIdentity): Promise<void>;
   /** Reports what the agent sends before its answer, in order. */
   emit(event: TurnEvent): void;
   /** Withholds the session's secrets from text that is shown or kept. */

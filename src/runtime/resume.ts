@@ -80,8 +80,8 @@ interface Left<S> {
   readonly opened: PayloadByType["session_opened"];
   /** Replaces its rows, if they are of another version. */
   readonly rewrite: readonly Change[];
-  /** The processes that it had started and not seen end. */
-  readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
+  /** What it had begun and not seen end, with the process of each that has one. */
+  readonly programs: readonly (Partial<ProcessIdentity> & { readonly id: string })[];
   /** The conversations that programs had begun, by turn. */
   readonly conversing: ReadonlyMap<string, Conversation>;
 }
@@ -119,7 +119,7 @@ async function readLeft<S>(
     row,
     opened,
     rewrite,
-    programs: Array.from(valuesOf<ProcessIdentity>(loaded.value, "process"), ([id, one]) => ({ ...one, id })),
+    programs: Array.from(valuesOf<Partial<ProcessIdentity>>(loaded.value, "process"), ([id, one]) => ({ ...one, id })),
     conversing: valuesOf<Conversation>(loaded.value, "conversing"),
   });
 }
@@ -137,7 +137,8 @@ async function endPrograms<S>(
   { made: { session_id, config }, programs }: Left<S>,
 ): Promise<Fallible<void>> {
   const { folder } = sessionPaths(home, session_id);
-  const survivors = await launcher.endLeftovers(programs, config.kill_grace_s * 1000, { session_id, folder });
+  const processes = programs.flatMap(({ pid, started }) => (pid && started !== undefined ? { pid, started } : []));
+  const survivors = await launcher.endLeftovers(processes, config.kill_grace_s * 1000, { session_id, folder });
   crashPoint("leftovers_ended");
   if (survivors.length === 0) return ok(undefined);
   const pids = survivors.map(({ pid }) => pid).join(", ");

@@ -76,7 +76,7 @@ async function turn(dialect: string, lines: readonly JsonObject[], then: string,
   };
   const result: TurnResult = await cliAgent({ launcher: embeddedLauncher(), settings }).turn(request, {
     signal: new AbortController().signal,
-    started: async ({ pid }) => void pids.push(pid),
+    started: async (identity) => void (identity && pids.push(identity.pid)),
     emit: () => {},
     secrets: NO_SECRETS,
     permit: async () => ({ granted: false }),

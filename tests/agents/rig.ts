@@ -147,7 +147,7 @@ export class AgentRig {
     const result = agent.turn(this.request(choices), {
       signal: abort.signal,
       started: async (identity) => {
-        identities.push(identity);
+        if (identity) identities.push(identity);
         await choices.prepare?.(await arrived);
         prepared.resolve(await arrived);
         await choices.started;

@@ -842,6 +842,16 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
     ]
    },
    "system_prompt": "",
+   "provider": "",
+   "base_url": "",
+   "api_key_env": "",
+   "tools": "",
+   "mcp_servers": "",
+   "temperature": "",
+   "max_output_tokens": "",
+   "structured_output": "",
+   "input_schema": "",
+   "output_schema": "",
    "account": ""
   },
   "required": [

@@ -64,6 +64,23 @@ export type ConversationPolicy = "fresh" | "resume" | "fork";
  */
 export type Sandbox = "none" | "processes" | "files" | "offline";
 /**
+ * Whose API its model has. `openai-compatible` is any server with OpenAI's chat completions, such as Ollama, llama.cpp or vLLM, at `base_url`.
+ */
+export type Provider = "anthropic" | "openai" | "xai" | "gemini" | "openai-compatible";
+export type WorkspaceTool = "read_file" | "list_files" | "search" | "write_file" | "edit_file" | "run_command";
+/**
+ * The tools that its model has on the workspace, inside the role's permissions. If left out: workers all, managers those that only read, participants none.
+ */
+export type Tools = readonly WorkspaceTool[];
+/**
+ * How its server holds a model to the form of an answer: by a schema, to JSON of any form, or not at all. `schema` if left out; without it the schema stands in the prompt.
+ */
+export type StructuredOutput = "schema" | "json" | "none";
+/**
+ * What a text must hold, in words or as a JSON Schema. A JSON Schema, also one written as a text, is enforced.
+ */
+export type ContentSchema = string | JsonObject;
+/**
  * Whether a person approves the plan. If left out, `ask` if any role costs money, and at a terminal for any crew but the embedded one.
  */
 export type PlanApproval = "ask" | "never";
@@ -329,6 +346,25 @@ export type Role = {
   readonly budget?: Budget;
   readonly price?: Price;
   readonly system_prompt?: string;
+  readonly provider?: Provider;
+  /**
+   * Where the API of its model is, if not at the provider's own address.
+   */
+  readonly base_url?: string;
+  /**
+   * The variable of the scheduler's environment that holds the key for its model, if not the provider's usual one.
+   */
+  readonly api_key_env?: string;
+  readonly tools?: Tools;
+  readonly mcp_servers?: MCPServers;
+  readonly temperature?: number;
+  /**
+   * The most tokens of one answer of its model.
+   */
+  readonly max_output_tokens?: number;
+  readonly structured_output?: StructuredOutput;
+  readonly input_schema?: ContentSchema;
+  readonly output_schema?: ContentSchema;
   /**
    * Roles with the same account share its limits and holds.
    */
@@ -378,6 +414,23 @@ export type Price = {
    */
   readonly cached_usd?: number;
   readonly output_usd: number;
+};
+/**
+ * Servers of the Model Context Protocol, by name, whose tools its model has. They are started for each turn, on stdin and stdout, in the role's sandbox.
+ */
+export type MCPServers = {
+  readonly [k: string]: MCPServer;
+};
+export type MCPServer = {
+  /**
+   * The program and its arguments, without a shell.
+   */
+  readonly command: readonly string[];
+  readonly env?: Environment;
+  /**
+   * The tools that its model gets, of those that the server has: all if left out.
+   */
+  readonly tools?: readonly string[];
 };
 /**
  * Timeouts, retries and policies. `default` is the value of a key that is left out.

@@ -4,8 +4,8 @@ import type { SessionEvent, TurnAbout } from "../bus.ts";
 import type { RunningTurn } from "./standing.ts";
 import { TurnOutput } from "./turn-output.ts";
 
-/** The stored processes of turns, by turn id. */
-export type TurnProcesses = ReadonlyMap<string, { readonly pid: number; readonly run: number }>;
+/** The stored processes of turns, by turn id. Turns of models have none of their own. */
+export type TurnProcesses = ReadonlyMap<string, { readonly pid?: number; readonly run: number }>;
 
 interface WatchedTurn {
   readonly about: TurnAbout;
@@ -67,7 +67,7 @@ export class StoredTurns {
     if (turn_id === undefined || payload_type === "turn_request") return;
     const given = this.#given.get(turn_id);
     if (given && (run ?? given.run) === given.run) {
-      if (this.#pidOf(given) === undefined) this.#unsettled.add(turn_id);
+      if (!this.#processOf(given)) this.#unsettled.add(turn_id);
       this.#start(given);
     }
     const turn = this.#watched.get(turn_id);
@@ -83,21 +83,21 @@ export class StoredTurns {
     this.#given.set(turn_id, { turn_id, run, role_id: target, ...defined({ subject: ticket_id }) });
   }
 
-  /** Ends a poll: emits the start of turns that now have a process, and the end of those that no longer have one. */
+  /** Ends a poll: emits the start of turns that are now on record as running, and the end of those that no longer are. */
   settle(): void {
-    for (const given of [...this.#given.values()]) if (this.#pidOf(given) !== undefined) this.#start(given);
+    for (const given of [...this.#given.values()]) if (this.#processOf(given)) this.#start(given);
     for (const { about } of [...this.#watched.values()]) {
-      if (this.#pidOf(about) === undefined && !this.#unsettled.has(about.turn_id)) this.#end(about.turn_id);
+      if (!this.#processOf(about) && !this.#unsettled.has(about.turn_id)) this.#end(about.turn_id);
     }
   }
 
-  #pidOf({ turn_id, run }: TurnAbout): number | undefined {
+  #processOf({ turn_id, run }: TurnAbout): { readonly pid?: number } | undefined {
     const process = this.#processes.get(turn_id);
-    return process?.run === run ? process.pid : undefined;
+    return process?.run === run ? process : undefined;
   }
 
   #start(about: TurnAbout): void {
-    const pid = this.#pidOf(about);
+    const pid = this.#processOf(about)?.pid;
     this.#given.delete(about.turn_id);
     this.#watched.set(about.turn_id, { about, output: new TurnOutput(this.#output, about, false) });
     this.#emit({ kind: "turn_started", ...about, ...defined({ pid }) });

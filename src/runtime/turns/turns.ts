@@ -90,7 +90,7 @@ export class Turns {
     if (!resolved.ok) return this.#context.fail(resolved.error);
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
     let handled: Promise<void> = Promise.resolve();
-    let hasProcess = false;
+    let isStarted = false;
     const request: TurnRequest = {
       session_id,
       mode: mode.name,
@@ -114,7 +114,8 @@ export class Turns {
     const result = await agentFor(role).turn(request, {
       signal,
       started: (identity) => {
-        hasProcess = true;
+        if (!isStarted) this.#emitStarted(request, identity?.pid);
+        isStarted = true;
         return this.#started(identity, request);
       },
       emit: (event) => {
@@ -133,21 +134,20 @@ export class Turns {
     // A withdrawn turn submits nothing unless its answer was already there. An answer counts only together with the files before it: without them
     // the turn stays open and runs again.
     const isLess = run.missed && this.#context.ledger.turns.has(stamp.turn_id);
-    if (!hasProcess) this.#emitStarted(request);
+    if (!isStarted) this.#emitStarted(request);
     const isCutOff = result.answer ? isLess : signal.aborted;
     const fact = isCutOff
       ? factOfCutOff(result, request)
       : factOf(withCause(result, request, this.#context.ledger), request, this.#context.mode);
     if (fact) this.#context.submit(fact);
     if (!isCutOff && run.conversing) void this.#context.keep({ drop: "conversing", id: stamp.turn_id });
-    this.#ended(request, hasProcess);
+    this.#ended(request, isStarted);
   }
 
-  /** Resolves once the turn's process is on record. */
-  async #started(identity: ProcessIdentity, request: TurnRequest): Promise<void> {
+  /** Resolves once the turn and its process are on record as running. */
+  async #started(identity: ProcessIdentity | undefined, request: TurnRequest): Promise<void> {
     crashPoint("turn_spawned");
     const { turn_id, run } = request.stamp;
-    this.#emitStarted(request, identity.pid);
     if (!(await this.#context.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
       throw new Error("the process could not be put on record");
     }
@@ -159,9 +159,9 @@ export class Turns {
   }
 
   /** Emits the end of the agent, after the record of the turn's end. */
-  #ended(request: TurnRequest, hasProcess: boolean): void {
+  #ended(request: TurnRequest, isStarted: boolean): void {
     const { turn_id } = request.stamp;
-    const recorded = hasProcess
+    const recorded = isStarted
       ? this.#context.keep({ drop: "process", id: turn_id })
       : new Promise<void>((resolve) => this.#context.afterCommit(resolve));
     recorded

@@ -93,7 +93,7 @@ function begin(stream: string, choices: Choices = {}) {
   const started = Promise.withResolvers<void>();
   const result = agent.turn(request, {
     signal: abort.signal,
-    started: async ({ pid }) => void pids.push(pid),
+    started: async (identity) => void (identity && pids.push(identity.pid)),
     emit: (event) => {
       events.push(event);
       if (event.kind === "conversation") started.resolve();
