@@ -5,6 +5,8 @@ import { difference, SOURCES } from "./sources.ts";
 const MAKERS: Readonly<Record<string, readonly string[]>> = {
   // Before anything is loaded, with a mode.
   "bin.ts": ["mkdirSync"],
+  // What a model writes into the workspace.
+  "agents/model/workspace-tools.ts": ["mkdir", "writeFile"],
   "commands/init.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
   "commands/report.ts": ["appendFileSync", "openSync"],

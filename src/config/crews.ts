@@ -15,8 +15,8 @@ export interface CrewFile {
   readonly file: TextSource;
 }
 
-/** The shipped crews of agent programs, in order of preference. */
-export const AGENT_CREWS = ["codex-claude", "claude", "codex", "opencode", "gemini"];
+/** The shipped crews that cost something, in order of preference: agent programs, then a model behind an API if its key is set. */
+export const AGENT_CREWS = ["codex-claude", "claude", "codex", "opencode", "gemini", "model"];
 
 /**
  * Lists all crews by name: the shipped ones, and those in the `crews` folders of the user and the project, where a later one replaces an earlier one

@@ -1,9 +1,18 @@
 import { basename } from "node:path";
 import { defined } from "../lib/json.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
-import { type CompletePermissions, type Dialect, permissionsOf, type Role, type Sandbox } from "../protocol/roles.ts";
+import {
+  type CompletePermissions,
+  type Dialect,
+  permissionsOf,
+  type Role,
+  type Sandbox,
+  startsPrograms,
+} from "../protocol/roles.ts";
 import { AGENT_PROGRAMS, agentProgramOf, isDialectProgram, plainCommand } from "./agent-programs.ts";
+import type { Environment } from "./found.ts";
 import { crewProgram } from "./installation.ts";
+import { accountOf, completeModel } from "./model-roles.ts";
 
 /** A longer conversation costs more per turn than a new one that is given what it needs. */
 const MAX_CONVERSATION_TOKENS = 100_000;
@@ -14,13 +23,14 @@ export type CompleteRole = Role &
   Required<Pick<Role, "timeout_s" | "idle_timeout_s">> & { readonly permissions: CompletePermissions };
 
 /** Adds the defaults that a registry omits, some of them from the scheduler configuration. */
-export function completeRole(role: Role, settings: ResolvedConfiguration): CompleteRole {
+export function completeRole(given: Role, settings: ResolvedConfiguration, environment: Environment): CompleteRole {
+  const role = { ...given, ...completeModel(given, environment) };
   const dialect = dialectOf(role);
   const command = plainCommand(role);
   const pass_env = variablesOf(role);
   const program = agentProgramOf(role);
   // A program's own login, unless it has several.
-  const account = role.account ?? (program === "opencode" ? undefined : program);
+  const account = role.account ?? accountOf(role) ?? (program === "opencode" ? undefined : program);
   const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "manager" ? 1 : 2)) > 1;
   return {
     ...role,
@@ -34,7 +44,7 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
     recovery: role.recovery ?? (keepsConversations(role) ? "resume" : "restart"),
     permissions: permissionsOf(role),
     ...(keepsConversations(role) && {
-      conversation: role.conversation ?? "resume",
+      conversation: role.conversation ?? (role.backend === "model" && role.type === "participant" ? "fresh" : "resume"),
       max_conversation_tokens: role.max_conversation_tokens ?? MAX_CONVERSATION_TOKENS,
     }),
   };
@@ -49,7 +59,7 @@ export function variablesOf(role: Pick<Role, "cli_command" | "pass_env">): reado
 /** Whether the role's program is known to report no cost. Without a `price` its cost is unknown. */
 export function tellsNoCost(role: Role): boolean {
   const program = agentProgramOf(role);
-  return program === "codex" || program === "gemini";
+  return role.backend === "model" || program === "codex" || program === "gemini";
 }
 
 /** The dialect of a `cli` role: its own, else by the program's name, else `envelope`; undefined for other backends. */
@@ -64,7 +74,7 @@ export function dialectOf(role: Role): Dialect | undefined {
  * conversations and locks by pid, so they run without a sandbox until they are known to work in one.
  */
 export function defaultSandbox(role: Role): Sandbox {
-  if (dialectOf(role) !== "envelope") return "none";
+  if (dialectOf(role) !== "envelope" && role.backend !== "model") return "none";
   return permissionsOf(role).network === false ? "offline" : "processes";
 }
 
@@ -73,7 +83,8 @@ export function defaultSandbox(role: Role): Sandbox {
  * nothing. Dialects other than `envelope` pass them to their programs. Only workers are checked for writing: managers write nothing only by default.
  */
 export function unenforcedPermission(role: Role, sandbox: Sandbox): string | undefined {
-  if (dialectOf(role) !== "envelope") return undefined;
+  // A model only does what its tools do.
+  if (dialectOf(role) !== "envelope" && (role.backend !== "model" || !startsPrograms(role))) return undefined;
   const { write, network } = permissionsOf(role);
   const unheld = [
     ...(role.type === "worker" && write === "none" ? ["change files"] : []),
@@ -84,7 +95,7 @@ export function unenforcedPermission(role: Role, sandbox: Sandbox): string | und
 
 /** Whether a turn of this role presumably costs money. */
 export function costsMoney(role: Role): boolean {
-  return role.backend === "model" || keepsConversations(role);
+  return keepsConversations(role);
 }
 
 /** Whether a role is the bundled manager that plays a plan file. */
@@ -104,5 +115,5 @@ export function isEmbedded(role: Pick<Role, "cli_command">): boolean {
 
 /** Whether the role's agent keeps its conversations and can resume one, as the big agent programs do. */
 function keepsConversations(role: Role): boolean {
-  return role.backend === "acp" || (dialectOf(role) ?? "envelope") !== "envelope";
+  return role.backend === "acp" || role.backend === "model" || (dialectOf(role) ?? "envelope") !== "envelope";
 }

@@ -10,7 +10,7 @@ interface McpTool {
   readonly inputSchema: object;
 }
 
-/** What is needed of a client of the Model Context Protocol. The `Client` of `@modelcontextprotocol/sdk` has this form. */
+/** What is needed of a client of the Model Context Protocol. The `Client` of `@modelcontextprotocol/client` has this form. */
 export interface McpClient {
   listTools(
     page?: { cursor?: string },
@@ -18,7 +18,6 @@ export interface McpClient {
   ): Promise<{ readonly tools: readonly McpTool[]; readonly nextCursor?: string | undefined }>;
   callTool(
     call: { name: string; arguments: Record<string, unknown> },
-    resultSchema?: undefined,
     options?: { signal?: AbortSignal; timeout?: number },
   ): Promise<object>;
 }
@@ -45,7 +44,7 @@ export async function mcpTools(server: string, client: McpClient, options: McpTo
     if (name === undefined) throw new ToolNotFoundError(ours, [...names.keys()]);
     const call = { name, arguments: { ...given } };
     // The SDK has a limit of its own, 60 s, which must not come before ours.
-    return valueOf(objectOf((await client.callTool(call, undefined, { signal, timeout: MAX_TIMER_MS })) as Json));
+    return valueOf(objectOf((await client.callTool(call, { signal, timeout: MAX_TIMER_MS })) as Json));
   };
   return limitedTools({ definitions, execute }, limits);
 }

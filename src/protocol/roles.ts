@@ -29,6 +29,37 @@ export function permissionsOf(
   };
 }
 
+/** A tool of a model on its workspace. */
+export type WorkspaceTool = NonNullable<Role["tools"]>[number];
+
+const READING: readonly WorkspaceTool[] = ["read_file", "list_files", "search"];
+const WRITING: readonly WorkspaceTool[] = ["write_file", "edit_file"];
+const USUAL_TOOLS = { worker: [...READING, ...WRITING, "run_command"], manager: READING, participant: [] } as const;
+
+/** Whether its sandbox holds the role's programs to the workspace, so that nobody needs to be asked about a command. */
+export function isConfined({ sandbox }: Pick<Role, "sandbox">): boolean {
+  return sandbox === "files" || sandbox === "offline";
+}
+
+/** The tools on the workspace that a role's model is offered: those it names, or those of its type, as far as its permissions allow them. */
+export function toolsOffered(role: Role): WorkspaceTool[] {
+  const { write, commands, ask } = permissionsOf(role);
+  const mayRun = commands.length > 0 || ask === "user" || isConfined(role);
+  return (role.tools ?? USUAL_TOOLS[role.type]).filter((name) =>
+    name === "run_command" ? mayRun : write === "workspace" || !WRITING.includes(name),
+  );
+}
+
+/** Whether a role's agent can see the workspace: of models only those with a tool for it. */
+export function seesWorkspace(role: Role): boolean {
+  return role.backend !== "model" || toolsOffered(role).length > 0;
+}
+
+/** Whether the tools of a model start programs: commands, or MCP servers. */
+export function startsPrograms(role: Role): boolean {
+  return role.mcp_servers !== undefined || toolsOffered(role).includes("run_command");
+}
+
 /** The commands with which git writes to `.git`: any but those that only read. */
 const GIT_THAT_WRITES = /^\s*git(?!\s+(?:status|diff|log|show|blame|grep|ls-files)\b)(?:[\s*]|$)/;
 

@@ -1,11 +1,11 @@
-import type { OutputListener, Stream } from "../agents/cli/process.ts";
+import { OutputEnd } from "../agents/cli/output-end.ts";
+import { gated } from "../agents/gate.ts";
 import { sizeOf } from "../kernel/cut.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import { outagePause, UNAVAILABLE } from "../kernel/outages.ts";
 import { resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { CriterionObject } from "../protocol/payload.ts";
-import { gated } from "./check-gate.ts";
 import type { SessionContext } from "./context.ts";
 import { runProgram } from "./program.ts";
 import { workspaceAway } from "./turns/away.ts";
@@ -114,7 +114,7 @@ export class Checks {
     const began = clock.monotonic();
     const { command = [], expect_exit = 0 } = criterion;
     const gate = gated(command, expect_exit);
-    const output = new OutputEnd();
+    const output = new OutputEnd(OUTPUT_BYTES);
     const program = {
       kind: "check",
       id: check_id,
@@ -150,39 +150,6 @@ const OUTPUT_BYTES = 8 * 1024;
 
 /** Maximum size of all outputs in one result record, in bytes. It leaves room for the criteria, and 2,000 checks keep all of theirs. */
 const OUTPUTS_BYTES = 16 * 1024 * 1024;
-
-const LINE_FEED = 0x0a;
-
-/** Keeps the end of a check's output. Lines of stdout and stderr are not mixed. */
-class OutputEnd implements OutputListener {
-  #lines = Buffer.alloc(0);
-  /** The unfinished line of each stream. */
-  readonly #begun = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
-
-  chunk(stream: Stream, bytes: Buffer): undefined {
-    const begun = this.#begun[stream];
-    const next = bytes.lastIndexOf(LINE_FEED) + 1;
-    if (next > 0) this.#lines = endOf(this.#lines, begun, bytes.subarray(0, next));
-    this.#begun[stream] = next > 0 ? endOf(bytes.subarray(next)) : endOf(begun, bytes);
-  }
-
-  text(): string {
-    const { stdout, stderr } = this.#begun;
-    const between = stdout.length > 0 && stderr.length > 0 ? "\n" : "";
-    return textOf(endOf(this.#lines, stdout, Buffer.from(between), stderr));
-  }
-}
-
-function endOf(...pieces: readonly Buffer[]): Buffer<ArrayBuffer> {
-  return Buffer.concat(pieces).subarray(-OUTPUT_BYTES);
-}
-
-/** Decodes the text, without a character cut in half at its beginning and without the last line end. */
-function textOf(bytes: Buffer): string {
-  const whole = bytes.findIndex((byte) => (byte & 0xc0) !== 0x80);
-  const start = bytes.length === OUTPUT_BYTES ? Math.max(0, whole) : 0;
-  return bytes.toString("utf8", start).replaceAll("\r\n", "\n").replace(/\n$/, "");
-}
 
 /** Returns a function that cuts each output of a result to the part of its end that still fits. */
 export function outputsOfResult(): (output: string) => string {

@@ -5,7 +5,7 @@ import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import type { Engine } from "../kernel/engine.ts";
 import { defined, type JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { SHELL } from "./check-gate.ts";
+import { SHELL } from "../agents/gate.ts";
 import type { SessionContext } from "./context.ts";
 import type { LiveSession } from "./feed/live.ts";
 import { runProgram } from "./program.ts";

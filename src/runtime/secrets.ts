@@ -29,9 +29,19 @@ export function withoutSecrets(role: Role): Role {
 }
 
 function withEnv(role: Role, valueOf: (name: string, value: string) => string | undefined): Role {
-  if (!role.env) return role;
-  const env = Object.entries(role.env).map(([name, value]) => [name, valueOf(name, value)]);
-  return { ...role, env: Object.fromEntries(env) as Record<string, string> };
+  const changed = <T extends Pick<Role, "env">>(one: T): T => {
+    if (!one.env) return one;
+    const env = Object.entries(one.env).map(([name, value]) => [name, valueOf(name, value)]);
+    return { ...one, env: Object.fromEntries(env) as Record<string, string> };
+  };
+  if (!role.mcp_servers) return changed(role);
+  const servers = Object.entries(role.mcp_servers).map(([name, server]) => [name, changed(server)]);
+  return { ...changed(role), mcp_servers: Object.fromEntries(servers) as NonNullable<Role["mcp_servers"]> };
+}
+
+/** All variables that a role's programs get with their values. */
+function variablesOf({ env = {}, mcp_servers = {} }: Role): [name: string, value: string][] {
+  return [env, ...Object.values(mcp_servers).map((server) => server.env ?? {})].flatMap((one) => Object.entries(one));
 }
 
 /** Withholds what the roles of a session are given as secrets: variables of their own, of their auth profiles, and passed on from `environment`. */
@@ -39,9 +49,11 @@ export function withholderFor(
   roles: readonly Role[],
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Withholder {
-  const given = roles.flatMap(({ env = {}, pass_env = [] }): [string, string][] => [
-    ...Object.entries(env),
-    ...pass_env.map((name): [string, string] => [name, environment[name] ?? ""]),
+  const given = roles.flatMap((role): [string, string][] => [
+    ...variablesOf(role),
+    ...[...(role.pass_env ?? []), role.api_key_env ?? []]
+      .flat()
+      .map((name): [string, string] => [name, environment[name] ?? ""]),
   ]);
   const secrets = given.filter(([name, value]) => {
     return looksSecret(value, TOLD_LENGTH) || (isSecretName(name) && !PATH.test(value) && !/^\d*$/.test(value));
@@ -65,10 +77,10 @@ export function withSecrets(
   roles: readonly Role[],
   environment: Readonly<Record<string, string | undefined>>,
 ): Fallible<readonly Role[]> {
-  const missing = roles.flatMap(({ role_id, env = {} }) =>
-    Object.keys(env)
-      .filter((name) => env[name] === WITHHELD && environment[name] === undefined)
-      .map((name) => ({ role_id, name })),
+  const missing = roles.flatMap((role) =>
+    variablesOf(role)
+      .filter(([name, value]) => value === WITHHELD && environment[name] === undefined)
+      .map(([name]) => ({ role_id: role.role_id, name })),
   );
   if (missing.length > 0) {
     const each = missing.map(({ role_id, name }) => `${name} of the role ${role_id}`).join(", ");

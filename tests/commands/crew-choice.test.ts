@@ -30,6 +30,13 @@ describe("a run that names no crew", () => {
     expect(here.sessions()).toEqual([]);
   });
 
+  it("takes a model if there is no program and its key is set", async () => {
+    const here = rig();
+    const env = { ...fakePrograms(here, {}), ANTHROPIC_API_KEY: "sk-test-123456", LLM_MODEL: "claude-x" };
+    const { code, stderr } = await typed(here, ["run", "Write a page"], env);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("--crew model")]);
+  });
+
   it("says what to install if there is no program at all", async () => {
     const here = rig();
     const pane = open(here, ["run", "Write a page"], fakePrograms(here, {}));

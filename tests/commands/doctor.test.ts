@@ -74,11 +74,25 @@ describe("bosun roles and doctor", () => {
 
   it("doctor names an unsupported backend", async () => {
     const here = rig();
-    const roles = [{ role_id: "mind", type: "worker", backend: "model" }];
+    const roles = [{ role_id: "mind", type: "worker", backend: "human" }];
     const { code, of } = await doctor(here, ["--roles", here.write("roles.json", JSON.stringify({ roles }))]);
     expect(code).toBe(3);
-    expect(of("role mind")).toMatchObject({ state: "missing", what: containing("the backend model") });
+    expect(of("role mind")).toMatchObject({ state: "missing", what: containing("the backend human") });
     expect(of("role mind")?.hint).not.toContain("Install it");
+  });
+
+  it("doctor says which model a role has and where, and names the variable of a key that is missing", async () => {
+    const here = rig();
+    const of = async (env: Record<string, string>) => {
+      const ended = await typed(here, ["doctor", "--json", "--crew", "model"], env);
+      const { findings } = JSON.parse(ended.stdout) as { findings: { name: string; what: string; state: string }[] };
+      return { exit: ended.code, ...findings.find(({ name }) => name === "role worker_model") };
+    };
+    expect(await of({})).toMatchObject({ exit: 3, state: "missing", what: containing("set ANTHROPIC_API_KEY") });
+    expect(await of({ ANTHROPIC_API_KEY: "sk-test-123456", LLM_MODEL: "claude-x" })).toMatchObject({
+      exit: 0,
+      what: containing("anthropic/claude-x at https://api.anthropic.com/v1, key in ANTHROPIC_API_KEY"),
+    });
   });
 
   it("doctor misses what a run is refused for, with the same code and words", async () => {

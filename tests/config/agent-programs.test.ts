@@ -9,7 +9,7 @@ import { scratch } from "./scratch.ts";
 const settings: ResolvedConfiguration = { ...CONFIGURATION_DEFAULTS, plan_approval: "ask", workspace: "/" };
 
 function complete(cli_command: string[], more: Partial<Role> = {}) {
-  return completeRole({ role_id: "a", type: "worker", cli_command, ...more }, settings);
+  return completeRole({ role_id: "a", type: "worker", cli_command, ...more }, settings, {});
 }
 
 describe("a role of an agent program", () => {

@@ -182,7 +182,7 @@ describe("the seats", () => {
 describe("a default of a role", () => {
   const worker = (more: Partial<Role>): Role => ({ role_id: "a", type: "worker", cli_command: ["x"], ...more });
   test("comes from its type and the settings", () => {
-    expect(completeRole(worker({}), settings)).toEqual({
+    expect(completeRole(worker({}), settings, {})).toEqual({
       role_id: "a",
       type: "worker",
       cli_command: ["x"],
@@ -209,10 +209,10 @@ describe("a default of a role", () => {
       { write: "none", commands: ["git *"], network: true, ask: "deny" },
     ],
   ])("%s", (_, given, permissions) => {
-    expect(completeRole(worker(given), settings).permissions).toMatchObject(permissions);
+    expect(completeRole(worker(given), settings, {}).permissions).toMatchObject(permissions);
   });
   test("gives a manager one turn at a time", () => {
-    expect(completeRole(worker({ type: "manager" }), settings)).toMatchObject({
+    expect(completeRole(worker({ type: "manager" }), settings, {})).toMatchObject({
       supports_multiple_instances: false,
       max_instances: 1,
     });
@@ -226,9 +226,9 @@ describe("a default of a role", () => {
       dialect: "codex",
       capabilities: ["a"],
     });
-    expect(completeRole(said, settings)).toMatchObject(said);
-    expect(completeRole(worker({ supports_multiple_instances: false }), settings).max_instances).toBe(1);
-    expect(completeRole(worker({ max_instances: 1 }), settings).supports_multiple_instances).toBe(false);
+    expect(completeRole(said, settings, {})).toMatchObject(said);
+    expect(completeRole(worker({ supports_multiple_instances: false }), settings, {}).max_instances).toBe(1);
+    expect(completeRole(worker({ max_instances: 1 }), settings, {}).supports_multiple_instances).toBe(false);
   });
   test.each([
     [["codex", "cli"], "codex"],
@@ -241,7 +241,9 @@ describe("a default of a role", () => {
   });
   test("of the dialect is for cli roles only", () => {
     expect(dialectOf({ role_id: "me", type: "manager", backend: "human" })).toBeUndefined();
-    expect(completeRole({ role_id: "me", type: "manager", backend: "human" }, settings)).not.toHaveProperty("dialect");
+    expect(completeRole({ role_id: "me", type: "manager", backend: "human" }, settings, {})).not.toHaveProperty(
+      "dialect",
+    );
   });
   test("depends on whether a role costs money", () => {
     expect(
@@ -259,7 +261,7 @@ describe("a default of a role", () => {
 describe("the shipped crews", () => {
   const shippedCrews = valueOf(listCrews([])).map(({ name }) => name);
   test("are known by name", () => {
-    expect(shippedCrews).toEqual(["claude", "codex", "codex-claude", "embedded", "gemini", "opencode"]);
+    expect(shippedCrews).toEqual(["claude", "codex", "codex-claude", "embedded", "gemini", "model", "opencode"]);
   });
   test.each(shippedCrews)("%s has a manager and a worker", async (name) => {
     const roles = valueOf(await loadCrew(name, []));
@@ -313,5 +315,5 @@ test("the default settings complete the roles of a shipped crew", async () => {
   const resolved = valueOf(
     await resolveSettings({ flags: [], environment: {}, directory: "/", roles, at_terminal: false }),
   );
-  expect(roles.map((role) => completeRole(role, resolved.values).recovery)).toEqual(["resume", "resume"]);
+  expect(roles.map((role) => completeRole(role, resolved.values, {}).recovery)).toEqual(["resume", "resume"]);
 });

@@ -50,7 +50,7 @@ const twoNotes: Model = crew(
 );
 
 const model = steps === undefined ? twoNotes : scripted(...(JSON.parse(steps) as Step[]));
-const server = await ModelServer.start(model, Number(port));
+const server = await ModelServer.start(model, { port: Number(port) });
 server.heard = ({ conversation, method, path, step, side }) => {
   const what = side ? "a side request" : JSON.stringify(step);
   console.error(`${conversation?.id ?? ""} ${method} ${path}: ${what}`);

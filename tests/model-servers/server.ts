@@ -45,16 +45,24 @@ export class ModelServer {
   readonly #server: Server;
   readonly #tokens = new TokenCounter();
 
-  private constructor(server: Server, model: Model) {
+  /** Answers requests that are not the work. */
+  readonly #aside: typeof sideAnswer;
+
+  private constructor(server: Server, model: Model, aside: typeof sideAnswer) {
     this.#server = server;
+    this.#aside = aside;
     this.model = model;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  static async start(model: Model, port = 0): Promise<ModelServer> {
+  /** The programs ask for other things, too; model seats do not (`aside: () => undefined`). */
+  static async start(
+    model: Model,
+    { port = 0, aside = sideAnswer }: { port?: number; aside?: typeof sideAnswer } = {},
+  ): Promise<ModelServer> {
     const server = createServer();
     await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
-    const started = new ModelServer(server, model);
+    const started = new ModelServer(server, model, aside);
     server.on("request", (request, response) => void started.#take(request, response).catch(crash));
     return started;
   }
@@ -100,7 +108,7 @@ export class ModelServer {
       return;
     }
     const conversation = { ...protocol.read(body, headers, path), protocol: protocol.name, headers };
-    const aside = sideAnswer(conversation, protocol.streams(body, path));
+    const aside = this.#aside(conversation, protocol.streams(body, path));
     const place = this.exchanges.push({ ...heard, conversation, side: aside !== undefined }) - 1;
     const step = aside ?? (await this.model(conversation));
     const said = saidBy(step, conversation, this.#tokens.count(conversation, body, step, aside !== undefined));

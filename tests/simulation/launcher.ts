@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Launched, Launcher, LaunchSpec } from "../../src/agents/launcher.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
-import { WITNESSED } from "../../src/runtime/check-gate.ts";
+import { WITNESSED } from "../../src/agents/gate.ts";
 import { err, ok } from "../../src/lib/result.ts";
 import { failure, type Fallible } from "../../src/protocol/failure.ts";
 import type { Exit, SimulatedProcess } from "./processes.ts";

@@ -26,6 +26,7 @@ export const DECIDED_HERE = {
   claude: [],
   codex: ["run"],
   acp: ["run", "read", "write", "fetch"],
+  model: ["run"],
 } as const satisfies Record<string, readonly AskedPermission["kind"][]>;
 
 /** Maximum number of texts whose paths are followed. Nobody reads more. */

@@ -2,7 +2,7 @@ import type { TurnRequest } from "../../kernel/agent.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { ANSWER_SCHEMAS } from "../../protocol/generated/answers.ts";
 import { type Shape, SHAPES } from "../../protocol/generated/shapes.ts";
-import { permissionsOf } from "../../protocol/roles.ts";
+import { permissionsOf, seesWorkspace } from "../../protocol/roles.ts";
 import { answerSchema, answersTo } from "./answers.ts";
 import { outline, quotation } from "./quoting.ts";
 
@@ -32,7 +32,8 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   message: ({ payload }) => payload.message.payload,
   "role.id": ({ role }) => role.role_id,
   "role.name": ({ role }) => role.display_name ?? role.role_id,
-  "role.system_prompt": ({ role }) => role.system_prompt,
+  // A model gets it as its system text.
+  "role.system_prompt": ({ role }) => (role.backend === "model" ? undefined : role.system_prompt),
   "role.manager": ({ role }) => yes(role.type === "manager"),
   "role.worker": ({ role }) => yes(role.type === "worker"),
   "role.participant": ({ role }) => yes(role.type === "participant"),
@@ -44,7 +45,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   discuss: ({ payload }) => yes(payload.discuss === true),
   no_more_questions: ({ payload: { message } }) =>
     yes(message.payload_type === "clarification_response" && message.payload["status"] === "complete"),
-  workspace: ({ payload }) => payload.workspace,
+  workspace: ({ role, payload }) => (seesWorkspace(role) ? payload.workspace : undefined),
   artifacts_dir: ({ payload }) => payload.artifacts_dir,
   home: ({ payload }) => payload.home,
   remaining_turns: ({ payload }) => payload.limits?.remaining_turns,

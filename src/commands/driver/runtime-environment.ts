@@ -24,7 +24,7 @@ import type { CommandContext } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { invocationName } from "../context/invocation.ts";
 import { programVersion } from "../context/program.ts";
-import { cliAgentOf } from "../examination/cli-agent.ts";
+import { agentsOf } from "../examination/agents.ts";
 import { waitingFor } from "../lookup/view.ts";
 import { answersTo, buildEnding, snapshotOf } from "../presenters/ending.ts";
 
@@ -57,7 +57,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
     },
     childrenOf: childSessions(loadMode),
     closedIn: (session) => closedIn(home, session, environment),
-    agentFor: (_role, config, closed) => cliAgentOf(launcher, config, environment, closed),
+    agentFor: (role, config, closed) => agentsOf(launcher, config, environment, closed)(role),
   };
 }
 

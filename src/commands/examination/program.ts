@@ -9,6 +9,7 @@ import {
   agentProgramOf,
 } from "../../config/agent-programs.ts";
 import { type Login, loginByFiles, trustByFiles } from "../../config/program-files.ts";
+import { modelAddress } from "../../config/model-roles.ts";
 import { variablesOf } from "../../config/role-defaults.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -35,15 +36,19 @@ export function programOf(role: Role, directory: string, path: string | undefine
     : programFile(program, directory, role.env?.["PATH"] ?? absoluteFolders(path));
 }
 
-/** Why a role cannot be used: `configuration` for a backend that is not supported, `environment` for a missing program. */
-export function roleProblem(role: Role, directory: string, path: string | undefined): Failure | undefined {
+/** Why a role cannot be used: `configuration` for a backend or a model that cannot be used, `environment` for a missing program. */
+export function roleProblem(role: Role, directory: string, environment: Environment): Failure | undefined {
   const { role_id, backend = "cli", cli_command: [program] = [] } = role;
+  if (backend === "model") {
+    const address = modelAddress(role, environment);
+    return address.ok ? undefined : address.error;
+  }
   if (backend !== "cli" && backend !== "acp") {
     const what = `The role ${role_id} uses the backend ${backend}, which this version does not support yet.`;
     const hint = "Use a program: --manager CMD, --worker CMD, or --crew embedded with --plan FILE.";
     return failure("configuration", what, { hint });
   }
-  if (program === undefined || programOf(role, directory, path) !== undefined) return undefined;
+  if (program === undefined || programOf(role, directory, environment.PATH) !== undefined) return undefined;
   const { why, remedy } = programObstacle(program, directory);
   return failure("environment", `The role ${role_id} runs ${JSON.stringify(program)}, which ${why}.`, {
     hint: `${remedy}, or name another program with --manager CMD, --worker CMD, --crew NAME or --roles FILE. \`bosun doctor\` checks all roles.`,

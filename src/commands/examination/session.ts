@@ -10,7 +10,7 @@ import {
 import type { Settings } from "../../config/settings.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
-import type { Role } from "../../protocol/roles.ts";
+import { isConfined, type Role, startsPrograms } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
 import { changeableWords } from "../lookup/changeable-programs.ts";
 import { because, type Finding, isMissing } from "./finding.ts";
@@ -60,13 +60,13 @@ async function examineRole(
   environment: CommandContext["environment"],
 ): Promise<ExaminedRole> {
   const name = `role ${given.role_id}`;
-  const complete = completeRole(given, values);
+  const complete = completeRole(given, values, environment);
   const profiled = withAuthProfile(complete, auth_profiles);
   if (!profiled.ok) return { role: complete, findings: [because(name, profiled.error)] };
   const { PATH } = environment;
   const { workspace } = values;
   const role = profiled.value;
-  const wrong = roleProblem(role, workspace, PATH) ?? (await missingSandbox(role, PATH));
+  const wrong = roleProblem(role, workspace, environment) ?? (await missingSandbox(role, PATH));
   if (wrong) return { role, findings: [because(name, wrong)] };
   const [sandbox, examined] = await Promise.all([sandboxOf(role, PATH), examineProgram(role, workspace, environment)]);
   const optional = given.pass_env === undefined ? (variablesOf(given) ?? []) : [];
@@ -74,7 +74,7 @@ async function examineRole(
   const unset = sees.filter((one) => environment[one] === undefined);
   const what = [
     role.type,
-    programOf(role, workspace, PATH),
+    role.backend === "model" ? modelWords(role) : programOf(role, workspace, PATH),
     ...(sandbox === "none" ? [] : [`sandbox ${sandbox}`]),
     ...(sees.length === 0 ? [] : [`sees ${sees.join(", ")}`]),
   ].join(", ");
@@ -87,6 +87,11 @@ async function examineRole(
     program: examined?.program,
     findings: [own, ...(examined?.findings ?? [])],
   };
+}
+
+/** Which model, where, and the variable of its key. */
+function modelWords({ provider, model, base_url, api_key_env }: Role): string {
+  return `${provider}/${model} at ${base_url}${api_key_env === undefined ? "" : `, key in ${api_key_env}`}`;
 }
 
 function lackOf(unset: readonly string[], unheld: string | undefined): { what: string; hint: string } | undefined {
@@ -152,7 +157,7 @@ const PROTECT =
 
 function isHeld(role: Role): boolean {
   if (dialectOf(role) === "codex" && flagThatFrees(role) === undefined) return true;
-  return role.sandbox === "files" || role.sandbox === "offline";
+  return isConfined(role) || (role.backend === "model" && !startsPrograms(role));
 }
 
 function isolationOf(role: Role): string {
@@ -160,6 +165,10 @@ function isolationOf(role: Role): string {
   const around = sandbox === "none" ? "" : `, within Bosun's sandbox ${sandbox}`;
   const freed = flagThatFrees(role);
   const dialect = dialectOf(role);
+  if (role.backend === "model") {
+    const programs = `, and what it runs${sandbox === "none" ? " has all your rights" : around}`;
+    return `a model, whose tools keep to the workspace${startsPrograms(role) ? programs : ""}`;
+  }
   if (dialect === "envelope") return `its agents run with all your rights${around}`;
   if (freed !== undefined) return `${freed} of its command frees its program, which runs with all your rights${around}`;
   if (dialect === "codex") return `codex runs commands in a sandbox of its own, by the role's permissions${around}`;

@@ -17,7 +17,7 @@ import { systemClock } from "../../runtime/time/clock.ts";
 import { priced } from "../../runtime/turns/reported.ts";
 import type { CommandContext } from "../context/command.ts";
 import { watchSignals } from "../context/signals.ts";
-import { cliAgentOf } from "./cli-agent.ts";
+import { agentsOf } from "./agents.ts";
 import { because, type Finding } from "./finding.ts";
 
 /** What came of one turn that asks for nothing. */
@@ -80,13 +80,13 @@ export async function tryRoles(
   heard: (trial: Trial) => void,
 ): Promise<Fallible<readonly Trial[]>> {
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(context.environment.PATH));
-  const agent = cliAgentOf(launcher, config, context.environment, { hidden: [stateFolder(context.environment)] });
+  const agentFor = agentsOf(launcher, config, context.environment, { hidden: [stateFolder(context.environment)] });
   const stopped = new AbortController();
   const signals = watchSignals({ stop: () => stopped.abort(), kill: killAll }, context.leave);
   try {
     const trials = await Promise.all(
       roles.map(async (role) => {
-        const trial = await tryRole(agent, role, stopped.signal);
+        const trial = await tryRole(agentFor(role), role, stopped.signal);
         if (!stopped.signal.aborted) heard(trial);
         return trial;
       }),

@@ -7,7 +7,7 @@ import type { CommandContext } from "../context/command.ts";
 import { type InstalledProgram, roleProblem } from "../examination/program.ts";
 import { crewFolders, type Found, type RegistryOptions } from "./registry.ts";
 
-/** The first crew whose agent programs are all installed; undefined if there is none. */
+/** The first crew whose agent programs are all installed, or whose model has its key; undefined if there is none. */
 export async function crewHere(
   { directory, environment }: CommandContext,
   found: Found,
@@ -15,7 +15,7 @@ export async function crewHere(
   for (const name of AGENT_CREWS) {
     const roles = await loadCrew(name, crewFolders(found));
     if (!roles.ok) return roles;
-    if (roles.value.every((role) => roleProblem(role, directory, environment.PATH) === undefined)) return ok(name);
+    if (roles.value.every((role) => roleProblem(role, directory, environment) === undefined)) return ok(name);
   }
   return ok(undefined);
 }
@@ -45,7 +45,9 @@ export function nobodyInstalled(): Failure {
   return failure(
     "environment",
     `Nobody is there to plan this: none of the agent programs ${names} is on the PATH. Install one and log in:\n${installs.join("\n")}`,
-    { hint: "A program of your own can plan, too: --manager CMD. `bosun demo` shows a session without any of them." },
+    {
+      hint: "A model behind an API can plan, too: set ANTHROPIC_API_KEY, or see `bosun models`; so can a program of your own: --manager CMD. `bosun demo` shows a session without any of them.",
+    },
   );
 }
 
@@ -56,7 +58,8 @@ export function crewWords(
   programs: ReadonlyMap<string, InstalledProgram | undefined> = new Map(),
 ): string {
   const parts = roles.map((role) => {
-    const name = `${agentProgramOf(role) ?? role.role_id} ${programs.get(role.role_id)?.version ?? ""}`.trim();
+    const name =
+      `${agentProgramOf(role) ?? role.model ?? role.role_id} ${programs.get(role.role_id)?.version ?? ""}`.trim();
     return `${name} ${role.type === "manager" ? "manages" : "works"}`;
   });
   return `${crew}: ${parts.join(", ")}`;

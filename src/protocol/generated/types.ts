@@ -73,7 +73,7 @@ export type WorkspaceTool = "read_file" | "list_files" | "search" | "write_file"
  */
 export type Tools = readonly WorkspaceTool[];
 /**
- * How its server holds a model to the form of an answer: by a schema, to JSON of any form, or not at all. `schema` if left out; without it the schema stands in the prompt.
+ * How its server holds a model to the form of an answer: by a schema, to JSON of any form, or not at all. If left out: `schema`, for openai-compatible `json`. The schema also stands in the prompt, unless it is held.
  */
 export type StructuredOutput = "schema" | "json" | "none";
 /**

@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import type { Launched } from "../../src/agents/launcher.ts";
 import type { Exit } from "../../src/protocol/record.ts";
-import { gated } from "../../src/runtime/check-gate.ts";
-import { availableSandboxes } from "../agents/sandboxes.ts";
+import { gated } from "../../src/agents/gate.ts";
+import { availableSandboxes } from "./sandboxes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SANDBOXES = [{ name: "no sandbox", mechanism: undefined }, ...(await availableSandboxes())];

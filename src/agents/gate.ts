@@ -1,4 +1,4 @@
-import { exitFromShell } from "../agents/isolation/namespace.ts";
+import { exitFromShell } from "./isolation/namespace.ts";
 import type { Exit } from "../protocol/record.ts";
 
 /** Not looked up: a folder of the workspace on the `PATH` could hold a shell by an agent, which says what it likes. */
@@ -9,6 +9,11 @@ const GATE = 'read -r go && exec "$@" </dev/null';
 
 /** Shells report signals as exit codes above this one. */
 const HIGHEST_EXIT = 128;
+
+/** Puts a command behind the gate alone: it runs once the gate has read a line. */
+export function heldBack(command: readonly string[], name: string): string[] {
+  return [SHELL, "-c", GATE, name, ...command];
+}
 
 /** The code that is swapped with the expected one. Neither Node, a failed sandbox nor a shell exits with it. */
 export const WITNESSED = 97;
@@ -28,8 +33,7 @@ function witness(expect_exit: number): string {
  * start exits with 1. Swapping the expected code with an unused one keeps both from passing as the expected exit.
  */
 export function gated(command: readonly string[], expect_exit: number) {
-  if (expect_exit > HIGHEST_EXIT)
-    return { command: [SHELL, "-c", GATE, "check", ...command], endedAs: (exit: Exit) => exit };
+  if (expect_exit > HIGHEST_EXIT) return { command: heldBack(command, "check"), endedAs: (exit: Exit) => exit };
   return {
     command: [SHELL, "-c", witness(expect_exit), "check", ...command],
     endedAs: ({ code, signal }: Exit): Exit =>
