@@ -187,6 +187,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun roles", "bosun roles --crew claude --json", "bosun roles --prompts turn"],
       load: () => import("./roles.ts"),
     },
+    models: {
+      summary: "the providers of models, and whether they answer",
+      hidden: true,
+      examples: ["bosun models", "bosun models --try --json"],
+      load: () => import("./models.ts"),
+    },
     completion: {
       summary: "print the script that completes commands in your shell",
       hidden: true,

@@ -252,3 +252,12 @@ it("what a provider does otherwise than asked is told as a warning", async () =>
   const { warnings } = await (await server.adapter()).sendChat({ ...HI, config: { seed: 7 } });
   expect(warnings).toEqual([expect.stringContaining("seed")]);
 });
+
+it("an answer of xAI that is incomplete without a reason was cut at its limit", async () => {
+  const whole = eventsFor("xai", { text: "So" }).join("");
+  const body = whole
+    .replaceAll("response.completed", "response.incomplete")
+    .replace('"completed","output"', '"incomplete","output"');
+  const { finishReason } = await answerTo("xai", { type: "text/event-stream", body });
+  expect(finishReason).toBe("length");
+});
