@@ -40,7 +40,7 @@ export interface ModelAddress {
 export type ModelChoice = Partial<Omit<ModelAddress, "provider" | "apiKey">> & { readonly provider?: string };
 
 /**
- * An address by LLM_PROVIDER (anthropic if it is not set), LLM_MODEL, LLM_BASE_URL and the variable of the key, or what is wrong with them, without any value.
+ * An address by LLM_PROVIDER (else the first with a key), LLM_MODEL, LLM_BASE_URL and the variable of the key, or what is wrong with them, without any value.
  * LLM_MODEL and LLM_BASE_URL belong to LLM_PROVIDER, and are not taken for another one that is chosen.
  */
 export function addressFrom(
@@ -48,8 +48,9 @@ export function addressFrom(
   { provider: chosen, model, baseURL: chosenURL, keyVariable: chosenKey, structuredOutput }: ModelChoice = {},
 ): Result<ModelAddress, string> {
   const valueOf = (name: string) => environment[name]?.trim() || undefined;
-  const usual = valueOf("LLM_PROVIDER") ?? "anthropic";
   const names = Object.keys(PROVIDERS) as ProviderName[];
+  const keyed = names.find((one) => PROVIDERS[one].keys.some(valueOf));
+  const usual = valueOf("LLM_PROVIDER") ?? keyed ?? "anthropic";
   const provider = names.find((one) => one === (chosen ?? usual));
   if (provider === undefined)
     return err(`There is no such provider: name one of ${names.join(", ")}.${didYouMean(chosen ?? usual, names)}`);

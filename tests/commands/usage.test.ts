@@ -46,7 +46,8 @@ const FILES: Readonly<Record<string, string>> = {
   "misspelt-config.json": '{"max_worker": 3}',
   "money.json": '{"budget": {"ticket": {"usd": 5}}}',
   "roles.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["w"], "colour": "red"}]}',
-  "model.json": '{"roles": [{"role_id": "playbook", "type": "manager", "backend": "model", "model": "small", "api_key_env": "NO_KEY"}]}',
+  "model.json":
+    '{"roles": [{"role_id": "playbook", "type": "manager", "backend": "model", "model": "small", "api_key_env": "NO_KEY"}]}',
   "script.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["./good.json"]}]}',
   "worker.py": "#!/usr/bin/env python3\n",
   "answers.yaml": "name: [1, 2]\n",

@@ -27,6 +27,11 @@ it.each<[string, Environment, object]>([
     { ...KEYS, LLM_PROVIDER: "openai" },
     { provider: "openai", model: "gpt-4o", apiKey: "o-key" },
   ],
+  [
+    "the first provider that has a key",
+    { OPENAI_API_KEY: "o", GEMINI_API_KEY: "g" },
+    { provider: "openai", apiKey: "o" },
+  ],
   ["the model that is named", { ...KEYS, LLM_MODEL: " claude-next " }, { model: "claude-next" }],
   [
     "a key without the spaces and the line break around it",
