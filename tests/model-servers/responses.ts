@@ -83,7 +83,8 @@ function messageOf(value: Json): Message[] {
     const failed = /exited with code [1-9]/.test(text);
     return [{ from: "tool", call_id: textOf(item.call_id), text, failed }];
   }
-  if (item.type !== "message") return [];
+  // A message need not say that it is one.
+  if (item.type !== "message" && item.type !== undefined) return [];
   if (item.role === "assistant") return [{ from: "model", text: textOf(item), calls: [] }];
   return item.role === "user" ? [{ from: "user", text: textOf(item) }] : [];
 }

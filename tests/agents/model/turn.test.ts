@@ -25,6 +25,28 @@ describe("a turn of a model", () => {
     expect(result.conversation).toEqual({ id: "model.t7.1", tokens: expect.any(Number) });
   });
 
+  test.each(["anthropic", "openai", "xai", "gemini", "openai-compatible"] as const)(
+    "calls tools and answers as %s does",
+    async (provider) => {
+      const rig = await ModelRig.open((conversation) =>
+        conversation.messages.some(({ from }) => from === "tool")
+          ? answering(conversation, "report", { status: "completed", summary: "All is done." })
+          : { text: "I look.", act: [{ tool: "list_files", input: {} }] },
+      );
+      const { result, lines } = await rig.turn({
+        role: {
+          provider,
+          api_key_env: "LLM_API_KEY",
+          ...(provider === "gemini" ? { base_url: `${rig.server.url}/v1beta` } : {}),
+        },
+      });
+      expect(result.answer?.payload).toEqual({ status: "completed", summary: "All is done." });
+      expect(lines).toEqual(["I look.", "list_files", "All is done."]);
+      expect(rig.results()).toEqual(["No file is there."]);
+      expect(rig.server.exchanges).toHaveLength(2);
+    },
+  );
+
   test("gives the system prompt as system text, and no workspace to a seat without tools", async () => {
     const rig = await ModelRig.open(scripted(said(report())));
     await rig.turn({ role: { type: "participant", system_prompt: "You are an architect." } });
