@@ -45,7 +45,7 @@ function messagesOf(value: Json): Message[] {
     .filter(({ functionResponse }) => functionResponse !== undefined)
     .map(({ functionResponse }) => objectOf(functionResponse))
     .map(({ id, name, response }): Message => {
-      const { output, error } = objectOf(response);
+      const { content, output = content, error } = objectOf(response);
       return { from: "tool", call_id: textOf(id ?? name), text: textOf(error ?? output), failed: error !== undefined };
     });
   return results.length > 0 ? results : [{ from: "user", text }];
