@@ -43,7 +43,7 @@ const PURE_MAY_IMPORT = ["node:crypto", "node:util", "node:buffer"];
 
 /** Words of single modes. The engine knows subjects, turns and facts; shared screens use the schedule's words only. */
 const SCHEDULE_WORDS = ["ticket", "task", "plan", "instruction", "proposal", "review"];
-const OTHER_WORDS = ["debate", "debater", "opinion", "verdict", "judge", "meeting", "agenda", "vote"];
+const OTHER_WORDS = ["debate", "debater", "opinion", "verdict", "judge", "meeting", "agenda", "vote", "analyst"];
 
 /** Where the engine names such a word because the wire or a file format does. Add nothing for the sake of one mode. */
 const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
@@ -147,9 +147,13 @@ const MODES = readdirSync(join(ROOT, "src/modes"), { withFileTypes: true }).flat
   entry.isDirectory() ? [entry.name] : [],
 );
 
+/** Modes whose name is a word of the engine too: a program's own conversation. */
+const WORDS_OF_BOTH = ["conversation"];
+
 /** The modes that a file names or imports, and the words of modes other than the schedule in it. */
 function modesKnownIn(code: string): string[] {
-  const named = MODES.filter((mode) => code.includes(`"${mode}"`) || code.includes(`modes/${mode}/`));
+  const isNamed = (mode: string) => code.includes(`"${mode}"`) && !WORDS_OF_BOTH.includes(mode);
+  const named = MODES.filter((mode) => isNamed(mode) || code.includes(`modes/${mode}/`));
   return [...new Set([...named, ...modeWordsIn(code, OTHER_WORDS)])].toSorted();
 }
 
