@@ -48,7 +48,7 @@ export const conversation: Descriptor<ConversationInput, Conversation, Speaker> 
       start: { type: "string", pattern: "\\S" },
       participants: { type: "array", minItems: 2, maxItems: 100, items: { type: "string" } },
       max_turns: { type: "integer", minimum: 1, maximum: 1000, default: 10 },
-      stop: { type: "string", maxLength: 10_000 },
+      stop: { type: "string", maxLength: 10_000, examples: ["turns>=3", 'contains("DONE", "ann")'] },
       continued: TRANSCRIPT,
     },
   },
