@@ -1,3 +1,4 @@
+import { withArticle } from "../src/lib/article.ts";
 import { type Json, type JsonObject, listOf, objectOf, textOf } from "../src/lib/json.ts";
 import { beginningOf, fillingOptions } from "../src/kernel/kit/descriptor.ts";
 import type { AnyDescriptor } from "../src/modes/index.ts";
@@ -30,7 +31,7 @@ function modeSection(descriptor: AnyDescriptor): string {
       ([type, { to, answers }]) => `| ${code(type)} | ${to.join(" or ")} | ${answers.map(code).join(" or ")} |`,
     ),
     "",
-    `| event of ${/^[aeiou]/.test(subject) ? "an" : "a"} ${subject} | from | to |`,
+    `| event of ${withArticle(subject)} | from | to |`,
     "|---|---|---|",
     ...Array.from(events, ([row, all]) => row.replace("@", ` ${all.map(({ from }) => code(from)).join(", ")} `)),
     "",

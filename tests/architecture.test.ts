@@ -43,7 +43,7 @@ const PURE_MAY_IMPORT = ["node:crypto", "node:util", "node:buffer"];
 
 /** Words of single modes. The engine knows subjects, turns and facts; shared screens use the schedule's words only. */
 const SCHEDULE_WORDS = ["ticket", "task", "plan", "instruction", "proposal", "review"];
-const OTHER_WORDS = ["debate", "debater", "opinion", "verdict", "judge", "meeting", "agenda", "vote", "analyst"];
+const OTHER_WORDS = ["debate", "debater", "opinion", "verdict", "judge", "meeting", "agenda", "vote"];
 
 /** Where the engine names such a word because the wire or a file format does. Add nothing for the sake of one mode. */
 const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {

@@ -19,7 +19,7 @@ const MAX_TEXT = 16_000;
 const MAX_TRANSCRIPT = 80_000;
 const MAX_CALL = 500;
 /** What a prompt writes around an entry, and before each of its lines. */
-const AROUND_ENTRY = 150;
+const AROUND_ENTRY = 220;
 const BEFORE_LINE = 6;
 
 /** What was said in a session so far, from its records. Failures: `not_found`, `usage` for an id that is none, and those of the store. */

@@ -175,7 +175,7 @@ async function held(
     if (holds === "transcript") {
       const transcript = await readTranscript(context, textOf(value));
       if (!transcript.ok) return transcript;
-      found[field] = transcript.value as unknown as Json;
+      found[field] = transcript.value;
     } else if (holds === "schema") {
       const document = loadDocument(textOf(value));
       if (!document.ok) return err(problemsFailure([document.error]));

@@ -37,6 +37,8 @@ export function valueFitting(text: string, schema: JsonObject, pointer: string):
   const check = checkOf(schema);
   const findings = check.ok ? check.value(value) : [];
   if (findings.length === 0) return ok(value);
-  const shown = findings.slice(0, SHOWN_FINDINGS).map((one) => `${one.what} (at "${one.pointer}" in it)`);
+  const shown = findings
+    .slice(0, SHOWN_FINDINGS)
+    .map(({ what, pointer: place }) => (place === "" ? what.replace("the file", "it") : `${what} (at ${place} in it)`));
   return err(wrongAt(pointer, `the ${field} does not fit the schema: ${shown.join("; ")}`, hint));
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 
 /** Something that was said, as `context.transcript` shows it. Its author is known from the channel, so no text passes for another author's. */
-interface Utterance {
+type Utterance = {
   readonly sequence: number;
   readonly source: string;
   readonly payload_type: string;
@@ -12,15 +12,15 @@ interface Utterance {
     /** What a transcript that is too long leaves out before this. */
     readonly left_out?: string;
   };
-}
+};
 
 /** What was said in a session up to a record, as data in the input of another session. */
-export interface Transcript {
+export type Transcript = {
   readonly session_id: string;
   readonly mode: string;
   readonly up_to: number;
   readonly entries: readonly Utterance[];
-}
+};
 
 /** The entries that are not a person's or the scheduler's. */
 export function contributionsIn({ entries }: Pick<Transcript, "entries">): readonly Utterance[] {

@@ -8,7 +8,7 @@ import { type Json, type JsonObject, textOf } from "../../lib/json.ts";
 /** The input of an analysis. With a schema, the answer's text is JSON that fits it. */
 interface AnalysisInput extends Pick<Analysis, "schema"> {
   readonly transcript: Transcript;
-  readonly analyst: string;
+  readonly reader: string;
   readonly prompt: string;
   /** The preset that the prompt is from. */
   readonly preset?: string;
@@ -28,7 +28,7 @@ export const analysis: Descriptor<AnalysisInput, Analysis, Speaker> = {
   name: "analysis",
   letter: "a",
   rules: 1,
-  subject: "analyst",
+  subject: "reader",
   messages: { requirement: { to: SPEAKERS, answers: ["report"] } },
   phases: { analyzing: {} },
   states: {
@@ -41,16 +41,16 @@ export const analysis: Descriptor<AnalysisInput, Analysis, Speaker> = {
   input: {
     type: "object",
     additionalProperties: false,
-    required: ["transcript", "analyst", "prompt"],
+    required: ["transcript", "reader", "prompt"],
     properties: {
       transcript: TRANSCRIPT,
-      analyst: { type: "string" },
+      reader: { type: "string" },
       prompt: { type: "string", pattern: "\\S" },
       preset: { enum: NAMES },
       schema: JSON_SCHEMA,
     },
   },
-  seats: [{ at: "analyst", types: SPEAKERS }],
+  seats: [{ at: "reader", types: SPEAKERS }],
   check({ preset, prompt }) {
     const what = "a preset goes without another prompt";
     return preset === undefined || prompt === PRESETS[preset] ? [] : [{ pointer: "/preset", what }];
@@ -64,7 +64,7 @@ export const analysis: Descriptor<AnalysisInput, Analysis, Speaker> = {
     say: "Say what to find out, or name a preset with --preset",
     operand: { flags: "<session>", field: "transcript", description: "the session whose transcript is read" },
     options: [
-      { flags: "--by <id>", field: "analyst", description: "the role that reads it" },
+      { flags: "--by <id>", field: "reader", description: "the role that reads it" },
       { flags: "--prompt <text>", field: "prompt", description: "what it answers; - reads standard input" },
       { flags: "--preset <name>", field: "preset", description: `a prompt that is there: ${NAMES.join(", ")}` },
       { flags: "--schema <file>", field: "schema", description: "a JSON Schema that the answer, in JSON, must fit" },
@@ -79,9 +79,9 @@ export const analysis: Descriptor<AnalysisInput, Analysis, Speaker> = {
       waiting: { icon: "·", tone: "quiet", stage: "waiting" },
       answered: { icon: "+", tone: "good", stage: "done" },
     },
-    closingReasons: { no_analysis: "No answer of the analyst was accepted." },
-    parts({ analyst, subject_session, up_to_seq, result = "There is none." }) {
-      const title = `Analysis of ${textOf(subject_session)} up to record ${Number(up_to_seq)}, by ${textOf(analyst)}`;
+    closingReasons: { no_analysis: "No answer of the reader was accepted." },
+    parts({ reader, subject_session, up_to_seq, result = "There is none." }) {
+      const title = `Analysis of ${textOf(subject_session)} up to record ${Number(up_to_seq)}, by ${textOf(reader)}`;
       return [{ title, text: typeof result === "string" ? result : JSON.stringify(result, null, 2), points: [] }];
     },
   },

@@ -8,11 +8,11 @@ import { analysis } from "./analysis.ts";
 
 /** The rules of an analysis. */
 export const analysisMode = modeOf(analysis, {
-  begin: ({ analyst, schema }, { payload: { roles } }) => ({
+  begin: ({ reader, schema }, { payload: { roles } }) => ({
     self: defined({ schema }),
-    subjects: [seated(analyst, roles)],
+    subjects: [seated(reader, roles)],
   }),
-  seat: (_self, analyst) => ({ seat: seatOf(analyst), message: "requirement" }),
+  seat: (_self, reader) => ({ seat: seatOf(reader), message: "requirement" }),
   retries: ({ max_retries }) => Math.min(max_retries, 2),
   question({ self: { opened, schema } }) {
     const read = (field: string) => from(opened, `/input/${field}`);
@@ -23,15 +23,15 @@ export const analysisMode = modeOf(analysis, {
   goOn(draft) {
     for (const { id } of draft.all()) draft.offer(id);
   },
-  answered(draft, fact, analyst) {
-    if (fact.payload_type !== "report" || !analyst) return undefined;
-    const lacking = lackingIn(fact.payload, "the analyst answers with its analysis");
+  answered(draft, fact, reader) {
+    if (fact.payload_type !== "report" || !reader) return undefined;
+    const lacking = lackingIn(fact.payload, "the reader answers with its analysis");
     if (lacking) return lacking;
     const { schema } = draft.self;
     const read = schema && valueFitting(fact.payload.summary ?? "", schema, "/summary");
     if (read?.ok === false) return read.error;
-    draft.move(analyst.id, "answered");
-    draft.patchSubject(analyst.id, { said: fact.sequence });
+    draft.move(reader.id, "answered");
+    draft.patchSubject(reader.id, { said: fact.sequence });
     draft.patch({ value: read?.value });
     draft.finish("done");
     return undefined;
@@ -46,6 +46,6 @@ export const analysisMode = modeOf(analysis, {
     const [{ id, said } = { id: "" }] = session.all();
     const read = (field: string) => from(opened, `/input/transcript/${field}`);
     const result = said === undefined || value !== undefined ? value : from(said, "/summary");
-    return { analyst: id, subject_session: read("session_id"), up_to_seq: read("up_to"), ...defined({ result }) };
+    return { reader: id, subject_session: read("session_id"), up_to_seq: read("up_to"), ...defined({ result }) };
   },
 });
