@@ -113,6 +113,19 @@ describe("bosun analyze", () => {
     ]);
   });
 
+  it("shows an answer's commands in a line each, and nothing that was refused", async () => {
+    const here = rig();
+    const ran = { text: "it\nworks", command: ["sh", "-c", "a\nb"], exit_code: 0 };
+    const answers = [{ status: "proposal", summary: "REFUSED" }, saying("Yes.", { evidence: [ran, "read it twice"] })];
+    const roles = talkers(here, { ann: answers, ben: [], judge: [] });
+    const words = ["converse", "--participants", "ann,ben", "--start", "So?", "--max-turns", "1"];
+    await typed(here, [...words, ...roles, "--session", "c-1"]);
+    await typed(here, [...analyze("c-1"), ...roles]);
+    const calls = ["sh -c a b: it works → exit 0", "read it twice"];
+    expect(shownTo(here)[1]).toEqual({ source: "ann", payload: { text: "Yes.", calls } });
+    expect(JSON.stringify(shownTo(here))).not.toContain("REFUSED");
+  });
+
   it("leaves out the middle of a long transcript, and says what", async () => {
     const here = rig();
     const long = Array.from({ length: 12 }, (_, index) => saying(`${index} ${"x".repeat(15_000)}`));

@@ -56,7 +56,6 @@ function entriesOf({ source, payload_type, payload, record, integrity }: LogReco
     case "user_command":
       return entry(source, payload_type, { text: shortened(textWithin(payload.text)) });
     case "turn_failed":
-      if (objectOf(payload.details).cut_off === true) return [];
       return entry(source, payload_type, { text: `no answer: ${textOf(payload.code)}` });
     case "session_closed":
       return entry(source, payload_type, { text: `the session ended: ${textOf(payload.outcome)}` });
