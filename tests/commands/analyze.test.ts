@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ANALYSIS_PRESETS } from "../../src/harness/analysis-presets.ts";
-import { type JsonObject, listOf, objectOf, textOf, textWithin } from "../../src/lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf, textWithin } from "../../src/lib/json.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { rolesAt, Stage } from "../debate/stage.ts";
 import { recordsIn } from "../log-files.ts";
@@ -35,7 +35,7 @@ async function talked(...answers: readonly (JsonObject | "fail")[]): Promise<Tal
 
 /** What the reader was shown: each entry's author, and what it said. */
 function shownTo(here: Rig): { readonly source: string; readonly payload: JsonObject }[] {
-  const entries = listOf((requestsIn(here).at(-1)?.context as JsonObject)["transcript"]).map(objectOf);
+  const entries = listOf(requestsIn(here).at(-1)?.context.transcript as Json | undefined).map(objectOf);
   return entries.map(({ source, payload }) => ({ source: textOf(source), payload: objectOf(payload) }));
 }
 

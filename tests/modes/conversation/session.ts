@@ -1,6 +1,6 @@
 import type { Speaker } from "../../../src/kernel/kit/speakers.ts";
 import type { KitState } from "../../../src/kernel/kit/state.ts";
-import { type Json, type JsonObject, listOf, objectOf, textOf, textWithin } from "../../../src/lib/json.ts";
+import { type JsonObject, listOf, objectOf, textOf, textWithin } from "../../../src/lib/json.ts";
 import { type Conversation, conversation } from "../../../src/modes/conversation/conversation.ts";
 import { conversationMode } from "../../../src/modes/conversation/mode.ts";
 import type { ResolvedConfiguration, Usage } from "../../../src/protocol/payload.ts";
@@ -34,7 +34,7 @@ export class ConversationSession extends ModeSession<KitState<Conversation, Spea
 
   /** The message to whoever has a turn. */
   get told(): JsonObject {
-    return objectOf(this.#asked.message.payload as Json);
+    return objectOf(this.#asked.message.payload);
   }
 
   /** What whoever has a turn is shown of what was said, as `author: text`. */
