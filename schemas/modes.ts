@@ -1,5 +1,6 @@
-import { type Json, type JsonObject, listOf, objectOf } from "../src/lib/json.ts";
-import { beginningOf } from "../src/kernel/kit/descriptor.ts";
+import { withArticle } from "../src/lib/article.ts";
+import { type Json, type JsonObject, listOf, objectOf, textOf } from "../src/lib/json.ts";
+import { beginningOf, fillingOptions } from "../src/kernel/kit/descriptor.ts";
 import type { AnyDescriptor } from "../src/modes/index.ts";
 
 /** The part of SPEC.md about the modes of the kit, made from their descriptors. */
@@ -17,7 +18,9 @@ function modeSection(descriptor: AnyDescriptor): string {
   const arrows = Object.entries(states).flatMap(([from, on]) =>
     Object.entries(on).map(([event, to]) => ({ event, from, to })),
   );
-  const given = command.options.map(({ flags, field }) => `${code(field)} by ${code(flags)}`).join(", ");
+  const given = fillingOptions(descriptor)
+    .map(({ flags, field }) => `${code(field)} by ${code(flags)}`)
+    .join(", ");
   const events = Map.groupBy(arrows, ({ event, to }) => `| ${code(event)} |@| ${code(to)} |`);
   return [
     `**${code(name)}** (rules ${rules}): ${command.summary}.${begun} Its \`input\`: ${fieldsText(input)}. On the command line: ${given}. In its seats: ${taken}.`,
@@ -28,12 +31,18 @@ function modeSection(descriptor: AnyDescriptor): string {
       ([type, { to, answers }]) => `| ${code(type)} | ${to.join(" or ")} | ${answers.map(code).join(" or ")} |`,
     ),
     "",
-    `| event of a ${subject} | from | to |`,
+    `| event of ${withArticle(subject)} | from | to |`,
     "|---|---|---|",
     ...Array.from(events, ([row, all]) => row.replace("@", ` ${all.map(({ from }) => code(from)).join(", ")} `)),
     "",
   ].join("\n");
 }
+
+/** What fields hold that name something else on the command line. */
+const HELD: Readonly<Record<string, string>> = {
+  transcript: "a transcript, on the command line the session",
+  schema: "a JSON Schema, on the command line the file",
+};
 
 /** The fields of an object, each with what it holds; `(r)` marks those that are required. */
 function fieldsText({ properties, required }: JsonObject): string {
@@ -44,7 +53,9 @@ function fieldsText({ properties, required }: JsonObject): string {
 
 function fieldText(name: string, field: JsonObject, isRequired: boolean): string {
   const { type, enum: choices, items, minimum, maximum, minItems, maxItems, default: standard } = field;
+  const holds = HELD[textOf(field["holds"])];
   const values = [
+    ...(holds === undefined ? [] : [holds]),
     ...(choices === undefined ? [] : [listOf(choices).map(code).join(", ")]),
     ...(minimum === undefined ? [] : [`${minimum as number} to ${maximum as number}`]),
     ...(minItems === undefined ? [] : [`${minItems as number} to ${maxItems as number} entries`]),

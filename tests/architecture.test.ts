@@ -148,9 +148,13 @@ const MODES = readdirSync(join(ROOT, "src/modes"), { withFileTypes: true }).flat
   entry.isDirectory() ? [entry.name] : [],
 );
 
+/** Modes whose name is a word of the engine too: a program's own conversation. */
+const WORDS_OF_BOTH = ["conversation"];
+
 /** The modes that a file names or imports, and the words of modes other than the schedule in it. */
 function modesKnownIn(code: string): string[] {
-  const named = MODES.filter((mode) => code.includes(`"${mode}"`) || code.includes(`modes/${mode}/`));
+  const isNamed = (mode: string) => code.includes(`"${mode}"`) && !WORDS_OF_BOTH.includes(mode);
+  const named = MODES.filter((mode) => isNamed(mode) || code.includes(`modes/${mode}/`));
   return [...new Set([...named, ...modeWordsIn(code, OTHER_WORDS)])].toSorted();
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { withArticle } from "../lib/article.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { Store } from "../store/store.ts";
@@ -69,7 +70,7 @@ async function retriable(
   const noun = subjectWord(row);
   const refused = (what: string, hint = `See bosun status ${session_id}.`) => fails("usage", what, { hint });
   const { retrying } = mode;
-  if (retrying === undefined) return refused(`${session_id} is a ${row.mode}, which retries by itself.`);
+  if (retrying === undefined) return refused(`${session_id} is ${withArticle(row.mode)}, which retries by itself.`);
   if (all) {
     const ids = retrying.all?.(state) ?? mode.ids(state).filter((one) => retrying.may(state, one));
     return ids.length > 0 ? ok(ids) : refused(`${session_id} has no ${noun} that can be tried again.`);

@@ -2,7 +2,8 @@
 export { cachedAdapter, type AnswerCache } from "./adapters/cached.ts";
 export { type Exchange, playingAdapter, recordingAdapter } from "./adapters/recording.ts";
 export { type ScriptedAdapter, scriptedAdapter, type ScriptedAnswer } from "./adapters/scripted.ts";
-export { ANALYSIS_PRESETS, type AnalysisOptions, TranscriptAnalyzer } from "./analyzer.ts";
+export { ANALYSIS_PRESETS } from "./analysis-presets.ts";
+export { type AnalysisOptions, TranscriptAnalyzer } from "./analyzer.ts";
 export { type ConversationOptions, type ConversationResult, ConversationRunner } from "./conversation-runner.ts";
 export { cleanToolName, sendable } from "./history.ts";
 export { type McpClient, type McpToolOptions, mcpTools } from "./mcp.ts";

@@ -61,9 +61,14 @@ export function parseLine(line: Uint8Array, members = MAX_MEMBERS): Result<JsonO
   return ok(value.value);
 }
 
-/** Parses a JSON file as strictly as a line, without a limit on its bytes, and on its members unless it is an agent's; it may hold any value. */
-export function parseFile(bytes: Uint8Array, depth: number, members = Infinity): Result<unknown, Refusal> {
-  return parseValue(bytes, depth, members, "file");
+/** Parses a JSON file as strictly as a line, without a limit on its bytes, and on its members unless it is an agent's; it may hold any value. `holder` is what messages call it. */
+export function parseFile(
+  bytes: Uint8Array,
+  depth: number,
+  members = Infinity,
+  holder = "file",
+): Result<unknown, Refusal> {
+  return parseValue(bytes, depth, members, holder);
 }
 
 function parseValue(bytes: Uint8Array, depth: number, members: number, holder: string): Result<unknown, Refusal> {

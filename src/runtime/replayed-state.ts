@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Change, Mode } from "../kernel/mode.ts";
+import { withArticle } from "../lib/article.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { OWN, textIn } from "../lib/files.ts";
 import type { Json } from "../lib/json.ts";
@@ -71,7 +72,7 @@ export function stateFromRecords<S>(
 /** Why a session cannot be read: neither its rows nor the rules that made it are of this version. */
 export function madeByOthers<S>(store: StoreReader, session_id: string, { name, rules }: Mode<S>): Failure {
   const opened = keptRecord(store, session_id, 1).payload as unknown as PayloadByType["session_opened"];
-  const begun = `version ${opened.version} began it under rules ${opened.rules} of a ${name}`;
+  const begun = `version ${opened.version} began it under rules ${opened.rules} of ${withArticle(name)}`;
   const what = `The state of ${session_id} cannot be read: ${begun}, and this version has rules ${rules}.`;
   return failure("environment", what, { hint: "Use the version that began it." });
 }

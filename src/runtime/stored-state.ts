@@ -1,6 +1,7 @@
 import type { Engine } from "../kernel/engine.ts";
 import { applyToLedger, emptyLedger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Change, Mode, ModeReader } from "../kernel/mode.ts";
+import { withArticle } from "../lib/article.ts";
 import { failure } from "../protocol/failure.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { StoredSession, StoreReader } from "../store/store.ts";
@@ -30,7 +31,7 @@ export function hasRowsOf(
 ): boolean {
   const stored = (reader.value(session_id, VERSION.put, VERSION.id) ?? 1) as number;
   if (stored <= rows) return stored === rows;
-  const versions = `version ${stored} of the rows of a ${name}; this one knows ${rows}`;
+  const versions = `version ${stored} of the rows of ${withArticle(name)}; this one knows ${rows}`;
   throw new StorageError(
     failure("newer_database", `The session ${session_id} was written by a newer Bosun (${versions}).`, {
       hint: "Update Bosun with `npm install -g bosun`.",

@@ -15,15 +15,40 @@ interface Case {
   readonly first: number;
   /** A subject that hears a note, and the role that reads it. */
   readonly told: { readonly subject: string; readonly role_id: string };
-  /** A subject that is cancelled. */
-  readonly cancelled: string;
+  /** The words that begin a session which this one reads, with one turn. */
+  readonly before?: readonly string[];
+  /** A subject that is cancelled, if the session can go on without one. */
+  readonly cancelled?: string;
   /** What an agent answers, so that the session goes on. */
   readonly answer: (agent: Speaker) => void;
+  /** What it answers so that it is asked again, in a mode that asks only once. */
+  readonly again?: (agent: Speaker) => void;
   /** How `retry` of the told subject ends after its only turn failed, and what it says. */
   readonly retried: { readonly code: number; readonly said: RegExp };
 }
 
+/** Reports with what its role did. */
+const report: Case["answer"] = (agent) =>
+  agent.say("report", { status: "completed", summary: `${agent.role_id} did it.` });
+
 const CASES: readonly Case[] = [
+  {
+    before: ["pipeline", "--steps", "python", "Python or Go?"],
+    words: ["analyze", "before", "--by", "go", "--prompt", "Who won?"],
+    first: 1,
+    told: { subject: "go", role_id: "go" },
+    answer: report,
+    again: (agent) => agent.say("report", { status: "proposal", summary: "Nobody?" }),
+    retried: { code: 2, said: /is an analysis, which retries by itself/ },
+  },
+  {
+    words: ["converse", "--participants", "python,go,architect", "--start", "Python or Go?"],
+    first: 1,
+    told: { subject: "go", role_id: "go" },
+    cancelled: "python",
+    answer: report,
+    retried: { code: 2, said: /is a conversation, which retries by itself/ },
+  },
   {
     words: ["debate", "Python or Go?", "--agents", "python,go,architect", "--judge", "judge", "--rounds", "2"],
     first: 3,
@@ -53,18 +78,23 @@ const CASES: readonly Case[] = [
     first: 1,
     told: { subject: "2-go", role_id: "go" },
     cancelled: "3-architect",
-    answer: (agent) => agent.say("report", { status: "completed", summary: `${agent.role_id} did it.` }),
+    answer: report,
     retried: { code: 0, said: /3 of 3 steps done/ },
   },
 ];
 
 const NOTE = "Mind the budget.";
 
-async function staged({ words: [name = "", ...words], input }: Case) {
+async function staged({ before, words: [name = "", ...words], input }: Case) {
   const here = endAfterwards(rig());
   const file = input === undefined ? [] : [here.write("input.json", JSON.stringify(input))];
   const stage = await Stage.open(here.workspace);
   const roles = here.write("roles.json", JSON.stringify({ roles: rolesAt(stage.address) }));
+  if (before) {
+    const ended = here.run([...before, "--roles", roles, "--session", "before"]);
+    for (const agent of await stage.gathered(1)) report(agent);
+    await ended;
+  }
   return { here, stage, begin: [name, ...file, ...words, "--roles", roles, "--session", "it"] };
 }
 
@@ -93,9 +123,10 @@ describe.each(CASES)("a session of `bosun $words.0`", (mode) => {
     let agents = asked;
     const hears = ({ request }: Speaker) =>
       request.role_id === role_id && JSON.stringify(request.context).includes(NOTE);
-    for (; !agents.some(hears); agents = await stage.gathered(1)) for (const agent of agents) mode.answer(agent);
-    expect(await here.run(["cancel", "it", mode.cancelled])).toMatchObject({ code: 0, stderr: "" });
-    expect(await here.run(["cancel", "it", "--yes"])).toMatchObject({ code: 0, stderr: "" });
+    for (; !agents.some(hears); agents = await stage.gathered(1))
+      for (const agent of agents) (mode.again ?? mode.answer)(agent);
+    for (const what of [mode.cancelled ?? [], "--yes"].flat())
+      expect(await here.run(["cancel", "it", what])).toMatchObject({ code: 0, stderr: "" });
 
     const watched = await watching.done;
     expect(watched).toMatchObject({ code: 1, stderr: "" });

@@ -39,6 +39,11 @@ export async function carryOut(place: Place, deaths: readonly Death[]): Promise<
   const ahead = [...deaths];
   const kills: (CrashPoint | "random")[] = [];
   const violations: string[] = [];
+  const { before } = scenario;
+  if (before) {
+    const { code, stderr } = await start(place, begin(place, before.begin, before.session_id)).ended;
+    if (code !== 0) violations.push(`${before.session_id} ended with ${code}: ${stderr}`);
+  }
   let words = 0;
   let terminations = scenario.terminate?.times ?? 0;
   for (let lives = 1; lives <= MAX_LIVES; lives += 1) {

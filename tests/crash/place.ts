@@ -96,10 +96,10 @@ export function start(
   return { child, ended };
 }
 
-/** The arguments that begin or resume the session. */
-export function begin({ scenario, directory, session_id }: Place): string[] {
+/** The arguments that begin the session, or another one with its roles. */
+export function begin({ scenario, directory, session_id }: Place, words = scenario.begin, id = session_id): string[] {
   const files = ["--roles", join(directory, "roles.json"), "--config", join(directory, "config.json")];
-  return [...scenario.begin, ...files, "--session", session_id, "--json", "--no-input"];
+  return [...words, ...files, "--session", id, "--json", "--no-input"];
 }
 
 export function resume({ scenario, session_id }: Place): string[] {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { beginningOf, fieldOf, requirementOption } from "../../src/kernel/kit/descriptor.ts";
+import { beginningOf, fieldOf, fillingOptions, requirementOption } from "../../src/kernel/kit/descriptor.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { type AnyDescriptor, DESCRIPTORS } from "../../src/modes/index.ts";
 
@@ -10,6 +10,8 @@ export interface Scenario {
   readonly name: string;
   /** The arguments that begin it, without program, home, roles and configuration. */
   readonly begin: readonly string[];
+  /** A session that has ended before, undisturbed. */
+  readonly before?: { readonly session_id: string; readonly begin: readonly string[] };
   /** Arguments that are added on resume. */
   readonly resume?: readonly string[];
   readonly roles: readonly JsonObject[];
@@ -74,7 +76,10 @@ function member(role_id: string): JsonObject {
   return agent(role_id, "participant", "member.sh");
 }
 
-/** A session of a mode of the kit: two roles for each option that takes a list, one for each other seat. */
+/** A session that others read. */
+const READ = { session_id: "s-read", begin: ["pipeline", "--steps", "read", "Say this."] };
+
+/** A session of a mode of the kit: two roles for each option that takes a list, one for each other seat, and a session for each transcript. */
 function ofKit(descriptor: AnyDescriptor): Scenario {
   const { name, command, input, seats } = descriptor;
   const { options } = command;
@@ -82,16 +87,23 @@ function ofKit(descriptor: AnyDescriptor): Scenario {
     const roles = fieldOf(input, field)?.["type"] === "array" ? [`${field}1`, `${field}2`] : [field];
     return seats.some(({ at }) => at.split(".")[0] === field) ? [{ flag: flags.split(" ")[0] ?? "", roles }] : [];
   });
+  const reads = fillingOptions(descriptor).filter(({ field }) => fieldOf(input, field)?.["holds"] === "transcript");
+  const read = reads.flatMap((option) => [
+    ...(option === command.operand ? [] : [option.flags.split(" ")[0] ?? ""]),
+    READ.session_id,
+  ]);
   const topic = requirementOption(descriptor)?.flags.split(" ").slice(0, 1) ?? [];
   return {
     name,
     begin: [
       ...beginningOf(descriptor).split(" "),
+      ...read,
       ...topic,
       "This or that?",
       ...taken.flatMap(({ flag, roles }) => [flag, roles.join(",")]),
     ],
-    roles: taken.flatMap(({ roles }) => roles.map(member)),
+    roles: taken.flatMap(({ roles }) => roles.map(member)).concat(reads.length > 0 ? member("read") : []),
+    ...(reads.length > 0 ? { before: READ } : {}),
     exit_code: 0,
   };
 }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { ANALYSIS_PRESETS, TranscriptAnalyzer } from "../../src/harness/analyzer.ts";
+import { ANALYSIS_PRESETS } from "../../src/harness/analysis-presets.ts";
+import { TranscriptAnalyzer } from "../../src/harness/analyzer.ts";
 import { ConversationTranscript } from "../../src/harness/transcript.ts";
 import { participant, sentBy } from "./participants.ts";
 

@@ -224,7 +224,7 @@ export class Crew {
     switch (message) {
       case "requirement":
         if (request.payload.expects.includes("opinion")) return opinion(request, random, isGood);
-        if (request.payload.expects.includes("report")) return report(isGood ? "completed" : "error", random);
+        if (request.payload.expects.includes("report")) return contribution(request, random, isGood);
         return asks ? questions(random) : this.#planned(request, random, isGood);
       case "meeting_state":
         return pmDecision(request, random, isGood);
@@ -344,6 +344,13 @@ function report(status: "proposal" | "completed" | "blocked" | "error", random: 
     payload_type: "report",
     payload: { status, summary: `It is ${status}.`, outputs: [`out-${random.between(1, 9)}`], ...asked, ...usage },
   };
+}
+
+/** A contribution to a conversation or meeting, or an analysis, which may have to be JSON. */
+function contribution({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
+  const said = report(isGood ? "completed" : "error", random);
+  const isJson = payload.context["metadata"] !== undefined && "schema" in payload.context["metadata"];
+  return isJson && random.chance(0.7) ? { ...said, payload: { ...said.payload, summary: '{"so":"be it"}' } } : said;
 }
 
 function opinion({ payload, role }: TurnRequest, random: Random, isGood: boolean): Answer {

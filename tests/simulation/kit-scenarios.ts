@@ -9,15 +9,27 @@ export interface KitSession {
   readonly roles: readonly Role[];
 }
 
+/** What another session might have said. */
+function transcriptBy(source: string): Json {
+  const said = { sequence: 3, source, payload_type: "report", payload: { text: "That way." } };
+  return { session_id: "s-other", mode: "pipeline", up_to: 9, entries: [said] };
+}
+
 /** The most entries of a list, beyond the fewest that its schema allows, and the most of a number. */
 const MORE = 3;
 
 export function sessionOf(descriptor: AnyDescriptor, random: Random): KitSession {
   const roles: Role[] = [];
-  return { input: objectOf(valueOf(descriptor.input, "")), roles };
+  const input = objectOf(valueOf(descriptor.input, ""));
+  // What does not go with the rest is left out.
+  const wrong = (descriptor.check?.(input as never, roles) ?? []).map(({ pointer }) => pointer.slice(1));
+  return { input: Object.fromEntries(Object.entries(input).filter(([field]) => !wrong.includes(field))), roles };
 
   function valueOf(schema: JsonObject, at: string): Json {
-    const { type, enum: choices, items, properties, required, minItems, minimum, maximum } = schema;
+    const { type, enum: choices, examples, holds, items, properties, required, minItems, minimum, maximum } = schema;
+    if (holds === "transcript") return transcriptBy(random.pick(["role1", "stranger"]));
+    if (holds === "schema") return { type: "object", required: ["so"] };
+    if (examples !== undefined) return random.pick(listOf(examples));
     if (choices !== undefined) return random.pick(listOf(choices));
     if (type === "integer") return random.between(Number(minimum), Math.min(Number(maximum), Number(minimum) + MORE));
     if (type === "array") {

@@ -6,13 +6,14 @@ import { addBeginOptions, beginOrResume, type BeginOptions } from "./begin.ts";
 
 /** Makes the command of a mode of the kit from its descriptor: it begins a session, or resumes the one with the typed id. */
 export function commandOf(descriptor: AnyDescriptor): Register {
-  const { noun, say, options, unlessFile } = descriptor.command;
+  const { noun, say, operand, options, unlessFile } = descriptor.command;
   const spared = options.find(({ field }) => field === unlessFile);
   return (command) => {
     if (spared !== undefined)
       command
         .usage(`[options] ${spared.flags} [${noun}] | [options] <file> [${noun}]`)
         .argument("[file]", `the whole input, as YAML or JSON, if there is no ${spared.flags}`);
+    if (operand !== undefined) command.argument(operand.flags, operand.description);
     if (requirementOption(descriptor) === undefined)
       command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
     for (const { flags, description } of options) command.option(flags, description);

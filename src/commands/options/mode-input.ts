@@ -1,6 +1,12 @@
 import { Option } from "commander";
 import { loadDocument, problemsFailure, problemsIn } from "../../config/document.ts";
-import { beginningOf, fieldOf, type ModeOption, requirementOption } from "../../kernel/kit/descriptor.ts";
+import {
+  beginningOf,
+  fieldOf,
+  fillingOptions,
+  type ModeOption,
+  requirementOption,
+} from "../../kernel/kit/descriptor.ts";
 import { idsAt, readInput, withSeatsFilled } from "../../kernel/kit/input.ts";
 import { defined, isJsonObject, type Json, type JsonObject, textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
@@ -9,6 +15,7 @@ import type { SourceDocument } from "../../protocol/document/document.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { CommandContext } from "../context/command.ts";
+import { readTranscript } from "../lookup/transcript.ts";
 import { readyToBegin } from "./ready.ts";
 import { findConfiguration, loadRegistry } from "./registry.ts";
 import { type AskedOf, checkedRequirement, typedRequirement } from "./requirement.ts";
@@ -63,17 +70,21 @@ interface GivenInput {
 
 /** If the mode takes a file, and the option that makes it unnecessary is missing, the first word is the file. */
 async function givenInput(
-  { terminal }: CommandContext,
+  context: CommandContext,
   descriptor: AnyDescriptor,
-  words: readonly string[],
+  typedWords: readonly string[],
   options: RunInputOptions,
 ): Promise<Fallible<GivenInput>> {
   const { requirement: field, command } = descriptor;
-  const values = valuesOf(descriptor, options as Readonly<Record<string, unknown>>);
+  const words = command.operand === undefined ? typedWords : typedWords.slice(1);
+  const found = await held(context, descriptor, valuesOf(descriptor, typedWords, { ...options }));
+  if (!found.ok) return found;
+  const values = found.value;
+  const made = command.input?.(values) ?? values;
   const spared = command.options.find((option) => option.field === command.unlessFile);
   const takesFile = spared !== undefined && values[spared.field] === undefined;
   const [file, said, more] = takesFile ? words : [undefined, ...words];
-  const text = said ?? optionText(values[field]);
+  const text = said ?? optionText(made[field]);
   const hint = helpFor(descriptor);
   if (more !== undefined) return fails("usage", `There is a word too many: ${JSON.stringify(more)}.`, { hint });
   if (takesFile && file === undefined)
@@ -90,16 +101,16 @@ async function givenInput(
   const isWritten = document !== undefined && text === undefined && options.file === undefined;
   const requirement = isWritten
     ? ok(undefined)
-    : await typedRequirement(terminal, { words: text, file: options.file }, askedOf(descriptor));
+    : await typedRequirement(context.terminal, { words: text, file: options.file }, askedOf(descriptor));
   if (!requirement.ok) return requirement;
-  const typed = { ...(command.input?.(values) ?? values), ...defined({ [field]: requirement.value }) };
+  const typed = { ...made, ...defined({ [field]: requirement.value }) };
   const written = document?.value.value ?? {};
   return ok({ typed, document: document?.value, value: isJsonObject(written) ? { ...written, ...typed } : written });
 }
 
 /** Everything that is wrong with an input: `configuration` if a file has some of it, with its places; else `usage`. */
 function failureOf(descriptor: AnyDescriptor, findings: readonly Finding[], { typed, document }: GivenInput): Failure {
-  const { command } = descriptor;
+  const filling = fillingOptions(descriptor);
   const nameOf = ({ pointer }: Finding) => pointer.split("/")[1] ?? "";
   const isWritten = (finding: Finding) => !Object.hasOwn(typed, nameOf(finding));
   const inFile = document === undefined ? [] : problemsIn(document, findings.filter(isWritten));
@@ -107,7 +118,7 @@ function failureOf(descriptor: AnyDescriptor, findings: readonly Finding[], { ty
     .filter((finding) => document === undefined || !isWritten(finding))
     .map((finding) => {
       const fields = finding.pointer.split("/").toReversed();
-      const option = fields.flatMap((field) => command.options.find((one) => one.field === field) ?? [])[0];
+      const option = fields.flatMap((field) => filling.find((one) => one.field === field) ?? [])[0];
       // The option's name says which field it is.
       const what = finding.what.replace(`${JSON.stringify(option?.field)} `, "");
       return { ...finding, what, file: option === undefined ? nameOf(finding) : flagOf(option) };
@@ -127,21 +138,51 @@ function helpFor(descriptor: AnyDescriptor): string {
 /** How the command of a mode is asked for its requirement. */
 function askedOf(descriptor: AnyDescriptor): AskedOf {
   const option = requirementOption(descriptor);
-  const { noun, say } = descriptor.command;
-  return { command: beginningOf(descriptor), noun, say, ...defined({ option: option && flagOf(option) }) };
+  const { noun, say, operand } = descriptor.command;
+  const words = [beginningOf(descriptor), ...(operand === undefined ? [] : [operand.flags])];
+  return { command: words.join(" "), noun, say, ...defined({ option: option && flagOf(option) }) };
 }
 
-/** The values of a mode's options, by field. What is no number stays a text, so that the schema's check reports it. */
-function valuesOf({ command, input }: AnyDescriptor, given: Readonly<Record<string, unknown>>): JsonObject {
+/** The values of a mode's operand and options, by field. What is no number stays a text, so that the schema's check reports it. */
+function valuesOf(
+  descriptor: AnyDescriptor,
+  words: readonly string[],
+  given: Readonly<Record<string, unknown>>,
+): JsonObject {
   const values: Record<string, Json> = {};
-  for (const { flags, field } of command.options) {
-    const text = given[new Option(flags).attributeName()];
+  const { operand } = descriptor.command;
+  for (const option of fillingOptions(descriptor)) {
+    const { flags, field } = option;
+    const text = option === operand ? words[0] : given[new Option(flags).attributeName()];
     if (typeof text !== "string") continue;
-    const type = fieldOf(input, field)?.type;
+    const type = fieldOf(descriptor.input, field)?.type;
+    const isText = type === "string" || type === "object";
     if (type === "array") values[field] = text.split(",").flatMap((part) => part.trim() || []);
-    else values[field] = type !== "string" && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+    else values[field] = !isText && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
   }
   return values;
+}
+
+/** The values with the transcript of a session in place of its id, and the content of a file in place of its name. */
+async function held(
+  context: CommandContext,
+  { input }: AnyDescriptor,
+  values: JsonObject,
+): Promise<Fallible<JsonObject>> {
+  const found: Record<string, Json | undefined> = { ...values };
+  for (const [field, value] of Object.entries(values)) {
+    const holds = fieldOf(input, field)?.holds;
+    if (holds === "transcript") {
+      const transcript = await readTranscript(context, textOf(value));
+      if (!transcript.ok) return transcript;
+      found[field] = transcript.value;
+    } else if (holds === "schema") {
+      const document = loadDocument(textOf(value));
+      if (!document.ok) return err(problemsFailure([document.error]));
+      found[field] = document.value.value;
+    }
+  }
+  return ok(found);
 }
 
 function optionText(value: Json | undefined): string | undefined {

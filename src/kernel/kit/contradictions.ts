@@ -1,7 +1,7 @@
 import { objectOf } from "../../lib/json.ts";
 import { isAgentPayloadType, isPayloadType } from "../../protocol/payload.ts";
 import { LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../ledger.ts";
-import { type Descriptor, isOfKit } from "./descriptor.ts";
+import { type Descriptor, fillingOptions, isOfKit } from "./descriptor.ts";
 import { type Arrows, RESTING } from "./lifecycles.ts";
 import { SELF, type Self, type Subject } from "./state.ts";
 import { SAID } from "./views.ts";
@@ -99,7 +99,8 @@ function inPresentation({ states, presentation: { statuses } }: Any): string[] {
   ];
 }
 
-function inInput({ input, requirement, seats, command }: Any): string[] {
+function inInput(descriptor: Any): string[] {
+  const { input, requirement, seats, command } = descriptor;
   const fields = objectOf(input["properties"]);
   const absent = (field: string) => !Object.hasOwn(fields, field);
   const { options, unlessFile } = command;
@@ -108,7 +109,7 @@ function inInput({ input, requirement, seats, command }: Any): string[] {
     ...when(absent(requirement), `its requirement "${requirement}" is no field of its input`),
     ...seats.filter(({ at }) => absent(at.split(".")[0] ?? "")).map(({ at }) => `its seat "${at}" is not in its input`),
     ...seats.filter(({ types }) => types.length === 0).map(({ at }) => `no type of role may take its seat "${at}"`),
-    ...options
+    ...fillingOptions(descriptor)
       .filter(({ field }) => !isShaped && absent(field))
       .map(({ flags, field }) => `the option "${flags}" fills "${field}", which is no field of its input`),
     ...when(

@@ -95,6 +95,8 @@ export interface ModeCommand {
   /** How the requirement is asked for: its noun, and the imperative, such as "Say what to debate". */
   readonly noun: string;
   readonly say: string;
+  /** The first word, if it fills a field as options do. Its flags are its name, such as `<session>`. */
+  readonly operand?: ModeOption;
   /** One for the requirement's field takes the place of the words. */
   readonly options: readonly ModeOption[];
   /** The field whose option makes a file with the whole input unnecessary, if the mode takes one. Without that option the first word is the file. */
@@ -103,7 +105,10 @@ export interface ModeCommand {
   input?(given: JsonObject): JsonObject;
 }
 
-/** An option of the command. The schema of its field says whether its value is a text, a number, or a list of the parts between commas. */
+/**
+ * An option of the command. The schema of its field says whether its value is a text, a number, a list of the parts between commas, the session
+ * whose transcript the field holds (`TRANSCRIPT`), or the file whose JSON Schema it holds (`JSON_SCHEMA`).
+ */
 export interface ModeOption {
   readonly flags: string;
   /** The field of the input. */
@@ -128,6 +133,12 @@ export function requirementOption({
   command,
 }: Pick<Descriptor<never, never, never>, "requirement" | "command">): ModeOption | undefined {
   return command.options.find(({ field }) => field === requirement);
+}
+
+/** Everything that fills fields on the command line. */
+export function fillingOptions({ command }: Pick<Descriptor<never, never, never>, "command">): ModeOption[] {
+  const { operand, options } = command;
+  return operand === undefined ? [...options] : [operand, ...options];
 }
 
 /** The options that name the roles of seats. */

@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { fileFindings } from "../../protocol/schema-errors.ts";
 import type { Descriptor, KnownRole, SeatField } from "./descriptor.ts";
+import { checkOf } from "./json-schema.ts";
 
 /** What of a descriptor an input is read by. */
 export type InputForm<I> = Pick<Descriptor<I, never, never>, "input" | "seats" | "check">;
@@ -21,8 +22,20 @@ export function readInput<I>(
   const broken = validate(input) ? [] : fileFindings(validate.errors ?? []);
   const seats = form.seats.flatMap((seat) => idsAt(input, seat).map((found) => ({ ...found, seat })));
   const wrong = [...broken, ...seats.flatMap((one, index) => unseated(one, seats.slice(0, index), roles))];
-  const findings = wrong.length > 0 ? wrong : (form.check?.(input as I, roles) ?? []);
+  const findings = wrong.length > 0 ? wrong : [...unusable(form, input), ...(form.check?.(input as I, roles) ?? [])];
   return findings.length > 0 ? err(findings) : ok(input as I);
+}
+
+/** The fields for a JSON Schema that hold none. */
+function unusable({ input: { properties } }: Pick<InputForm<never>, "input">, input: Json): Finding[] {
+  return Object.entries(objectOf(properties)).flatMap(([field, schema]) => {
+    const given = objectOf(input)[field];
+    if (objectOf(schema).holds !== "schema" || given === undefined) return [];
+    const check = checkOf(objectOf(given));
+    return check.ok
+      ? []
+      : [{ pointer: pointerTo("", field), what: `${JSON.stringify(field)} is no JSON Schema: ${check.error}` }];
+  });
 }
 
 /** A schema's validator. Making one takes ajv some ms. */

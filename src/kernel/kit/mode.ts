@@ -1,3 +1,4 @@
+import { withArticle } from "../../lib/article.ts";
 import { failure } from "../../protocol/failure.ts";
 import { isNotice } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
@@ -124,7 +125,10 @@ function onOpened<S extends Self, U extends Subject>(
 function onReopened<S extends Self, U extends Subject>({ descriptor }: Kit<S, U>, draft: Draft<S, U>): void {
   const { name, events } = descriptor;
   if (draft.isOpen && events.retried !== undefined) return draft.go("reopened");
-  draft.out.forbid(`a ${name} that has ended cannot go on`, `begin another: bosun ${beginningOf(descriptor)}`);
+  draft.out.forbid(
+    `${withArticle(name)} that has ended cannot go on`,
+    `begin another: bosun ${beginningOf(descriptor)}`,
+  );
   if (!draft.isOpen) draft.out.command(UNOPENED);
   else if (draft.self.phase === "closed") draft.close();
 }

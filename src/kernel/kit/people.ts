@@ -1,3 +1,4 @@
+import { withArticle } from "../../lib/article.ts";
 import type { FactOf } from "../mode.ts";
 import type { Patch } from "../step.ts";
 import type { Draft } from "./draft.ts";
@@ -60,7 +61,7 @@ function retry<S extends Self, U extends Subject>(
   const { retried } = events;
   const one = draft.subject(id);
   if (retried === undefined)
-    return draft.out.forbid(`a ${name} retries by itself`, `bosun resume asks a ${seat} again that failed`);
+    return draft.out.forbid(`${withArticle(name)} retries by itself`, `bosun resume asks a ${seat} again that failed`);
   if (!one || !draft.accepts(one, retried))
     return draft.out.forbid(
       id === undefined

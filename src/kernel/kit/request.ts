@@ -1,4 +1,4 @@
-import { defined } from "../../lib/json.ts";
+import { defined, listOf } from "../../lib/json.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
 import type { TurnDraft, TurnStamp } from "../mode.ts";
 import { from } from "../references.ts";
@@ -22,8 +22,8 @@ export function request<S extends Self, U extends Subject>(
   const notes = [...(self.notes ?? []), ...(one?.notes ?? [])].toSorted((a, b) => a - b);
   const questions = [...(self.questions ?? []), ...(one?.questions ?? [])];
   const { type, role_id } = rules.seat(self, one).seat;
-  const transcript =
-    view && transcriptOf([...said.values()], descriptor.lines ?? {}, { view, reader: role_id, ...turn });
+  const shown = view && transcriptOf([...said.values()], descriptor.lines ?? {}, { view, reader: role_id, ...turn });
+  const transcript = shown && [...listOf(context?.transcript), ...shown];
   return {
     expects: expectedAnswers(rights, type, turn.message),
     message: { payload_type: turn.message, payload },

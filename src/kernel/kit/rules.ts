@@ -63,7 +63,7 @@ export type Handlers<D, U> = {
 export interface Question {
   readonly payload: JsonObject;
   readonly context?: JsonObject;
-  /** What its reader is shown of the records that `Descriptor.lines` names. */
+  /** What its reader is shown of the records that `Descriptor.lines` names, after the entries that `context.transcript` has. */
   readonly view?: ViewName;
 }
 

@@ -50,6 +50,10 @@ const CONTRADICTIONS: readonly (readonly [change: object, what: string])[] = [
     'the option "--members <ids>" fills "people", which is no field of its input',
   ],
   [
+    { command: { ...command, operand: { ...option, flags: "<people>", field: "people" } } },
+    'the option "<people>" fills "people", which is no field of its input',
+  ],
+  [
     { command: { ...command, options: [option], unlessFile: "topic" } },
     'no option fills "topic", which would make its file unnecessary',
   ],
