@@ -1010,6 +1010,8 @@ export type MeetingAgent = {
    * A short line for people.
    */
   readonly role: string;
+  readonly description?: string;
+  readonly input_schema?: ContentSchema;
   /**
    * How often it was asked.
    */
@@ -1521,6 +1523,7 @@ export type TurnRequest = {
    * The payload types that answer it.
    */
   readonly expects: readonly string[];
+  readonly choices?: Choices;
   readonly message: GivenAnswer;
   readonly context: TurnContext;
   readonly limits?: TurnLimits;
@@ -1537,6 +1540,12 @@ export type TurnRequest = {
    */
   readonly ticket_id?: string;
   readonly metadata?: Metadata;
+};
+/**
+ * Which texts may stand in the answer, by the pointer into its payload: one of the list, if the answer has this value at all.
+ */
+export type Choices = {
+  readonly [k: string]: readonly string[];
 };
 export type TurnContext = {
   readonly requirement?: string;
