@@ -1,13 +1,5 @@
-import {
-  type AssistantMessage,
-  type ChatMessage,
-  type ContentPart,
-  type MessageContent,
-  textOfContent,
-  textOfValue,
-  type ToolCall,
-  type ToolResult,
-} from "./messages.ts";
+import type { AssistantMessage, ChatMessage, MessageContent, ToolCall, ToolResult } from "./messages.ts";
+import { partsOf, textOfContent, textOfValue } from "./messages.ts";
 
 const NOT_CARRIED_OUT = { value: "This call was not carried out.", isError: true } as const;
 
@@ -98,8 +90,4 @@ function isBlank(content: MessageContent): boolean {
 function joined(one: MessageContent, other: MessageContent): MessageContent {
   if (typeof one === "string" && typeof other === "string") return `${one}\n\n${other}`;
   return [...partsOf(one), ...partsOf(other)];
-}
-
-function partsOf(content: MessageContent): readonly ContentPart[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }

@@ -9,6 +9,8 @@ export { type McpClient, type McpToolOptions, mcpTools } from "./mcp.ts";
 export * from "./messages.ts";
 export { parseStopCondition } from "./parse-stop-condition.ts";
 export * from "./provider.ts";
+export { providerAdapter } from "./provider-adapter.ts";
+export * from "./providers.ts";
 export { allOf, anyOf, type Comparison, contains, labelled, measure, not } from "./stop-conditions.ts";
 export type { StopCondition } from "./stop-conditions.ts";
 export { combinedTools, type FunctionTool, functionTools, limitedTools, ToolNotFoundError } from "./tools.ts";
@@ -16,11 +18,5 @@ export type { ToolContext, ToolExecutor, ToolLimits, Tools } from "./tools.ts";
 export type { Trace, TraceEvent } from "./trace.ts";
 export { ConversationTranscript, type ConversationTurn, OUTSIDE } from "./transcript.ts";
 export { type ToolInvocationRecord, toolInvocationsIn } from "./transcript.ts";
-export {
-  type TurnChunk,
-  type TurnOptions,
-  type TurnResult,
-  TurnRunner,
-  type TurnRunnerOptions,
-} from "./turn-runner.ts";
+export * from "./turn-runner.ts";
 export { sumOfUsage, TokenBudget, TokenBudgetError, tokensOf, type Usage } from "./usage.ts";

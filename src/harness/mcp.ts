@@ -1,7 +1,8 @@
 import { type Json, type JsonObject, objectOf, textOf } from "../lib/json.ts";
+import { inTime, MAX_TIMER_MS } from "../lib/time-limit.ts";
 import { cleanToolName } from "./history.ts";
 import type { ToolDefinition } from "./messages.ts";
-import { inTime, limitedTools, MAX_TIMER_MS, type ToolLimits, ToolNotFoundError, type Tools } from "./tools.ts";
+import { limitedTools, type ToolLimits, ToolNotFoundError, type Tools } from "./tools.ts";
 
 interface McpTool {
   readonly name: string;

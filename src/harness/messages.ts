@@ -80,6 +80,10 @@ export function toolCall(id: string, name: string, text: string): ToolCall {
   return { id, name, arguments: {}, malformed: text };
 }
 
+export function partsOf(content: MessageContent): readonly ContentPart[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
 /** The text of a message's content, without images and files. */
 export function textOfContent(content: MessageContent): string {
   if (typeof content === "string") return content;

@@ -1,18 +1,13 @@
 import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import {
-  allOf,
-  anyOf,
-  type Comparison,
-  contains,
-  MEASURES,
-  measure,
-  not,
-  type StopCondition,
-} from "./stop-conditions.ts";
+import type { Comparison, StopCondition } from "./stop-conditions.ts";
+import { allOf, anyOf, contains, MEASURES, measure, not } from "./stop-conditions.ts";
 
 /** What no rule takes is a token of one character. */
 const TOKEN = /"(?:\\.|[^"\\])*"|[A-Za-z]\w*|\d+|>=|<=|&&|\|\||\S/g;
+
+/** A JSON string that is not empty. */
+const TEXT = /^"(?:\\(?:["\\/bfnrt]|u[\da-f]{4})|[^"\\\p{Cc}])+"$/iu;
 
 /** A deeper one would overflow the stack. */
 const MAX_DEPTH = 100;
@@ -77,35 +72,25 @@ class Parser {
     const name = this.#token;
     if (!NAMES.includes(name)) this.#fail(`one of ${NAMES.join(", ")} is expected.${didYouMean(name, NAMES)}`);
     this.#place += 1;
-    if (Object.hasOwn(MEASURES, name))
-      return measure(name as keyof typeof MEASURES, this.#comparison(), this.#number());
+    if (Object.hasOwn(MEASURES, name)) {
+      const comparison = this.#next(/^(?:[<>]=?|=)$/, "one of >= > <= < = is expected") as Comparison;
+      const limit = Number(this.#next(/^\d{1,15}$/, "a whole number is expected"));
+      return measure(name as keyof typeof MEASURES, comparison, limit);
+    }
     this.#expect("(");
     const condition = contains(this.#text(), this.#takes(",") ? this.#text() : undefined);
     this.#expect(")");
     return condition;
   }
 
-  #comparison(): Comparison {
-    const comparisons = [">=", ">", "<=", "<", "="] as const;
-    return comparisons.find((one) => this.#takes(one)) ?? this.#fail(`one of ${comparisons.join(" ")} is expected`);
-  }
-
-  #number(): number {
-    const number = Number(/^\d+$/.exec(this.#token)?.[0]);
-    if (!Number.isSafeInteger(number)) this.#fail("a whole number is expected");
-    this.#place += 1;
-    return number;
-  }
-
   #text(): string {
-    try {
-      const text: unknown = JSON.parse(this.#token);
-      if (typeof text !== "string" || text === "") throw new SyntaxError();
-      this.#place += 1;
-      return text;
-    } catch {
-      return this.#fail("a text in double quotes is expected");
-    }
+    return JSON.parse(this.#next(TEXT, "a text in double quotes is expected")) as string;
+  }
+
+  #next(pattern: RegExp, expected: string): string {
+    const token = pattern.test(this.#token) ? this.#token : this.#fail(expected);
+    this.#place += 1;
+    return token;
   }
 
   /** The token at hand; empty at the end. */

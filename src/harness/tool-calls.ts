@@ -1,6 +1,7 @@
+import { untilAborted } from "../lib/time-limit.ts";
 import type { ToolCall, ToolResult } from "./messages.ts";
 import type { ChatResponse } from "./provider.ts";
-import { type ToolExecutor, untilAborted } from "./tools.ts";
+import type { ToolExecutor } from "./tools.ts";
 import type { Trace } from "./trace.ts";
 import type { ToolInvocationRecord } from "./transcript.ts";
 

@@ -1,6 +1,6 @@
-import { formatDuration } from "../lib/durations.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { didYouMean } from "../lib/nearest.ts";
+import { inTime } from "../lib/time-limit.ts";
 import { cleanToolName } from "./history.ts";
 import { textOfValue, type ToolDefinition } from "./messages.ts";
 
@@ -88,45 +88,12 @@ export function limitedTools({ definitions, execute }: Tools, limits: ToolLimits
   };
 }
 
-/** A timer for longer ends at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** What the work gives within a time, or the error `<what> within <time>.` */
-export async function inTime<T>(
-  limitMs: number,
-  what: string,
-  work: (signal: AbortSignal) => Promise<T>,
-  outer?: AbortSignal,
-): Promise<T> {
-  const late = new AbortController();
-  const error = new Error(`${what} within ${formatDuration(limitMs)}.`);
-  const timer = setTimeout(() => late.abort(error), Math.min(limitMs, MAX_TIMER_MS));
-  const signal = AbortSignal.any([late.signal, ...(outer ? [outer] : [])]);
-  return untilAborted(signal, () => work(signal)).finally(() => clearTimeout(timer));
-}
-
-/** What the work gives, or the signal's reason as soon as it is aborted, whether the work heeds the signal or not. */
-export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([work(), aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-}
-
 function cutTo(limit: number, value: Json): Json {
   // A function without a result gives undefined, whatever its type says.
   const bytes = Buffer.from(textOfValue(value ?? null));
   if (bytes.length <= limit) return value ?? null;
-  // The last character may be cut in two.
-  const kept = bytes
-    .subarray(0, limit)
-    .toString()
-    .replace(/\uFFFD$/, "");
+  // Leaves out a last character that is cut in two.
+  const kept = new TextDecoder().decode(bytes.subarray(0, limit), { stream: true });
   return `${kept}\n[cut: the first ${limit} of ${bytes.length} bytes]`;
 }
 

@@ -1,12 +1,6 @@
-import type { Json, JsonObject } from "../lib/json.ts";
-import {
-  type AssistantMessage,
-  type ChatMessage,
-  textOfContent,
-  textOfValue,
-  type ToolMessage,
-  type UserMessage,
-} from "./messages.ts";
+import { frozen, type Json, type JsonObject } from "../lib/json.ts";
+import type { AssistantMessage, ChatMessage, ToolMessage, UserMessage } from "./messages.ts";
+import { textOfContent, textOfValue } from "./messages.ts";
 import type { FinishReason } from "./provider.ts";
 import { type Usage, sumOfUsage, tokensOf } from "./usage.ts";
 
@@ -129,10 +123,4 @@ function indented(text: string): string {
 function brief(value: Json): string {
   const text = JSON.stringify(value);
   return text.length <= 500 ? text : `${text.slice(0, 500).toWellFormed()}… (${text.length} characters)`;
-}
-
-function frozen<T>(value: T): T {
-  if (typeof value === "object" && value !== null)
-    for (const member of Object.values(Object.freeze(value))) frozen(member);
-  return value;
 }

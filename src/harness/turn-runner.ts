@@ -1,16 +1,8 @@
 import { defined } from "../lib/json.ts";
 import { sendable } from "./history.ts";
 import type { AssistantMessage, ChatMessage, MessageContent, ToolMessage, UserMessage } from "./messages.ts";
-import {
-  type ChatChunk,
-  type ChatRequest,
-  type ChatResponse,
-  type Participant,
-  ProviderError,
-  type ResponseFormat,
-  streamOf,
-  type ToolChoice,
-} from "./provider.ts";
+import type { ChatChunk, ChatRequest, ChatResponse, Participant, ResponseFormat, ToolChoice } from "./provider.ts";
+import { ProviderError, streamOf } from "./provider.ts";
 import { callsIn, carriedOut, resultOf, type ToolHandling } from "./tool-calls.ts";
 import type { Tools } from "./tools.ts";
 import type { ConversationTurn, ToolInvocationRecord } from "./transcript.ts";
@@ -122,7 +114,7 @@ export class TurnRunner {
       }
       if (calls.length === 0) {
         const { toolCalls: _, ...final } = response.message;
-        requireText(response);
+        requireAnswer(response, request);
         const usage = sumOfUsage(usages);
         const { finishReason } = response;
         const turn = { participant: name, message: final, ...(steps.length > 0 ? { steps } : {}), usage, finishReason };
@@ -169,11 +161,13 @@ function refuseRepetition(): never {
   throw new Error(`This call was made ${MAX_REPETITIONS} times in a row. Answer with what you have.`);
 }
 
-/** An answer without text is none, whatever the reason. */
-function requireText({ message, finishReason }: ChatResponse): void {
-  if (message.content.trim() !== "") return;
+/** An answer without text is none, whatever the reason; nor is a call or JSON that was cut off, even if it can be read. */
+function requireAnswer({ message, finishReason }: ChatResponse, { config, responseFormat }: ChatRequest): void {
+  const isCut = finishReason === "length" && (message.toolCalls ?? responseFormat) !== undefined;
+  if (message.content.trim() !== "" && !isCut) return;
+  const limit = config?.maxOutputTokens === undefined ? "output tokens" : `${config.maxOutputTokens} output tokens`;
   if (finishReason === "length")
-    throw new ProviderError("length", "The model reached its limit of output tokens before it had answered.");
+    throw new ProviderError("length", `The model reached its limit of ${limit} before it had answered.`);
   if (finishReason === "refusal") throw new ProviderError("refusal", "The model refused to answer.");
   throw new ProviderError("empty", "The model answered nothing.");
 }

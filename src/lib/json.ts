@@ -48,3 +48,10 @@ export function textOf(value: Json | undefined): string {
 export function textWithin(value: Json | undefined): string {
   return typeof value === "string" ? value : textOf(objectOf(value).text);
 }
+
+/** The value, which nobody can change any more. */
+export function frozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null)
+    for (const member of Object.values(Object.freeze(value))) frozen(member);
+  return value;
+}

@@ -70,10 +70,14 @@ const WAYS: readonly (readonly [string, (adapter: ProviderAdapter, request: Chat
     ["streamChat", async (adapter, request) => finishOf(await chunksFrom(adapter, request))],
   ];
 
-/** What every adapter keeps. `adapterFor` gives one whose provider does what the scenario says. */
+/**
+ * What every adapter keeps. `adapterFor` gives one whose provider does what the scenario says. Where arguments are objects in the protocol itself, a
+ * model cannot leave them half written.
+ */
 export function adapterContract(
   name: string,
   adapterFor: (scenario: Scenario) => ProviderAdapter | Promise<ProviderAdapter>,
+  { writesArguments = true }: { readonly writesArguments?: boolean } = {},
 ): void {
   const answering = (text: string, ...calls: { readonly name: string; readonly arguments: string }[]) =>
     adapterFor({ does: "answer", text, calls, end: "stop" });
@@ -95,7 +99,7 @@ export function adapterContract(
         expect(message.toolCalls).toMatchObject([
           { arguments: { at: "x" } },
           { arguments: {} },
-          { arguments: {}, malformed: '{"at":' },
+          { arguments: {}, ...(writesArguments && { malformed: '{"at":' }) },
         ]);
         expect(message.toolCalls?.map((call) => call.name)).toEqual(["look", "look", "look"]);
         expect(new Set(message.toolCalls?.map(({ id }) => id)).size).toBe(3);

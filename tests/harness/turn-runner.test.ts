@@ -71,6 +71,11 @@ describe("a turn", () => {
     await expect(run(participant("ann", [{ content: " \n", finishReason }]))).rejects.toMatchObject({ kind });
   });
 
+  it("fails for JSON that was cut at the limit, even if it can be read", async () => {
+    const ann = participant("ann", [{ content: "[]", finishReason: "length" }]);
+    await expect(run(ann, { responseFormat: { type: "json" } })).rejects.toMatchObject({ kind: "length" });
+  });
+
   it("adds the usage of its requests, and leaves out what one of them does not tell", async () => {
     const toolCalls = [call("1", "look")];
     const ann = participant("ann", [
@@ -160,11 +165,19 @@ describe("tools of a turn", () => {
     expect(sentBy(ann, 1).at(-1)).toBe("[call_1 = seen 1][call_2 = seen 2]");
   });
 
-  it.each(["length", "refusal"] as const)("are not carried out if the answer ended with %s", async (finishReason) => {
-    const ann = participant("ann", [{ content: "I was cut", toolCalls: [call("1", "burn")], finishReason }]);
+  it("are not carried out if the answer was refused", async () => {
+    const finishReason = "refusal";
+    const ann = participant("ann", [{ content: "I will not", toolCalls: [call("1", "burn")], finishReason }]);
     const result = await run(ann, { tools }, { onToolError: "throw" });
-    expect(result).toMatchObject({ message: { role: "assistant", content: "I was cut" }, finishReason });
+    expect(result).toMatchObject({ message: { role: "assistant", content: "I will not" }, finishReason });
     expect(result.message.toolCalls).toBeUndefined();
+  });
+
+  it("are not carried out if the answer was cut at its limit, which ends the turn and is named", async () => {
+    const cut = { content: "I was cut", toolCalls: [call("1", "burn")], finishReason: "length" } as const;
+    const ann = { ...participant("ann", [cut]), modelConfig: { maxOutputTokens: 70 } };
+    const error: unknown = await run(ann, { tools }, { onToolError: "throw" }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ kind: "length", message: expect.stringContaining("70 output tokens") });
   });
 
   it("go by the calls, not by the reason for which the answer ended", async () => {

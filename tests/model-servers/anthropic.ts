@@ -43,13 +43,13 @@ function whole(said: Said): JsonObject {
   };
 }
 
-function blockEvents(block: JsonObject, index: number): Chunk[] {
+function blockEvents(block: JsonObject, index: number, written = JSON.stringify(block.input)): Chunk[] {
   const [empty, ...deltas] =
     block.type === "text"
       ? [{ type: "text", text: "" }, ...words(textOf(block.text)).map((text) => ({ type: "text_delta", text }))]
       : [
           { ...block, input: {} },
-          { type: "input_json_delta", partial_json: JSON.stringify(block.input) },
+          { type: "input_json_delta", partial_json: written },
         ];
   return [
     chunk("content_block_start", { index, content_block: empty }),
@@ -122,7 +122,10 @@ export const anthropic: Protocol = {
     return [
       chunk("message_start", { message: start }),
       chunk("ping", {}),
-      ...content(said).flatMap(blockEvents),
+      ...content(said).flatMap((block, index) => {
+        const call = said.calls.find(({ id }) => block.id === `toolu_${id}`);
+        return blockEvents(block, index, call?.written);
+      }),
       chunk("message_delta", {
         delta: { stop_reason: STOP[said.stop], stop_sequence: null },
         usage: { output_tokens: said.usage.output },

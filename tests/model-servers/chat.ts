@@ -15,11 +15,11 @@ function usageOf({ usage: { input, cached, output } }: Said): JsonObject {
 }
 
 function toolCalls({ calls }: Said): JsonObject[] {
-  return calls.map(({ id, name, input }, index) => ({
+  return calls.map(({ id, name, input, written = JSON.stringify(input) }, index) => ({
     index,
     id: `call_${id}`,
     type: "function",
-    function: { name, arguments: JSON.stringify(input) },
+    function: { name, arguments: written },
   }));
 }
 

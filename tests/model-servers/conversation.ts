@@ -31,6 +31,8 @@ export interface Call {
   readonly id: string;
   readonly name: string;
   readonly input: JsonObject;
+  /** The text of the input, if it is not its JSON: models write less, or half of it. */
+  readonly written?: string;
 }
 
 /** What a tool is asked for, in words that `actions.ts` puts into each program's own. */

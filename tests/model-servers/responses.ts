@@ -21,13 +21,13 @@ function items({ id, text, reasoning, calls, stop }: Said): JsonObject[] {
       ? []
       : [{ type: "reasoning", id: `rs_${id}`, summary: [{ type: "summary_text", text: reasoning }] }]),
     ...(text === "" ? [] : [message]),
-    ...calls.map(({ id, name, namespace, input }) => ({
+    ...calls.map(({ id, name, namespace, input, written = JSON.stringify(input) }) => ({
       type: "function_call",
       id: `fc_${id}`,
       call_id: `call_${id}`,
       name,
       ...(namespace === undefined ? {} : { namespace }),
-      arguments: JSON.stringify(input),
+      arguments: written,
       status: "completed",
     })),
   ];
@@ -55,11 +55,14 @@ function numbered(events: readonly JsonObject[]): Chunk[] {
 }
 
 function itemEvents(item: JsonObject, output_index: number): JsonObject[] {
-  const deltas = item.type === "message" ? words(textOf(item)) : [];
+  const [part] = listOf(item.content).map(objectOf);
+  const isRefusal = part?.type === "refusal";
+  const begun = item.type === "message" ? { content: [] } : item.type === "function_call" ? { arguments: "" } : {};
+  const deltas = item.type === "message" ? words(textOf(isRefusal ? part.refusal : item)) : [];
   return [
-    { type: "response.output_item.added", output_index, item: { ...item, status: "in_progress" } },
+    { type: "response.output_item.added", output_index, item: { ...item, ...begun, status: "in_progress" } },
     ...deltas.map((delta) => ({
-      type: "response.output_text.delta",
+      type: isRefusal ? "response.refusal.delta" : "response.output_text.delta",
       item_id: item.id,
       output_index,
       content_index: 0,

@@ -151,7 +151,7 @@ export class ModelServer {
   }
 }
 
-function line({ event, data }: Chunk): string {
+export function line({ event, data }: Chunk): string {
   const named = event === undefined ? "" : `event: ${event}\n`;
   return `${named}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 }

@@ -1,12 +1,5 @@
-import {
-  type ChatChunk,
-  type ChatRequest,
-  type ChatResponse,
-  chunksOf,
-  type ProviderAdapter,
-  responseOf,
-  streamOf,
-} from "../provider.ts";
+import type { ChatChunk, ChatRequest, ChatResponse, ProviderAdapter } from "../provider.ts";
+import { chunksOf, responseOf, streamOf } from "../provider.ts";
 import { requestKey } from "./request-key.ts";
 
 /** Where answers are kept: a `Map`, or something of the host's that lasts. */

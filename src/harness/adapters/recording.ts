@@ -1,14 +1,12 @@
-import {
-  type ChatRequest,
-  type ChatResponse,
-  type ProviderAdapter,
-  ProviderError,
-  type ProviderErrorDetails,
-  type ProviderErrorKind,
-  responseOf,
-  streamOf,
+import { untilAborted } from "../../lib/time-limit.ts";
+import type {
+  ChatRequest,
+  ChatResponse,
+  ProviderAdapter,
+  ProviderErrorDetails,
+  ProviderErrorKind,
 } from "../provider.ts";
-import { untilAborted } from "../tools.ts";
+import { ProviderError, responseOf, streamOf } from "../provider.ts";
 import { requestKey } from "./request-key.ts";
 
 /** One request and what came of it. Survives a round trip through JSON. */

@@ -1,6 +1,6 @@
+import { untilAborted } from "../../lib/time-limit.ts";
 import type { AssistantMessage } from "../messages.ts";
 import type { ChatRequest, ChatResponse, ProviderAdapter } from "../provider.ts";
-import { untilAborted } from "../tools.ts";
 
 /** An answer of a script: its text, or more of the response; a function answers by the request; an error is thrown. */
 export type ScriptedAnswer =

@@ -1,4 +1,5 @@
 import os from "node:os";
+import { MAX_TIMER_MS } from "../../lib/time-limit.ts";
 import { type Instant, instant } from "../../protocol/timestamp.ts";
 
 /** The only source of time in a session. */
@@ -15,15 +16,13 @@ export interface Clock {
   soon(callback: () => void): void;
 }
 
-/** Node's timers overflow above this many ms. Longer delays call back early, and callers set them again. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
-
 export const systemClock: Clock = {
   now: () => instant(Date.now()),
   monotonic: () => performance.now(),
   uptime: () => os.uptime() * 1000,
   after(delay_ms, callback) {
-    const timer = setTimeout(callback, Math.min(Math.max(delay_ms, 0), LONGEST_DELAY_MS));
+    // A longer delay calls back early, and callers set it again.
+    const timer = setTimeout(callback, Math.min(Math.max(delay_ms, 0), MAX_TIMER_MS));
     return () => clearTimeout(timer);
   },
   soon: (callback) => void setImmediate(callback),
