@@ -1,8 +1,15 @@
 import { Option } from "commander";
 import { loadDocument, problemsFailure, problemsIn } from "../../config/document.ts";
-import { beginningOf, fieldOf, type ModeOption, requirementOption } from "../../kernel/kit/descriptor.ts";
+import { isEmbedded } from "../../config/role-defaults.ts";
+import {
+  beginningOf,
+  fieldOf,
+  type ModeOption,
+  requirementOption,
+  type SeatField,
+} from "../../kernel/kit/descriptor.ts";
 import { idsAt, readInput, withSeatsFilled } from "../../kernel/kit/input.ts";
-import { defined, isJsonObject, type Json, type JsonObject, textOf } from "../../lib/json.ts";
+import { defined, isJsonObject, type Json, type JsonObject, objectOf, textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { AnyDescriptor } from "../../modes/index.ts";
 import type { SourceDocument } from "../../protocol/document/document.ts";
@@ -10,6 +17,7 @@ import type { Finding } from "../../protocol/document/problem.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { CommandContext } from "../context/command.ts";
 import { readyToBegin } from "./ready.ts";
+import { withAgentFiles } from "./agent-files.ts";
 import { findConfiguration, loadRegistry } from "./registry.ts";
 import { type AskedOf, checkedRequirement, typedRequirement } from "./requirement.ts";
 import type { RunInput, RunInputOptions } from "./run-input.ts";
@@ -29,9 +37,18 @@ export async function readModeInput(
   if (!given.ok) return given;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
-  const registry = await loadRegistry(options, found.value);
+  const loaded = await loadRegistry(options, found.value);
+  if (!loaded.ok) return loaded;
+  const ids = seats.flatMap((seat) => idsAt(given.value.value, seat).map(({ role_id }) => role_id));
+  const registry = await withAgentFiles(context, options, ids, loaded.value);
   if (!registry.ok) return registry;
-  const value = withSeatsFilled(descriptor, given.value.value, registry.value);
+  // The embedded crew talks with nobody.
+  const talking = registry.value.filter((role) => !isEmbedded(role));
+  const value = withSeatsFilled(descriptor, given.value.value, talking);
+  const empty = seats.find(({ at, fills }) => fills && objectOf(value)[at] === undefined);
+  // Unknown roles are told first.
+  if (empty && ids.every((id) => registry.value.some(({ role_id }) => role_id === id)))
+    return err(nobodyFor(descriptor, empty));
   const taken = seats.flatMap((seat) => idsAt(value, seat).map(({ role_id }) => [role_id, seat.types] as const));
   // If a role takes several seats, the first counts.
   const typesOf = new Map(taken.toReversed());
@@ -95,6 +112,17 @@ async function givenInput(
   const typed = { ...(command.input?.(values) ?? values), ...defined({ [field]: requirement.value }) };
   const written = document?.value.value ?? {};
   return ok({ typed, document: document?.value, value: isJsonObject(written) ? { ...written, ...typed } : written });
+}
+
+/** The failure for a seat that the first free role takes, if there is none. */
+function nobodyFor(descriptor: AnyDescriptor, { at, types }: SeatField): Failure {
+  const { seat = at, name, command } = descriptor;
+  const option = command.options.find(({ field }) => field === at);
+  const what = `Nobody is left for the ${seat} of this ${name}: it needs a ${types.join(" or ")} besides the others.`;
+  const named =
+    option === undefined ? "" : `Name one with ${option.flags}, a role or the name of an agent file, or take`;
+  const hint = `${named || "Take"} a crew with a ${types[0] ?? ""} by --crew NAME, such as claude or codex.`;
+  return failure("usage", what, { hint });
 }
 
 /** Everything that is wrong with an input: `configuration` if a file has some of it, with its places; else `usage`. */
