@@ -19,7 +19,7 @@ import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "../context/command.ts";
 
 /** The option for the folder of agent files. */
-export interface AgentsOption {
+interface AgentsOption {
   readonly agentsDir?: string;
 }
 
@@ -33,7 +33,7 @@ export function addAgentsOption(command: Command): void {
 }
 
 /** The agent files of a folder, which need not be there unless it is named. */
-export interface AgentFolder {
+interface AgentFolder {
   /** As it is shown. */
   readonly shown: string;
   readonly path: string;
@@ -41,7 +41,7 @@ export interface AgentFolder {
 }
 
 /** Finds the agent files. Failures: `usage` for a folder that is named and not there, `configuration`. */
-export function agentFolder({ directory }: CommandContext, { agentsDir }: AgentsOption): Fallible<AgentFolder> {
+function agentFolder({ directory }: CommandContext, { agentsDir }: AgentsOption): Fallible<AgentFolder> {
   const shown = agentsDir ?? `${AGENTS_FOLDER}/`;
   const path = resolve(directory, shown);
   if (agentsDir !== undefined && !isDirectory(path)) {
@@ -53,46 +53,42 @@ export function agentFolder({ directory }: CommandContext, { agentsDir }: Agents
 }
 
 /**
- * The registry with the agents of these ids that it does not have; the embedded crew does not count. Only their files are read. A folder that is not there
- * has no agents, and what is wrong with an id is then said with the other seats. Failures: as `agentFolder`, `not_found`.
+ * The registry with the agents of these ids that it does not have; the embedded crew does not count. Only their files are read: `others` are the names of
+ * those that are left. Failures: as `agentFolder`, and those of a file that is named.
  */
 export async function withAgentFiles(
   context: CommandContext,
   options: AgentsOption,
   ids: readonly string[],
   registry: readonly Role[],
-): Promise<Fallible<readonly Role[]>> {
+): Promise<Fallible<{ readonly roles: readonly Role[]; readonly others: readonly string[] }>> {
   const folder = agentFolder(context, options);
   if (!folder.ok) return folder;
   const { files } = folder.value;
-  const areExpected = files.size > 0 || options.agentsDir !== undefined;
   const own = new Set(registry.flatMap((role) => (isEmbedded(role) ? [] : [role.role_id])));
-  const agents: Role[] = [];
-  for (const id of new Set(ids)) {
+  const agents = new Map<string, Role>();
+  for (const id of ids) {
     const paths = files.get(id);
-    if (paths !== undefined && own.has(id)) {
+    if (paths === undefined || agents.has(id)) continue;
+    if (own.has(id)) {
       const what = `The role "${id}" of your registry counts, not ${paths.join(" or ")}.`;
       context.terminal.err.line(context.terminal.err.style("yellow", safeLine(what)));
-    } else if (paths !== undefined) {
-      const agent = await readAgentFile(paths);
-      if (!agent.ok) return agent;
-      agents.push(roleOfAgent(agent.value));
-    } else if (areExpected && !registry.some(({ role_id }) => role_id === id)) {
-      return err(noAgent(id, folder.value, [...own]));
+      continue;
     }
+    const agent = await readAgentFile(paths);
+    if (!agent.ok) return agent;
+    agents.set(id, roleOfAgent(agent.value));
   }
-  const replaced = new Set(agents.map(({ role_id }) => role_id));
-  return ok([...registry.filter(({ role_id }) => !replaced.has(role_id)), ...agents]);
+  const roles = [...registry.filter(({ role_id }) => !agents.has(role_id)), ...agents.values()];
+  return ok({ roles, others: [...files.keys()].filter((name) => !own.has(name) && !agents.has(name)) });
 }
 
-/** The failure for an agent that no file has, with those there are. `roles` would do as well. */
-export function noAgent(name: string, { shown, files }: AgentFolder, roles: readonly string[] = []): Failure {
+/** The failure for an agent that no file has, with those there are. */
+function noAgent(name: string, { shown, files }: AgentFolder): Failure {
   const names = [...files.keys()];
   const there = names.length === 0 ? `No agent file is in ${shown}` : `In ${shown} there are ${names.join(", ")}`;
-  const others = roles.length === 0 ? "" : `, and in your registry ${roles.join(", ")}`;
-  const question = didYouMean(name, [...names, ...roles]);
-  return failure("not_found", `There is no agent ${JSON.stringify(name)}.${question}`, {
-    hint: `${there}${others}.\nMake one: bosun agents build --name ${shellWord(name)} --description "…"`,
+  return failure("not_found", `There is no agent ${JSON.stringify(name)}.${didYouMean(name, names)}`, {
+    hint: `${there}.\nMake one: bosun agents build --name ${shellWord(name)} --description "…"`,
   });
 }
 

@@ -40,25 +40,27 @@ export async function readModeInput(
   const loaded = await loadRegistry(options, found.value);
   if (!loaded.ok) return loaded;
   const ids = seats.flatMap((seat) => idsAt(given.value.value, seat).map(({ role_id }) => role_id));
-  const registry = await withAgentFiles(context, options, ids, loaded.value);
-  if (!registry.ok) return registry;
+  const agents = await withAgentFiles(context, options, ids, loaded.value);
+  if (!agents.ok) return agents;
+  const { roles: registry, others: inFiles } = agents.value;
   // The embedded crew talks with nobody.
-  const talking = registry.value.filter((role) => !isEmbedded(role));
+  const talking = registry.filter((role) => !isEmbedded(role));
   const value = withSeatsFilled(descriptor, given.value.value, talking);
   const empty = seats.find(({ at, fills }) => fills && objectOf(value)[at] === undefined);
   // Unknown roles are told first.
-  if (empty && ids.every((id) => registry.value.some(({ role_id }) => role_id === id)))
+  if (empty && ids.every((id) => registry.some(({ role_id }) => role_id === id)))
     return err(nobodyFor(descriptor, empty));
   const taken = seats.flatMap((seat) => idsAt(value, seat).map(({ role_id }) => [role_id, seat.types] as const));
   // If a role takes several seats, the first counts.
   const typesOf = new Map(taken.toReversed());
-  const seated = registry.value.flatMap((role) => {
+  const seated = registry.flatMap((role) => {
     const [type = role.type, ...more] = typesOf.get(role.role_id) ?? [];
     return typesOf.has(role.role_id) ? [more.includes(role.type) ? role : { ...role, type }] : [];
   });
-  // Any other role could take any seat.
-  const others = registry.value.filter(({ role_id }) => !typesOf.has(role_id));
-  const known = seats.flatMap(({ types }) => types.flatMap((type) => others.map((role) => ({ ...role, type }))));
+  // Any other role could take any seat, and any other agent.
+  const others = registry.map(({ role_id }) => role_id).filter((role_id) => !typesOf.has(role_id));
+  const free = [...others, ...inFiles];
+  const known = seats.flatMap(({ types }) => types.flatMap((type) => free.map((role_id) => ({ role_id, type }))));
   const input = readInput<JsonObject>(descriptor, value, [...seated, ...known]);
   if (!input.ok) return err(failureOf(descriptor, input.error, given.value));
   const requirement = checkedRequirement(ok(textOf(input.value[field])), askedOf(descriptor));
@@ -149,7 +151,7 @@ function failureOf(descriptor: AnyDescriptor, findings: readonly Finding[], { ty
 }
 
 function helpFor(descriptor: AnyDescriptor): string {
-  return `\`bosun help ${beginningOf(descriptor)}\` lists the options.`;
+  return `\`bosun help ${beginningOf(descriptor)}\` lists the options, \`bosun agents list\` the agents in files.`;
 }
 
 /** How the command of a mode is asked for its requirement. */

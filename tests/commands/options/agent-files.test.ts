@@ -30,13 +30,14 @@ function named(ids: readonly string[], registry: readonly Role[], agentsDir?: st
 }
 
 it("agents that no registry has come from their files", async () => {
-  const roles = value(await named(["architect", "chair"], [CHAIR]));
+  const { roles, others } = value(await named(["architect", "chair"], [CHAIR]));
   expect(roles).toMatchObject([CHAIR, { role_id: "architect", display_name: "Expert", backend: "model" }]);
+  expect(others).toEqual(["broken", "shell"]);
 });
 
 it("an agent takes the place of a role of the embedded crew", async () => {
   const embedded = value(await loadCrew("embedded", []));
-  const roles = value(await named(["shell"], embedded));
+  const { roles } = value(await named(["shell"], embedded));
   expect(roles).toMatchObject([{ role_id: "playbook" }, { role_id: "shell", backend: "model" }]);
 });
 
@@ -47,15 +48,13 @@ it("a file that is named and broken fails, with its place", async () => {
   });
 });
 
-it("no name leads out of the folder", async () => {
+it("no name leads out of the folder, and what has no file is left to the check of the seats", async () => {
   writeFileSync(join(here.workspace, "secret.json"), JSON.stringify({ name: "secret" }));
-  expect(failureOf(await named(["../secret"], [CHAIR]))).toMatchObject({ code: "not_found" });
+  expect(value(await named(["../secret", "ghost"], [CHAIR])).roles).toEqual([CHAIR]);
 });
 
-it("an unknown id is left to the check of the seats, where there are no agent files", async () => {
-  const empty = join(here.workspace, "empty");
-  mkdirSync(empty);
-  expect(failureOf(await named(["ghost"], [CHAIR], "empty")).hint).toContain("No agent file is in empty");
-  here = { ...here, workspace: empty };
-  expect(value(await named(["ghost"], [CHAIR]))).toEqual([CHAIR]);
+it("a folder that is not there has no agents, unless it is named", async () => {
+  here = { ...here, workspace: join(here.workspace, "agents") };
+  expect(value(await named(["ghost"], [CHAIR]))).toEqual({ roles: [CHAIR], others: [] });
+  expect(failureOf(await named(["ghost"], [CHAIR], "none"))).toMatchObject({ code: "usage" });
 });
