@@ -215,6 +215,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ['bosun agents try architect "Which database fits ten writers?"'],
       load: () => import("./agents-try.ts"),
     },
+    models: {
+      summary: "the providers of models, and whether they answer",
+      hidden: true,
+      examples: ["bosun models", "bosun models --try --json"],
+      load: () => import("./models.ts"),
+    },
     completion: {
       summary: "print the script that completes commands in your shell",
       hidden: true,

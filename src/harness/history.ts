@@ -87,7 +87,7 @@ function isBlank(content: MessageContent): boolean {
   return !hasMedia && textOfContent(content).trim() === "";
 }
 
-function joined(one: MessageContent, other: MessageContent): MessageContent {
+export function joined(one: MessageContent, other: MessageContent): MessageContent {
   if (typeof one === "string" && typeof other === "string") return `${one}\n\n${other}`;
   return [...partsOf(one), ...partsOf(other)];
 }

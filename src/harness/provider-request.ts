@@ -1,6 +1,7 @@
 import type { createAnthropic } from "@ai-sdk/anthropic";
 import { isClosedSchema } from "../lib/closed-schema.ts";
 import { defined, type JsonObject, objectOf } from "../lib/json.ts";
+import { joined } from "./history.ts";
 import type { ChatMessage, ContentPart, ToolResult, UserMessage } from "./messages.ts";
 import { partsOf, textOfValue } from "./messages.ts";
 import type { ChatRequest } from "./provider.ts";
@@ -47,7 +48,7 @@ export function optionsFor(address: ModelAddress, request: ChatRequest): Paramet
 function withSchema(messages: readonly ChatMessage[], schema: JsonObject): ChatMessage[] {
   const text = `Answer with one JSON value of this JSON Schema, and with nothing else:\n${JSON.stringify(schema)}`;
   const last = messages.findLast(({ role }) => role === "user") as UserMessage;
-  const told = { ...last, content: [...partsOf(last.content), { type: "text", text } as const] };
+  const told = { ...last, content: joined(last.content, text) };
   return messages.map((one) => (one === last ? told : one));
 }
 

@@ -19,6 +19,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   dashboard: () => import("./dashboard.ts"),
   html: () => import("./html.ts"),
   hostile: () => import("./hostile.ts"),
+  harness: () => import("./harness.ts"),
 };
 
 const { values, positionals } = parseArgs({

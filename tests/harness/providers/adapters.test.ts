@@ -1,7 +1,6 @@
 import type { ProviderAdapter } from "../../../src/harness/provider.ts";
-import type { ProviderName } from "../../../src/harness/providers.ts";
 import { adapterContract, type Scenario } from "../adapter-contract.ts";
-import { PROTOCOL, type Reply, wire } from "./wire.ts";
+import { ALL, type Reply, wire } from "./wire.ts";
 
 const ENDS = { stop: "end", length: "length", refusal: "refusal" } as const;
 
@@ -23,7 +22,7 @@ function replyFor(scenario: Scenario): Reply {
   }
 }
 
-for (const provider of Object.keys(PROTOCOL) as ProviderName[])
+for (const provider of ALL)
   adapterContract(
     provider,
     async (scenario): Promise<ProviderAdapter> => (await wire(provider, replyFor(scenario))).adapter(),

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { providerAdapter } from "../../../src/harness/provider-adapter.ts";
 import type { ProviderAdapter } from "../../../src/harness/provider.ts";
-import type { ModelAddress, ProviderName } from "../../../src/harness/providers.ts";
+import { type ModelAddress, type ProviderName, PROVIDERS } from "../../../src/harness/providers.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { anthropic } from "../../model-servers/anthropic.ts";
 import { parsedObject } from "../../model-servers/bodies.ts";
@@ -14,8 +14,11 @@ import { gemini } from "../../model-servers/gemini.ts";
 import { responses } from "../../model-servers/responses.ts";
 import { line } from "../../model-servers/server.ts";
 
+/** All providers, for tables of cases. */
+export const ALL = Object.keys(PROVIDERS) as ProviderName[];
+
 /** The protocol that each provider speaks. */
-export const PROTOCOL: Readonly<Record<ProviderName, Protocol>> = {
+const PROTOCOL: Readonly<Record<ProviderName, Protocol>> = {
   anthropic,
   openai: responses,
   xai: responses,
@@ -27,8 +30,6 @@ export const PROTOCOL: Readonly<Record<ProviderName, Protocol>> = {
 export type Reply =
   /** A message. `end` says how its stream ends: `broken` and `closed` leave out its last events, `error` puts one in their place. */
   | { readonly said: Partial<Said>; readonly end?: "whole" | "broken" | "closed" | "error" }
-  /** These events, as they are. */
-  | { readonly events: readonly Chunk[] }
   | {
       readonly status: number;
       readonly message?: string;
@@ -76,7 +77,12 @@ export async function wire(provider: ProviderName, ...replies: readonly Reply[])
   return { url, asked, adapter: (more) => providerAdapter({ ...address, ...more }) };
 }
 
-export function said(more: Partial<Said> = {}): Said {
+/** The events of a message, each as its bytes. */
+export function eventsFor(provider: ProviderName, more: Partial<Said>): string[] {
+  return eventsOf(PROTOCOL[provider], said(more)).map(line);
+}
+
+function said(more: Partial<Said> = {}): Said {
   const usage = { input: 12, cached: 0, output: 5 };
   const stop = (more.calls ?? []).length > 0 ? "calls" : "end";
   return { id: "1", model: "model-1", text: "", reasoning: "", calls: [], stop, usage, ...more };
@@ -107,10 +113,6 @@ function send(protocol: Protocol, reply: Reply, response: ServerResponse): void 
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
-  if ("events" in reply) {
-    response.end(reply.events.map(line).join(""));
-    return;
-  }
   const events = eventsOf(protocol, said(reply.said));
   const { end = "whole" } = reply;
   if (end === "whole") response.end(events.map(line).join(""));
