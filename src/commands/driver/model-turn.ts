@@ -15,7 +15,7 @@ import { failedEvent, tellFailure } from "../context/exit-code.ts";
 export function addressHere({ environment }: CommandContext, choice: ModelChoice = {}): Fallible<ModelAddress> {
   const address = addressFrom(environment, choice);
   if (address.ok) return address;
-  const hint = "LLM_PROVIDER, LLM_MODEL and LLM_BASE_URL say which model is asked; anthropic without them.";
+  const hint = "LLM_PROVIDER, LLM_MODEL and LLM_BASE_URL say which model is asked. To see what is set: bosun models";
   return err(failure("environment", address.error, { hint }));
 }
 
