@@ -14,6 +14,9 @@ const LEFT_OUT: { readonly [key: string]: ((schema: Node) => boolean) | undefine
 /** A report of progress comes before the answer and is none. */
 const NO_ANSWERS: readonly unknown[] = ["progress"];
 
+/** Marks the text of an answer that others read. */
+const CONTENT = "output_schema";
+
 const TYPES = `import type { JsonObject } from "../../lib/json.ts";
 
 /**
@@ -26,7 +29,16 @@ const TYPES = `import type { JsonObject } from "../../lib/json.ts";
 export function answersFile(files: ReadonlyMap<string, Node>): string {
   const answers = [...files].filter(([file, schema]) => file.startsWith("payloads/") && isAnswer(file, schema));
   const table = answers.map(([file, schema]) => [documentOf(file), strict(schema, file)]);
-  return `${TYPES}export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = ${JSON.stringify(Object.fromEntries(table), null, 1)};\n`;
+  const contents = answers.flatMap(([file, { properties }]) =>
+    Object.entries(properties as { [key: string]: Node })
+      .filter(([, { $comment }]) => $comment === CONTENT)
+      .map(([key]) => [documentOf(file), `/${key}`]),
+  );
+  return [
+    `${TYPES}export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = ${JSON.stringify(Object.fromEntries(table), null, 1)};`,
+    "\n/** The text of an answer that others read, which the role's `output_schema` describes. */",
+    `export const CONTENTS: Readonly<Record<string, string>> = ${JSON.stringify(Object.fromEntries(contents), null, 1)};\n`,
+  ].join("\n");
 
   function strict(schema: Node, file: string): Node {
     const { $ref, description } = schema;

@@ -248,7 +248,7 @@ function validatorsFile(exported: { readonly [name: string]: string }, verbose =
 function forValidators(value: unknown, file: string, keysAreNames = false): unknown {
   if (Array.isArray(value)) return value.map((item) => forValidators(item, file));
   if (typeof value !== "object" || value === null) return value;
-  const annotations = new Set(["$schema", "$defs", "title", "description", "examples", "default"]);
+  const annotations = new Set(["$schema", "$comment", "$defs", "title", "description", "examples", "default"]);
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key]) => keysAreNames || !annotations.has(key))

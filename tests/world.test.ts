@@ -9,6 +9,7 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   "agents/model/workspace-tools.ts": ["mkdir", "writeFile"],
   "commands/init.ts": ["mkdirSync", "writeFileSync"],
   "commands/plan.ts": ["writeFileSync"],
+  "config/agent-files.ts": ["mkdirSync", "writeFileSync"],
   "commands/report.ts": ["appendFileSync", "openSync"],
   "ui/github.ts": ["appendFileSync"],
   // Into an open file of Bosun's own; the document of a session, in the workspace.

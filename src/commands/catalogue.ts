@@ -187,6 +187,34 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun roles", "bosun roles --crew claude --json", "bosun roles --prompts turn"],
       load: () => import("./roles.ts"),
     },
+    "agents build": {
+      summary: "agents that a model plays, each in a file: a model writes one from a description",
+      examples: [
+        'bosun agents build --name architect --description "Minds scalability and technical debt."',
+        'bosun agents build --name devops --description "关注部署复杂度和运维成本" --format yaml',
+      ],
+      load: () => import("./agents-build.ts"),
+    },
+    "agents list": {
+      summary: "the agents there are",
+      examples: ["bosun agents list", "bosun agents list --agents-dir crew --json"],
+      load: () => import("./agents-list.ts"),
+    },
+    "agents show": {
+      summary: "an agent as its file says it",
+      examples: ["bosun agents show architect"],
+      load: () => import("./agents-show.ts"),
+    },
+    "agents validate": {
+      summary: "everything that is wrong with agent files",
+      examples: ["bosun agents validate", "bosun agents validate architect devops"],
+      load: () => import("./agents-validate.ts"),
+    },
+    "agents try": {
+      summary: "one answer of an agent, as it comes",
+      examples: ['bosun agents try architect "Which database fits ten writers?"'],
+      load: () => import("./agents-try.ts"),
+    },
     models: {
       summary: "the providers of models, and whether they answer",
       hidden: true,

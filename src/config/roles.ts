@@ -9,10 +9,10 @@ import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import type { TextSource } from "./read-text.ts";
 import { shipped } from "../lib/files.ts";
 import { crewProgram } from "./installation.ts";
-import { budgetFindings, checkSchema } from "./schema-check.ts";
+import { budgetFindings, checkSchema, contentFindings } from "./schema-check.ts";
 
 /** Senders of envelopes that are not roles. */
-const RESERVED = ["user", "scheduler"];
+export const RESERVED = ["user", "scheduler"];
 
 /**
  * Loads the roles of a crew, overridden by those of the files. A role with a known id changes the fields it names and keeps its place; others are
@@ -87,7 +87,9 @@ async function checkRegistry(registry: Json, { position, value }: SourceDocument
   const broken = await checkSchema("roles", registry, (pointer) => asWritten(objectOf(value), pointer));
   if (broken.length > 0) return broken;
   const first = new Map<string, number>();
-  return (registry as unknown as RoleRegistry).roles.flatMap((role, index) => {
+  const { roles } = registry as unknown as RoleRegistry;
+  const schemas = await Promise.all(roles.map((role, index) => contentFindings(role, pointerTo("/roles", index))));
+  const others = roles.flatMap((role, index) => {
     const pointer = pointerTo("/roles", index);
     const before = first.get(role.role_id);
     first.set(role.role_id, before ?? index);
@@ -100,6 +102,7 @@ async function checkRegistry(registry: Json, { position, value }: SourceDocument
       ...budgetFindings(role.budget, `${pointer}/budget`, "a role"),
     ];
   });
+  return [...schemas.flat(), ...others];
 }
 
 function idFindings({ role_id }: Role, pointer: string, firstLine: number | undefined): Finding[] {

@@ -3,13 +3,15 @@ import { join } from "node:path";
 import type { ErrorObject } from "ajv";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { tooLongToStart } from "../protocol/command-size.ts";
+import { schemaIn } from "../protocol/content-schema.ts";
 import type { Finding } from "../protocol/document/problem.ts";
 import { validators } from "../protocol/generated/validators.js";
+import type { Role } from "../protocol/roles.ts";
 import { fileFindings } from "../protocol/schema-errors.ts";
 import { shipped } from "../lib/files.ts";
 
 /** The files that people write and that have a schema, and what the playbook manager can play of a plan file. */
-export type SchemaName = "answers" | "plan_file" | "playable_plan" | "roles" | "scheduler_config";
+export type SchemaName = "agent_file" | "answers" | "plan_file" | "playable_plan" | "roles" | "scheduler_config";
 
 /** Maximum number of parts of a value whose problems are all collected, which takes ajv quadratic time. Above it, only the first is reported. */
 const MAX_PARTS = 20_000;
@@ -50,6 +52,23 @@ export function budgetFindings(
   if (budget?.turns !== 0) return findings;
   const what = `${owner} needs at least one turn`;
   return [...findings, { pointer: `${pointer}/turns`, what, expected: "at least 1, or no such limit" }];
+}
+
+/** Finds schemas of content that are meant as JSON Schemas and cannot be enforced. */
+export async function contentFindings(
+  holder: Pick<Role, "input_schema" | "output_schema">,
+  pointer: string,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const key of ["input_schema", "output_schema"] as const) {
+    const schema = schemaIn(holder[key]);
+    if (schema === undefined) continue;
+    const { textCheck } = await import("../protocol/content-check.ts");
+    const made = textCheck(schema);
+    const what = made.ok ? "" : `"${key}" is no JSON Schema that can be enforced: ${made.error}`;
+    if (!made.ok) findings.push({ pointer: `${pointer}/${key}`, what, expected: "a JSON Schema, or words" });
+  }
+  return findings;
 }
 
 async function allErrors(schema: SchemaName, value: Json): Promise<ErrorObject[]> {

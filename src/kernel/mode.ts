@@ -293,10 +293,15 @@ export type CriterionReference = Reference;
 /** The value at a JSON pointer inside the payload of a record. */
 export type Reference = { readonly $from: readonly [sequence: number, pointer: string] };
 
+/** Lists of texts, by the pointer into the payload of an answer at which one of them must stand. */
+export type Choices = Readonly<Record<string, readonly string[]>>;
+
 /** A mode's part of a turn request; the runtime adds the role, limits, workspace and directories. */
 export interface TurnDraft {
   /** The payload types that answer the turn. */
   readonly expects: readonly PayloadType[];
+  /** Which texts may stand in the answer, by pointer. */
+  readonly choices?: Choices;
   readonly message: { readonly payload_type: PayloadType; readonly payload: Json };
   readonly context: JsonObject;
   readonly discuss?: boolean;

@@ -56,7 +56,7 @@ export function shownStatus(presentation: Pick<Presentation, "statuses"> | undef
 }
 
 /** Whether nothing more happens to a subject with this status by itself. */
-export function isOver(presentation: Presentation | undefined, status: string): boolean {
+export function isOver(presentation: Pick<Presentation, "statuses"> | undefined, status: string): boolean {
   const { stage } = shownStatus(presentation, status);
   return stage === "done" || stage === "failed";
 }

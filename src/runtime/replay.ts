@@ -135,7 +135,7 @@ class Replay {
     if (!fact.turn || !turn) return "this turn was never offered";
     // The number of remaining turns also depends on limits of the session and the role, and the conversation on the role's policy.
     const { remaining_turns: _, alone: __, ...draft } = this.engine.mode.request(this.engine.state, fact.turn);
-    const { discuss: ___, ...given } = record.payload;
+    const { discuss: ___, choices: ____, ...given } = record.payload;
     const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
     const asked = { ...given, ...draft, context };
     // Older versions cut less: cut only what is cut in the recorded request.

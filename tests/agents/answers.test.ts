@@ -73,6 +73,31 @@ function schemasIn(value: Json, depth = 0): { schema: JsonObject; depth: number 
   ];
 }
 
+describe("the choices of a request", () => {
+  const memberOf = (choices: Parameters<typeof answerSchema>[1]) => {
+    const { properties = {} } = answerSchema(["pm_decision"], choices) as {
+      properties?: { [type: string]: JsonObject };
+    };
+    return member(properties["pm_decision"] ?? {})["properties"];
+  };
+
+  it("are the only texts at their places, where nothing may stand too if it may be left out", () => {
+    expect(memberOf({ "/target_agent": ["a", "b"], "/next_action": ["FINISH"] })).toMatchObject({
+      next_action: { type: "string", enum: ["FINISH"] },
+      target_agent: {
+        description: expect.any(String),
+        anyOf: [{ type: "string", enum: ["a", "b"] }, { type: "null" }],
+      },
+      prompt_for_agent: { type: ["string", "null"] },
+    });
+  });
+
+  it("change no other answer, and nothing at a place that it does not have", () => {
+    expect(answerSchema(["report"], { "/target_agent": ["a"] })).toEqual(answerSchema(["report"]));
+    expect(memberOf({ "/target_agent/0": ["a"], odd: ["b"] })).toEqual(memberOf({}));
+  });
+});
+
 describe("the schema of an answer", () => {
   it("keeps to what every provider takes", () => {
     const all = schemasIn(SCHEMA);

@@ -188,6 +188,45 @@ describe("bosun meeting run", () => {
     expect(existsSync(here.home)).toBe(false);
   });
 
+  it("takes a role of the registry before an agent file of its name, and reads no other file", async () => {
+    const { here, stage, begin } = await staged();
+    const agents = join(here.workspace, "crew");
+    mkdirSync(agents);
+    for (const name of ["architect.json", "broken.json"]) writeFileSync(join(agents, name), "{");
+    answering(stage, [call("architect"), finish(REPORT)]);
+    const ended = await typed(here, begin("m-10", "--agents-dir", "crew"));
+    expect([ended.code, ended.stderr]).toEqual([
+      0,
+      `The role "architect" of your registry counts, not ${join(agents, "architect.json")}.\n`,
+    ]);
+  });
+
+  it("says which agents there are if one is missing, and what is wrong with the file of one", async () => {
+    const { here, begin } = await staged();
+    mkdirSync(join(here.workspace, "agents"));
+    writeFileSync(join(here.workspace, "agents", "critic.yaml"), "name: critic\nrole: Critic\n");
+    const missing = await typed(here, begin("m-11", "--agents", "architect,critik"));
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean "critic"?') });
+    expect(missing.stderr).toMatch(/expected: one of .*chair.*critic/);
+    expect(missing.stderr).toContain("bosun agents list");
+    const broken = await typed(here, begin("m-12", "--agents", "architect,critic"));
+    expect(broken).toMatchObject({ code: 3, stderr: expect.stringContaining('"system_prompt" is missing') });
+    expect(existsSync(here.home)).toBe(false);
+  });
+
+  it("says what to do if nobody is left for the PM", async () => {
+    const here = rig();
+    const file = here.write(
+      "two.json",
+      JSON.stringify({ roles: [{ role_id: "a", type: "participant", cli_command: ["true"] }] }),
+    );
+    const words = ["meeting", "run", "--topic", TOPIC, "--agents", "a", "--roles", file];
+    const { code, stderr } = await typed(here, words);
+    expect(code).toBe(2);
+    expect(stderr).toContain("Nobody is left for the PM of this meeting");
+    expect(stderr).toMatch(/--pm <id>.*\s.*--crew NAME/);
+  });
+
   it("stands beside other commands of `bosun meeting`, with help and completion", async () => {
     const here = rig();
     expect((await typed(here, ["help", "meeting"])).stdout).toMatch(/Commands:\n {2}run +a PM asks/);

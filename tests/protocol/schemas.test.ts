@@ -73,6 +73,7 @@ const required: { [name: string]: string } = {
   session_closed: "/outcome /exit_code",
   roles: "/roles /roles/*/role_id /roles/*/type /roles/*/cli_command /roles/*/backend",
   scheduler_config: "/checks/ticket/*/text",
+  agent_file: "/name /role /system_prompt",
   answers: "/*/question_id /*/text /*/match",
   plan_file:
     "/tasks /questions/*/question_id /questions/*/text /tasks/*/task_id /tasks/*/description /tasks/*/instruction/summary /tasks/*/instruction/steps/*/shell /tasks/*/acceptance_criteria/*/text",

@@ -37,7 +37,7 @@ export async function openSession(
 ): Promise<AgentSession> {
   const place = { cwd: payload.workspace, mcpServers: [] };
   const knowsSchema = agentInfo?.name.includes("claude-agent-acp") === true;
-  const meta = knowsSchema ? { _meta: claudeOptions(payload.expects) } : {};
+  const meta = knowsSchema ? { _meta: claudeOptions(payload) } : {};
   const method = conversation === undefined ? undefined : goOnMethod(agentCapabilities, conversation.how);
   if (conversation === undefined || method === undefined) {
     const offer = objectOf((await agent.request("session/new", { ...place, ...meta })) as unknown as Json);
@@ -88,6 +88,7 @@ function idOf({ sessionId }: JsonObject): string | undefined {
 }
 
 /** Options that claude-agent-acp passes on to its program, which then answers with a tool whose input fits the schema. */
-function claudeOptions(expects: readonly string[]): Record<string, unknown> {
-  return { claudeCode: { options: { outputFormat: { type: "json_schema", schema: answerSchema(expects) } } } };
+function claudeOptions({ expects, choices }: TurnRequest["payload"]): Record<string, unknown> {
+  const schema = answerSchema(expects, choices);
+  return { claudeCode: { options: { outputFormat: { type: "json_schema", schema } } } };
 }

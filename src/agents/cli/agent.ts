@@ -6,6 +6,7 @@ import { crashPoint } from "../../lib/crash-point.ts";
 import { failure } from "../../protocol/failure.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import { type Closed, strictestSandbox } from "../isolation/role-sandbox.ts";
+import { type ContentCheck, contentCheckOf } from "../content-schema.ts";
 import type { Launcher } from "../launcher.ts";
 import { type Prompts, standardPrompts } from "../prompts/prompts.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
@@ -53,7 +54,9 @@ async function takeTurn(
   if (!made.ok) return { failure: made.error, refused: [] };
   const output = new TurnOutput(request, context, settings);
   try {
-    const run = (asked: TurnRequest, repair?: Repair) => runProcess(launcher, settings, asked, context, output, repair);
+    const check = await contentCheckOf(request.role);
+    const run = (asked: TurnRequest, repair?: Repair) =>
+      runProcess(launcher, settings, asked, context, output, check, repair);
     let asked = request;
     let first = await run(asked);
     if (first.gone !== undefined && !context.signal.aborted) {
@@ -84,6 +87,7 @@ async function runProcess(
   request: TurnRequest,
   context: TurnContext,
   output: TurnOutput,
+  check: ContentCheck | undefined,
   repaired?: Repair,
 ): Promise<ProcessOutcome> {
   const given = agentEnvironment(settings.environment, request);
@@ -99,6 +103,7 @@ async function runProcess(
     // Derived from the time of the request, because only the runtime has a clock.
     now: () => milliseconds(request.at) + performance.now() - began,
     emit: (event) => context.emit(event),
+    check,
     show: (text) => void output.show("stdout", text),
     ...(repaired === undefined ? {} : { repair: repaired }),
   });

@@ -5,6 +5,7 @@ import { acceptAnswer, type Channel } from "../../protocol/envelope.ts";
 import { isNotice, type TypedPayload } from "../../protocol/payload.ts";
 import { WIRE_VERSION } from "../../protocol/record.ts";
 import { cut, type Refusal } from "../../protocol/refusal.ts";
+import type { ContentCheck } from "../content-schema.ts";
 import { answerIn, readAnswer } from "../prompts/answers.ts";
 
 /** The first byte of a message. Only such a line of stdout may be as long as a message. */
@@ -36,11 +37,12 @@ export class Messages {
   readonly #channel: Channel;
   readonly #expects: ReadonlySet<string>;
   readonly #emit: (event: TurnEvent) => void;
+  readonly #check: ContentCheck;
   #events = 0;
   #answer: Answer | undefined;
   #refused: Refusal[] = [];
 
-  constructor(request: TurnRequest, emit: (event: TurnEvent) => void) {
+  constructor(request: TurnRequest, emit: (event: TurnEvent) => void, check: ContentCheck = () => undefined) {
     const { session_id, role, stamp, payload } = request;
     this.#channel = {
       session_id,
@@ -50,6 +52,7 @@ export class Messages {
     };
     this.#expects = new Set([...payload.expects, "error"]);
     this.#emit = emit;
+    this.#check = check;
   }
 
   get answer(): Answer | undefined {
@@ -85,8 +88,12 @@ export class Messages {
     else if (!this.#expects.has(accepted.value.payload_type))
       this.refuse(line, this.#unexpected(accepted.value.payload_type));
     else {
-      this.#answer = accepted.value;
-      return "answer";
+      const unfit = this.#check(accepted.value);
+      if (unfit === undefined) {
+        this.#answer = accepted.value;
+        return "answer";
+      }
+      this.refuse(line, unfit);
     }
     return "message";
   }

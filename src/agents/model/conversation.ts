@@ -21,6 +21,8 @@ export class Conversation {
   readonly isLost: boolean;
   readonly #file: string;
   readonly #secrets: Withholder;
+  /** What a copy begins with, until it is written. */
+  #copied: readonly ChatMessage[];
 
   constructor({ conversation, output_directory, stamp }: TurnRequest, secrets: Withholder) {
     const own = `model.${stamp.turn_id}.${stamp.run}`;
@@ -33,16 +35,17 @@ export class Conversation {
     this.id = isThere && conversation?.how === "resume" ? conversation.id : own;
     this.#file = fileOf(this.id);
     this.#secrets = secrets;
-    // A copy begins with what it is a copy of.
-    if (this.id === own) this.add(...this.past);
+    this.#copied = this.id === own ? this.past : [];
   }
 
-  /** Fails as the file system does. */
-  add(...messages: readonly ChatMessage[]): void {
-    if (messages.length === 0) return;
+  /** Throws what the file system throws. */
+  add(message: ChatMessage): void {
     makeDirectory(dirname(this.#file));
-    const lines = messages.map((message) => `${JSON.stringify(this.#secrets.json(message as unknown as Json))}\n`);
+    const lines = [...this.#copied, message].map(
+      (one) => `${JSON.stringify(this.#secrets.json(one as unknown as Json))}\n`,
+    );
     appendFileSync(this.#file, lines.join(""), OWN);
+    this.#copied = [];
   }
 }
 

@@ -2,6 +2,7 @@ import { ProviderError, type ProviderErrorKind } from "../../harness/provider.ts
 import { TokenBudgetError } from "../../harness/usage.ts";
 import type { TurnRequest } from "../../kernel/agent.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import { diskFailure } from "../../protocol/disk-failure.ts";
 import type { Refusal } from "../../protocol/refusal.ts";
 import type { CauseName } from "../causes/causes.ts";
 import { type Complaint, complaintIn } from "../causes/complaint.ts";
@@ -29,6 +30,9 @@ export function failureOf(thrown: unknown, request: TurnRequest, now: number): F
   if (thrown instanceof ProviderError) return failureOfProvider(thrown, request, now);
   if (thrown instanceof TokenBudgetError)
     return failureFor("budget", { kinds: [], words: [thrown.message], numbers: [] }, { who, now });
+  const { code, path = "" } = thrown as NodeJS.ErrnoException;
+  // Errors of tools are told to the model.
+  if (code !== undefined && /^E[A-Z]+$/.test(code)) return diskFailure("The conversation cannot be kept", path, code);
   const why = thrown instanceof Error ? thrown.message : String(thrown);
   return failure("agent_failed", `${who} could not finish: ${why}`, {
     hint: "The turn's events.ndjson, beside the log, holds all that it said.",

@@ -1,11 +1,19 @@
 import type { Answer } from "../../kernel/agent.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { validatePayload } from "../../protocol/envelope.ts";
 import { ANSWER_SCHEMAS } from "../../protocol/generated/answers.ts";
 import { firstViolation, membersFor, parseLine, refusalOfUnfit } from "../../protocol/limits.ts";
-import { isNotice, isPayloadType, type PayloadType, type TypedPayload } from "../../protocol/payload.ts";
+import {
+  isNotice,
+  isPayloadType,
+  type PayloadByType,
+  type PayloadType,
+  type TypedPayload,
+} from "../../protocol/payload.ts";
 import { quote, type Refusal, refusal } from "../../protocol/refusal.ts";
+
+type Choices = NonNullable<PayloadByType["turn_request"]["choices"]>;
 
 /** Maximum number of objects in a text that are tried, and of unpaired braces. */
 const MAX_OBJECTS = 100;
@@ -15,14 +23,14 @@ const MAX_TRIED = 1024 * 1024;
 
 /**
  * The schema of the answer to a turn: an object with the payload type, and a member for each type that may answer, all null but one. Uses only the
- * part of JSON Schema that every provider supports.
+ * part of JSON Schema that every provider supports. The `choices` of the request are the only texts at their places.
  */
-export function answerSchema(expects: readonly string[]): JsonObject {
+export function answerSchema(expects: readonly string[], choices: Choices = {}): JsonObject {
   const types = answersTo(expects);
-  const members = types.map((type): [string, Json] => [
-    type,
-    { anyOf: [ANSWER_SCHEMAS[type] ?? {}, { type: "null" }] },
-  ]);
+  const members = types.map((type): [string, Json] => {
+    const schema = Object.entries(choices).reduce(narrowed, ANSWER_SCHEMAS[type] ?? {});
+    return [type, { anyOf: [schema, { type: "null" }] }];
+  });
   return {
     type: "object",
     properties: {
@@ -32,6 +40,25 @@ export function answerSchema(expects: readonly string[]): JsonObject {
     required: ["payload_type", ...types],
     additionalProperties: false,
   };
+}
+
+/** A schema with one of these texts at the place of a pointer; the same schema if it has no such place. */
+function narrowed(schema: JsonObject, [pointer, texts]: [pointer: string, texts: readonly string[]]): JsonObject {
+  const [, key = "", rest = ""] = /^\/([^/]*)(.*)$/s.exec(pointer) ?? [];
+  const properties = objectOf(schema["properties"]);
+  if (!Object.hasOwn(properties, key)) return schema;
+  const place = objectOf(properties[key]);
+  return {
+    ...schema,
+    properties: { ...properties, [key]: rest ? narrowed(place, [rest, texts]) : oneOf(texts, place) },
+  };
+}
+
+function oneOf(texts: readonly string[], { description, type, anyOf }: JsonObject): JsonObject {
+  const told = description === undefined ? {} : { description };
+  const choice = { type: "string", enum: texts };
+  const isNullable = anyOf !== undefined || listOf(type).includes("null");
+  return { ...told, ...(isNullable ? { anyOf: [choice, { type: "null" }] } : choice) };
 }
 
 /** Reads an answer in the form of `answerSchema`, or one with its content in `payload`. Null members count as absent. */

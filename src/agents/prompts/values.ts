@@ -3,6 +3,8 @@ import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts"
 import { ANSWER_SCHEMAS } from "../../protocol/generated/answers.ts";
 import { type Shape, SHAPES } from "../../protocol/generated/shapes.ts";
 import { permissionsOf, seesWorkspace } from "../../protocol/roles.ts";
+import { schemaIn } from "../../protocol/content-schema.ts";
+import { contentsOf } from "../content-schema.ts";
 import { answerSchema, answersTo } from "./answers.ts";
 import { outline, quotation } from "./quoting.ts";
 
@@ -34,6 +36,8 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   "role.name": ({ role }) => role.display_name ?? role.role_id,
   // A model gets it as its system text.
   "role.system_prompt": ({ role }) => (role.backend === "model" ? undefined : role.system_prompt),
+  "role.output_schema": ({ role: { output_schema: form } }) => (typeof form === "object" ? JSON.stringify(form) : form),
+  "role.output_json": ({ role }) => yes(schemaIn(role.output_schema) !== undefined),
   "role.manager": ({ role }) => yes(role.type === "manager"),
   "role.worker": ({ role }) => yes(role.type === "worker"),
   "role.participant": ({ role }) => yes(role.type === "participant"),
@@ -52,6 +56,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   changes: ({ payload }) => latest(payload.context.history, "review", isSentBack),
   failed_checks: ({ payload }) => listOf(latest(payload.context.history, "check_result")["results"]).filter(hasFailed),
   "answer.types": ({ payload }) => answersTo(payload.expects).join(", "),
+  "answer.content": ({ payload }) => contentsOf(payload.expects).join(", "),
 };
 
 const ANSWERS = Object.keys(ANSWER_SCHEMAS).map((type) => `answer.${type}`);
@@ -70,10 +75,10 @@ export function placeholdersFor(message?: string): string[] {
 
 /** The values of a request. Set `withSchema` if the program has no other way to learn the form of the answer. */
 export function valuesOf(request: TurnRequest, nonce: string, withSchema: boolean): Values {
-  const { message, context, expects } = request.payload;
+  const { message, context, expects, choices } = request.payload;
   const types = answersTo(expects).map((type) => `answer.${type}`);
   return (name) => {
-    if (name === "answer.schema") return withSchema ? JSON.stringify(answerSchema(expects)) : "";
+    if (name === "answer.schema") return withSchema ? JSON.stringify(answerSchema(expects, choices)) : "";
     if (ANSWERS.includes(name)) return types.includes(name) ? "yes" : "";
     const value = found(name);
     const isReport = message.payload_type === "report" && name.startsWith("message");

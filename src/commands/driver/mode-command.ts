@@ -1,6 +1,7 @@
 import { requirementOption, seatingOptions } from "../../kernel/kit/descriptor.ts";
 import type { AnyDescriptor } from "../../modes/index.ts";
 import type { Register } from "../context/command.ts";
+import { addAgentsOption } from "../options/agent-files.ts";
 import { flagOf, readModeInput } from "../options/mode-input.ts";
 import { addBeginOptions, beginOrResume, type BeginOptions } from "./begin.ts";
 
@@ -18,6 +19,7 @@ export function commandOf(descriptor: AnyDescriptor): Register {
       command.argument(`[${noun}]`, `${say.replace(/^Say /, "")}; - reads standard input`);
     for (const { flags, description } of options) command.option(flags, description);
     addBeginOptions(command, noun);
+    addAgentsOption(command);
     const seating = seatingOptions(descriptor).map(flagOf);
     const assign = `assign${seating.length === 1 ? "s" : ""} the seats, whatever types the roles have in your registry.`;
     command.addHelpText("after", `\n${seating.join(" and ")} ${assign}`);

@@ -1,14 +1,16 @@
 import { Option } from "commander";
 import { loadDocument, problemsFailure, problemsIn } from "../../config/document.ts";
+import { isEmbedded } from "../../config/role-defaults.ts";
 import {
   beginningOf,
   fieldOf,
   fillingOptions,
   type ModeOption,
   requirementOption,
+  type SeatField,
 } from "../../kernel/kit/descriptor.ts";
 import { idsAt, readInput, withSeatsFilled } from "../../kernel/kit/input.ts";
-import { defined, isJsonObject, type Json, type JsonObject, textOf } from "../../lib/json.ts";
+import { defined, isJsonObject, type Json, type JsonObject, objectOf, textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { AnyDescriptor } from "../../modes/index.ts";
 import type { SourceDocument } from "../../protocol/document/document.ts";
@@ -17,6 +19,7 @@ import { fails, type Failure, failure, type Fallible } from "../../protocol/fail
 import type { CommandContext } from "../context/command.ts";
 import { readTranscript } from "../lookup/transcript.ts";
 import { readyToBegin } from "./ready.ts";
+import { withAgentFiles } from "./agent-files.ts";
 import { findConfiguration, loadRegistry } from "./registry.ts";
 import { type AskedOf, checkedRequirement, typedRequirement } from "./requirement.ts";
 import type { RunInput, RunInputOptions } from "./run-input.ts";
@@ -36,19 +39,30 @@ export async function readModeInput(
   if (!given.ok) return given;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
-  const registry = await loadRegistry(options, found.value);
-  if (!registry.ok) return registry;
-  const value = withSeatsFilled(descriptor, given.value.value, registry.value);
+  const loaded = await loadRegistry(options, found.value);
+  if (!loaded.ok) return loaded;
+  const ids = seats.flatMap((seat) => idsAt(given.value.value, seat).map(({ role_id }) => role_id));
+  const agents = await withAgentFiles(context, options, ids, loaded.value);
+  if (!agents.ok) return agents;
+  const { roles: registry, others: inFiles } = agents.value;
+  // The embedded crew talks with nobody.
+  const talking = registry.filter((role) => !isEmbedded(role));
+  const value = withSeatsFilled(descriptor, given.value.value, talking);
+  const empty = seats.find(({ at, fills }) => fills && objectOf(value)[at] === undefined);
+  // Unknown roles are told first.
+  if (empty && ids.every((id) => registry.some(({ role_id }) => role_id === id)))
+    return err(nobodyFor(descriptor, empty));
   const taken = seats.flatMap((seat) => idsAt(value, seat).map(({ role_id }) => [role_id, seat.types] as const));
   // If a role takes several seats, the first counts.
   const typesOf = new Map(taken.toReversed());
-  const seated = registry.value.flatMap((role) => {
+  const seated = registry.flatMap((role) => {
     const [type = role.type, ...more] = typesOf.get(role.role_id) ?? [];
     return typesOf.has(role.role_id) ? [more.includes(role.type) ? role : { ...role, type }] : [];
   });
-  // Any other role could take any seat.
-  const others = registry.value.filter(({ role_id }) => !typesOf.has(role_id));
-  const known = seats.flatMap(({ types }) => types.flatMap((type) => others.map((role) => ({ ...role, type }))));
+  // Any other role could take any seat, and any other agent.
+  const others = registry.map(({ role_id }) => role_id).filter((role_id) => !typesOf.has(role_id));
+  const free = [...others, ...inFiles];
+  const known = seats.flatMap(({ types }) => types.flatMap((type) => free.map((role_id) => ({ role_id, type }))));
   const input = readInput<JsonObject>(descriptor, value, [...seated, ...known]);
   if (!input.ok) return err(failureOf(descriptor, input.error, given.value));
   const requirement = checkedRequirement(ok(textOf(input.value[field])), askedOf(descriptor));
@@ -108,6 +122,17 @@ async function givenInput(
   return ok({ typed, document: document?.value, value: isJsonObject(written) ? { ...written, ...typed } : written });
 }
 
+/** The failure for a seat that the first free role takes, if there is none. */
+function nobodyFor(descriptor: AnyDescriptor, { at, types }: SeatField): Failure {
+  const { seat = at, name, command } = descriptor;
+  const option = command.options.find(({ field }) => field === at);
+  const what = `Nobody is left for the ${seat} of this ${name}: it needs a ${types.join(" or ")} besides the others.`;
+  const named =
+    option === undefined ? "" : `Name one with ${option.flags}, a role or the name of an agent file, or take`;
+  const hint = `${named || "Take"} a crew with a ${types[0] ?? ""} by --crew NAME, such as claude or codex.`;
+  return failure("usage", what, { hint });
+}
+
 /** Everything that is wrong with an input: `configuration` if a file has some of it, with its places; else `usage`. */
 function failureOf(descriptor: AnyDescriptor, findings: readonly Finding[], { typed, document }: GivenInput): Failure {
   const filling = fillingOptions(descriptor);
@@ -132,7 +157,7 @@ function failureOf(descriptor: AnyDescriptor, findings: readonly Finding[], { ty
 }
 
 function helpFor(descriptor: AnyDescriptor): string {
-  return `\`bosun help ${beginningOf(descriptor)}\` lists the options.`;
+  return `\`bosun help ${beginningOf(descriptor)}\` lists the options, \`bosun agents list\` the agents in files.`;
 }
 
 /** How the command of a mode is asked for its requirement. */

@@ -27,6 +27,8 @@ export interface RegistryOptions {
   readonly passEnv?: string[];
   readonly config?: string;
   readonly promptsFrom?: string;
+  /** Only sessions of modes of the kit take roles from agent files. */
+  readonly agentsDir?: string;
 }
 
 /** Adds the options for the roles and settings of a session of any mode. */

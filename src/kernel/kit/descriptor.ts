@@ -69,6 +69,8 @@ interface Events {
   readonly failed: string;
   /** It is dropped, or the session closes before it is over. A subject whose status does not accept this is no longer in the session. */
   readonly left: string;
+  /** The session closes before it is over, instead of `left` where its status accepts this. */
+  readonly closed?: string;
   /** A person retries it. Without this event, a closed session cannot be reopened. */
   readonly retried?: string;
 }

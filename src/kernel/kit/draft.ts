@@ -1,7 +1,7 @@
 import { defined, type JsonObject } from "../../lib/json.ts";
 import type { Question } from "../../protocol/payload.ts";
 import type { CriterionReference, Fact, OpenSession, Outcome, Step } from "../mode.ts";
-import { shownStatus } from "../presentation.ts";
+import { isOver } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
 import { accepts, type Descriptor } from "./descriptor.ts";
@@ -235,8 +235,9 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
     const { presentation, events } = this.#kit.descriptor;
     for (const { id, status } of this.all()) {
       withdraw(this, id, CLOSING);
-      const isDone = shownStatus(presentation, status).stage === "done";
-      if (!isDone && this.accepts({ status }, events.left)) this.move(id, events.left, reason);
+      const { closed = events.left } = events;
+      const event = this.accepts({ status }, closed) ? closed : events.left;
+      if (!isOver(presentation, status) && this.accepts({ status }, event)) this.move(id, event, reason);
     }
     withdraw(this, undefined, CLOSING);
     this.go("finished");

@@ -3,10 +3,10 @@ import { pointerTo } from "../../lib/json-pointer.ts";
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
+import { textCheck } from "../../protocol/content-check.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { fileFindings } from "../../protocol/schema-errors.ts";
 import type { Descriptor, KnownRole, SeatField } from "./descriptor.ts";
-import { checkOf } from "./json-schema.ts";
 
 /** What of a descriptor an input is read by. */
 export type InputForm<I> = Pick<Descriptor<I, never, never>, "input" | "seats" | "check">;
@@ -31,7 +31,7 @@ function unusable({ input: { properties } }: Pick<InputForm<never>, "input">, in
   return Object.entries(objectOf(properties)).flatMap(([field, schema]) => {
     const given = objectOf(input)[field];
     if (objectOf(schema).holds !== "schema" || given === undefined) return [];
-    const check = checkOf(objectOf(given));
+    const check = textCheck(objectOf(given), { isPersons: true });
     return check.ok
       ? []
       : [{ pointer: pointerTo("", field), what: `${JSON.stringify(field)} is no JSON Schema: ${check.error}` }];

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Rights } from "../../protocol/rights.ts";
-import type { Fact, FactOf } from "../mode.ts";
+import type { Choices, Fact, FactOf } from "../mode.ts";
 import type { Descriptor } from "./descriptor.ts";
 import type { Draft } from "./draft.ts";
 import type { Lifecycles } from "./lifecycles.ts";
@@ -63,6 +63,8 @@ export type Handlers<D, U> = {
 export interface Question {
   readonly payload: JsonObject;
   readonly context?: JsonObject;
+  /** Which texts may stand in the answer, by pointer. Agents whose answers are held to a schema can give no others; the rules check all the same. */
+  readonly choices?: Choices;
   /** What its reader is shown of the records that `Descriptor.lines` names, after the entries that `context.transcript` has. */
   readonly view?: ViewName;
 }

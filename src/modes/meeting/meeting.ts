@@ -1,7 +1,8 @@
 import type { Descriptor } from "../../kernel/kit/descriptor.ts";
+import type { Seated } from "../../kernel/kit/seated.ts";
 import type { Self, Subject, View } from "../../kernel/kit/state.ts";
 import { from } from "../../kernel/references.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import { meetingPresentation } from "./presentation.ts";
@@ -14,9 +15,7 @@ interface MeetingInput extends Pick<Meeting, "max_rounds" | "output_dir"> {
 }
 
 /** Who can be asked. Its id is its role id. */
-export interface Agent extends Subject {
-  readonly type: RoleType;
-  readonly display_name: string;
+export interface Agent extends Subject, Seated {
   /** The sequences of the latest decision that called it, and of its latest contribution. */
   readonly called_by?: number;
   readonly said?: number;
@@ -37,7 +36,7 @@ export interface Meeting extends Self {
 export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
   name: "meeting",
   letter: "m",
-  rules: 1,
+  rules: 2,
   subject: "agent",
   seat: "PM",
   messages: {
@@ -47,13 +46,14 @@ export const meeting: Descriptor<MeetingInput, Meeting, Agent> = {
   lines: { pm_decision: { text: "/analysis", to: "/target_agent" } },
   phases: { discussing: { rounds_over: "concluding" }, concluding: {} },
   states: {
-    waiting: { asked: "speaking", left: "left" },
+    waiting: { asked: "speaking", left: "left", closed: "uncalled" },
     speaking: { contributed: "heard", set_back: "waiting", passed: "passed", left: "left" },
     passed: { asked: "speaking", left: "left" },
     heard: { asked: "speaking", left: "left" },
+    uncalled: {},
     left: {},
   },
-  events: { created: "seated", asked: "asked", failed: "set_back", left: "left" },
+  events: { created: "seated", asked: "asked", failed: "set_back", left: "left", closed: "closed" },
   input: {
     type: "object",
     additionalProperties: false,
@@ -101,9 +101,9 @@ export function meetingState(session: View<Meeting, Agent>): JsonObject {
     scratchpad,
     current_round: scratchpad.length,
     max_rounds,
-    agents: agents.map(({ id, display_name }) => {
-      const own = scratchpad.filter(({ agent_name }) => agent_name === id);
-      return { agent_name: id, role: display_name, entries: own.length };
+    agents: agents.map(({ id, display_name, description, input_schema }) => {
+      const entries = scratchpad.filter(({ agent_name }) => agent_name === id).length;
+      return { agent_name: id, role: display_name, ...defined({ description, input_schema }), entries };
     }),
     ...(phase === "concluding" ? { must_finish: true } : {}),
   };

@@ -1,7 +1,9 @@
 import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
 import { lackingIn } from "../../kernel/kit/results.ts";
-import type { FactOf } from "../../kernel/mode.ts";
+import { seatedAs, unfitFor, whoIs } from "../../kernel/kit/seated.ts";
+import type { View } from "../../kernel/kit/state.ts";
+import type { Choices, FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { wrongAt } from "../../kernel/step.ts";
 import { defined, type Json } from "../../lib/json.ts";
@@ -12,16 +14,10 @@ type D = Draft<Meeting, Agent>;
 
 /** The rules of a meeting. */
 export const meetingMode = modeOf(meeting, {
-  begin: ({ agents, pm, max_rounds, output_dir }, { payload: { roles } }) => {
-    const seated = (id: string) => {
-      const { type = "participant", display_name = id } = roles.find(({ role_id }) => role_id === id) ?? {};
-      return { type, display_name };
-    };
-    return {
-      self: { pm: { role_id: pm, type: seated(pm).type }, max_rounds, output_dir, scratchpad: [] },
-      subjects: agents.map((id) => ({ id, ...seated(id) })),
-    };
-  },
+  begin: ({ agents, pm, max_rounds, output_dir }, { payload: { roles } }) => ({
+    self: { pm: { role_id: pm, type: seatedAs(roles, pm).type }, max_rounds, output_dir, scratchpad: [] },
+    subjects: agents.map((id) => ({ id, ...seatedAs(roles, id) })),
+  }),
   seat: ({ pm }, agent) =>
     agent
       ? { seat: { type: agent.type, role_id: agent.id }, message: "requirement" }
@@ -30,7 +26,7 @@ export const meetingMode = modeOf(meeting, {
   question: (session, agent) =>
     agent
       ? { payload: { text: from(agent.called_by ?? 0, "/prompt_for_agent") }, view: "summary" }
-      : { payload: meetingState(session) },
+      : { payload: meetingState(session), choices: choicesIn(session) },
   goOn(draft) {
     const { phase, scratchpad, max_rounds } = draft.self;
     const isOver = scratchpad.length >= max_rounds || !draft.all().some(isHere);
@@ -72,7 +68,7 @@ export const meetingMode = modeOf(meeting, {
 
 /** The PM asks an agent, or ends the meeting. */
 function decided(draft: D, { sequence, payload }: FactOf<"pm_decision">): Failure | undefined {
-  const { next_action, target_agent = "" } = payload;
+  const { next_action, target_agent = "", prompt_for_agent = "" } = payload;
   if (next_action === "FINISH") {
     draft.patch({ finished_by: sequence });
     draft.finish("done");
@@ -80,23 +76,26 @@ function decided(draft: D, { sequence, payload }: FactOf<"pm_decision">): Failur
   }
   if (draft.self.phase === "concluding")
     return wrongAt("/next_action", "no agent can be asked any more", "answer FINISH, with the final_report");
-  const agents = draft.all().filter(isHere);
-  const agent = named(target_agent, agents);
-  if (!agent) {
-    const ids = agents.map(({ id, display_name }) => (id === display_name ? id : `${id} (${display_name})`));
-    const hint = `the agents are ${ids.join(", ")}`;
-    return wrongAt("/target_agent", `"${target_agent}" is no agent of this meeting`, hint);
-  }
-  draft.patchSubject(agent.id, { called_by: sequence });
-  draft.offer(agent.id);
+  const there = draft.all().filter(isHere);
+  const agent = whoIs(target_agent, there, { pointer: "/target_agent", who: "agent", of: "meeting" });
+  if (!agent.ok) return agent.error;
+  const { id, status } = agent.value;
+  const question = { text: prompt_for_agent, pointer: "/prompt_for_agent", isAnswered: status === "heard" };
+  const unfit = unfitFor(draft, agent.value, question);
+  if (unfit) return unfit;
+  draft.patchSubject(id, { called_by: sequence });
+  draft.offer(id);
   return undefined;
 }
 
-/** The agent with this id, or else the only one with this display name. */
-function named(name: string, agents: readonly Agent[]): Agent | undefined {
-  const same = (text: string) => text.trim().toLowerCase() === name.trim().toLowerCase();
-  const [one, another] = agents.filter(({ display_name }) => same(display_name));
-  return agents.find(({ id }) => id === name.trim()) ?? (another ? undefined : one);
+/** What a schema lets the PM answer: who can be asked, or only the end. */
+function choicesIn(session: View<Meeting, Agent>): Choices {
+  const ids = session
+    .all()
+    .filter(isHere)
+    .map(({ id }) => id);
+  const isOver = session.self.phase === "concluding" || ids.length === 0;
+  return isOver ? { "/next_action": ["FINISH"] } : { "/target_agent": ids };
 }
 
 /** Writes on the whiteboard. */

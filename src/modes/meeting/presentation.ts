@@ -7,9 +7,10 @@ export const meetingPresentation: Descriptor<never, never, never>["presentation"
   statementName: "contribution",
   statuses: {
     speaking: { icon: ">", tone: "busy", stage: "begun" },
-    passed: { icon: "!", tone: "warn", stage: "open" },
+    passed: { icon: "!", tone: "warn", stage: "failed" },
     waiting: { icon: "·", tone: "quiet", stage: "waiting" },
     heard: { icon: "+", tone: "good", stage: "done" },
+    uncalled: { icon: "·", tone: "quiet", stage: "waiting" },
     left: { icon: "-", tone: "quiet", stage: "failed" },
   },
   lines: { pm_decision: ["prompt_for_agent", "final_report"] },

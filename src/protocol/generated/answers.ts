@@ -1268,3 +1268,11 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   "additionalProperties": false
  }
 };
+
+/** The text of an answer that others read, which the role's `output_schema` describes. */
+export const CONTENTS: Readonly<Record<string, string>> = {
+ "opinion": "/position",
+ "pm_decision": "/final_report",
+ "report": "/summary",
+ "verdict": "/conclusion"
+};

@@ -502,6 +502,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
      "fields": {
       "agent_name": "",
       "role": "",
+      "description": "",
+      "input_schema": "",
       "entries": ""
      },
      "required": [
@@ -1082,6 +1084,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "turn_id": "",
    "role_id": "",
    "expects": "",
+   "choices": "",
    "message": "common.answer",
    "context": {
     "fields": {

@@ -2,6 +2,18 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
 
 /**
+ * What a text must hold, in words or as a JSON Schema. A JSON Schema, also one written as a text, is enforced.
+ */
+export type ContentSchema = string | JsonObject;
+/**
+ * Whose API its model has. `openai-compatible` is any server with OpenAI's chat completions, such as Ollama, llama.cpp or vLLM, at `base_url`.
+ */
+export type Provider = "anthropic" | "openai" | "xai" | "gemini" | "openai-compatible";
+/**
+ * How its server holds a model to the form of an answer: by a schema, to JSON of any form, or not at all. If left out: `schema`, for openai-compatible `json`. The schema also stands in the prompt, unless it is held.
+ */
+export type StructuredOutput = "schema" | "json" | "none";
+/**
  * Answers that are given before the questions are asked: by question id, or by part of the question's text.
  */
 export type AnswersFile = AnswersById | readonly AnswerEntry[];
@@ -63,23 +75,11 @@ export type ConversationPolicy = "fresh" | "resume" | "fork";
  * What its program is kept from. `none`: nothing. `processes`: leaving processes behind. `files`: also reading or changing files outside its folders. `offline`: also the network. If left out: `processes` for the dialect `envelope` if the machine supports it, otherwise `none`.
  */
 export type Sandbox = "none" | "processes" | "files" | "offline";
-/**
- * Whose API its model has. `openai-compatible` is any server with OpenAI's chat completions, such as Ollama, llama.cpp or vLLM, at `base_url`.
- */
-export type Provider = "anthropic" | "openai" | "xai" | "gemini" | "openai-compatible";
 export type WorkspaceTool = "read_file" | "list_files" | "search" | "write_file" | "edit_file" | "run_command";
 /**
  * The tools that its model has on the workspace, inside the role's permissions. If left out: workers all, managers those that only read, participants none.
  */
 export type Tools = readonly WorkspaceTool[];
-/**
- * How its server holds a model to the form of an answer: by a schema, to JSON of any form, or not at all. If left out: `schema`, for openai-compatible `json`. The schema also stands in the prompt, unless it is held.
- */
-export type StructuredOutput = "schema" | "json" | "none";
-/**
- * What a text must hold, in words or as a JSON Schema. A JSON Schema, also one written as a text, is enforced.
- */
-export type ContentSchema = string | JsonObject;
 /**
  * Whether a person approves the plan. If left out, `ask` if any role costs money, and at a terminal for any crew but the embedded one.
  */
@@ -108,6 +108,28 @@ export type Evidence = string | EvidenceObject;
 export type CommandLine = string | Argv;
 export type TicketStatus = "pending" | "discussing" | "in_progress" | "blocked" | "awaiting_review" | "done" | "error";
 
+/**
+ * A participant that a model plays, in a file of its name. It names no program, tool, address or variable, so that naming it is consent enough.
+ */
+export type AgentFile = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly name: string;
+  /**
+   * Its title for people, such as `Chief Product Officer`.
+   */
+  readonly role: string;
+  readonly description?: string;
+  readonly system_prompt: string;
+  readonly input_schema?: ContentSchema;
+  readonly output_schema?: ContentSchema;
+  readonly provider?: Provider;
+  readonly model?: string;
+  readonly temperature?: number;
+  readonly max_output_tokens?: number;
+  readonly structured_output?: StructuredOutput;
+};
 export type AnswersById = {
   readonly [k: string]: AnswerValue;
 };
@@ -1010,6 +1032,8 @@ export type MeetingAgent = {
    * A short line for people.
    */
   readonly role: string;
+  readonly description?: string;
+  readonly input_schema?: ContentSchema;
   /**
    * How often it was asked.
    */
@@ -1521,6 +1545,7 @@ export type TurnRequest = {
    * The payload types that answer it.
    */
   readonly expects: readonly string[];
+  readonly choices?: Choices;
   readonly message: GivenAnswer;
   readonly context: TurnContext;
   readonly limits?: TurnLimits;
@@ -1537,6 +1562,12 @@ export type TurnRequest = {
    */
   readonly ticket_id?: string;
   readonly metadata?: Metadata;
+};
+/**
+ * Which texts may stand in the answer, by the pointer into its payload: one of the list, if the answer has this value at all.
+ */
+export type Choices = {
+  readonly [k: string]: readonly string[];
 };
 export type TurnContext = {
   readonly requirement?: string;
@@ -1931,6 +1962,7 @@ export type PayloadByType = {
 
 /** The type of the envelope's header, and of each file that has a schema. */
 export type DocumentByName = {
+  readonly agent_file: AgentFile;
   readonly answers: AnswersFile;
   readonly envelope: EnvelopeHeader;
   readonly plan_file: PlanFile;

@@ -14,6 +14,7 @@ export declare const validators: {
 };
 
 // Each alone too: a bundle then holds only those that it uses.
+export declare const agent_file: Validator;
 export declare const answers: Validator;
 export declare const envelope: Validator;
 export declare const plan_file: Validator;

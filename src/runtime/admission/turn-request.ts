@@ -52,6 +52,7 @@ export function requestPayload(
     turn_id: turn.turn_id,
     role_id: role.role_id,
     expects: draft.expects,
+    ...(draft.choices === undefined ? {} : { choices: draft.choices }),
     message: draft.message,
     context: turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context,
     limits: {

@@ -1,4 +1,5 @@
 import type { Dialect, Reader, ReadOutput } from "../../../src/agents/cli/dialects/dialect.ts";
+import type { ContentCheck } from "../../../src/agents/content-schema.ts";
 import { standardPrompts } from "../../../src/agents/prompts/prompts.ts";
 import type { TurnRequest } from "../../../src/kernel/agent.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
@@ -7,7 +8,12 @@ import { scratchDirectory } from "../scratch.ts";
 export const AT = "2026-11-24T17:00:00Z";
 
 /** The reader of a turn in which nobody is asked, unless `role` says so. */
-export function readerOf(dialect: Dialect, role: JsonObject, conversation?: TurnRequest["conversation"]): Reader {
+export function readerOf(
+  dialect: Dialect,
+  role: JsonObject,
+  conversation?: TurnRequest["conversation"],
+  check?: ContentCheck,
+): Reader {
   const request = {
     session_id: "s-1",
     at: AT,
@@ -31,6 +37,7 @@ export function readerOf(dialect: Dialect, role: JsonObject, conversation?: Turn
     scratch: scratchDirectory,
     now: () => Date.parse(AT),
     emit: () => {},
+    check,
     show: () => {},
   }).reader;
 }

@@ -50,7 +50,7 @@ export class ModelRig {
   private constructor(server: ModelServer) {
     this.server = server;
     this.directory = scratchDirectory();
-    this.output = join(this.directory, "..", `${this.directory.split("/").at(-1)}-output`);
+    this.output = join(scratchDirectory(), "output");
   }
 
   static async open(model: Model): Promise<ModelRig> {

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { answering, turnOf } from "../../model-servers/brains.ts";
 import type { Step } from "../../model-servers/conversation.ts";
@@ -232,6 +233,12 @@ describe("a conversation with a model", () => {
       expect(result.conversation?.id).toBe("model.t7.1");
       expect(lines[0]).toContain("not there any more");
     }
+  });
+
+  test("that cannot be written stops the session rather than the turn", async () => {
+    const rig = await ModelRig.open(scripted(said(report())));
+    writeFileSync(rig.output, "a file where the folder of the output belongs");
+    expect((await rig.turn()).result.failure).toMatchObject({ code: "storage" });
   });
 
   test("that a crash cut off in a call goes on, and the model is told", async () => {

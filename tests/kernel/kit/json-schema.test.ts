@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkOf, valueFitting } from "../../../src/kernel/kit/json-schema.ts";
+import { valueFitting } from "../../../src/kernel/kit/json-schema.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { textCheck } from "../../../src/protocol/content-check.ts";
 import { failureOf, value } from "../../results.ts";
 
 const wrong = (schema: JsonObject, text: string) => failureOf(valueFitting(text, schema, "/summary"));
@@ -26,7 +27,7 @@ describe("the schema of an answer", () => {
     [{ pattern: "(" }, /Invalid regular expression/],
     [{ $ref: "https://example.org/x" }, /can't resolve reference/],
   ])("%o is none, and it says why", (schema, why) => {
-    const check = checkOf(schema);
+    const check = textCheck(schema, { isPersons: true });
     expect(check.ok ? "" : check.error).toMatch(why);
   });
 });

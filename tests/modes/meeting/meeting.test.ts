@@ -113,6 +113,59 @@ describe("a decision of the PM", () => {
     expect(session.calls("devops").open).toEqual(["devops requirement devops"]);
   });
 
+  it("that asks an agent again what it has just answered is refused once, and counts then", () => {
+    const session = new MeetingSession({ max_rounds: 3 }).calls("devops").says("devops", "Backups.").calls("devops");
+    expect([session.refused, session.open]).toEqual(["validation_failed /prompt_for_agent", ["chair meeting_state"]]);
+    session.calls("devops", " Why?\n").says("devops", "Still backups.");
+    expect(session.board).toMatchObject({ current_round: 2, agents: [{}, {}, { entries: 2 }] });
+    session.calls("devops", "And to run?").says("devops", "Nothing.");
+    expect(session.phase).toBe("concluding");
+  });
+
+  it("may repeat a question that was not answered, and put it to another", () => {
+    const session = new MeetingSession({}, { max_retries: 0 }).calls("devops").fail("devops").calls("devops");
+    expect(session.open).toEqual(["devops requirement devops"]);
+    expect(session.says("devops", "Backups.").calls("architect").open).toEqual(["architect requirement architect"]);
+  });
+
+  it("is bare JSON where the agent's input_schema is a JSON Schema, and in words where that is in words", () => {
+    const schema = { type: "object", required: ["question"], properties: { question: { type: "string" } } };
+    const [architect, analyst, ...others] = ROLES as [Role, Role, ...Role[]];
+    const roles = [
+      { ...architect, input_schema: JSON.stringify(schema), metadata: { description: "Minds technical debt." } },
+      { ...analyst, input_schema: "A number to judge." },
+      ...others,
+    ];
+    const session = new MeetingSession({}, { max_retries: 9 }, roles);
+    expect(session.board["agents"]).toMatchObject([
+      { agent_name: "architect", description: "Minds technical debt.", input_schema: JSON.stringify(schema) },
+      { agent_name: "analyst", input_schema: "A number to judge." },
+      { agent_name: "devops" },
+    ]);
+    for (const prompt of ["What breaks?", '{"question": 1}', '```json\n{"question": "What?"}\n```']) {
+      session.calls("architect", prompt);
+      expect([prompt, session.refused]).toEqual([prompt, "validation_failed /prompt_for_agent"]);
+    }
+    expect(session.calls("architect", "{}").last.step.refused).toMatchObject({
+      message: '"architect" takes only bare JSON of its input_schema: "question" is missing (at /question in it)',
+      hint: `the schema is ${JSON.stringify(schema)}`,
+    });
+    expect(session.calls("architect", '{"question": "What?"}').open).toEqual(["architect requirement architect"]);
+    session.says("architect", "Indexes.").calls("analyst", "What does it cost?");
+    expect(session.open).toEqual(["analyst requirement analyst"]);
+  });
+
+  it("can be held by a schema to those who can be asked, and at last to the end", () => {
+    const session = new MeetingSession({ max_rounds: 1, agents: ["architect", "devops"] });
+    expect(session.draft(undefined).choices).toEqual({ "/target_agent": ["architect", "devops"] });
+    session.calls("devops");
+    expect(session.draft("devops")).not.toHaveProperty("choices");
+    session.says("devops", "Backups.");
+    expect(session.draft(undefined).choices).toEqual({ "/next_action": ["FINISH"] });
+    const lost = new MeetingSession({ agents: ["devops"] }).command("cancel", "devops");
+    expect(lost.draft(undefined).choices).toEqual({ "/next_action": ["FINISH"] });
+  });
+
   it("needs a question to call, and a report to finish", () => {
     const pointerOf = (decision: JsonObject) => {
       const checked = validatePayload("pm_decision", { analysis: "So far.", ...decision });
@@ -164,6 +217,18 @@ describe("the end of a meeting", () => {
     expect(lost.ended).toMatchObject({ outcome: "failed", reason: "agent_failed" });
     const session = new MeetingSession({ agents: ["devops"] }).calls("devops").command("cancel", "devops");
     expect(session.board).toMatchObject({ agents: [], must_finish: true });
+  });
+
+  it("leaves each agent as it was: uncalled, heard, passed, or in the middle of its turn", () => {
+    const session = new MeetingSession({}, { max_retries: 0 }).calls("devops").fail("devops");
+    session.calls("analyst").says("analyst", "Dear.").finishes();
+    expect(session.agents).toEqual(["architect uncalled", "analyst heard", "devops passed (agent_failed)"]);
+    const cancelled = new MeetingSession().calls("devops").command("cancel");
+    expect(cancelled.agents).toEqual([
+      "architect uncalled (cancelled)",
+      "analyst uncalled (cancelled)",
+      "devops left (cancelled)",
+    ]);
   });
 
   it("leaves a document: the report, or the whiteboard", () => {

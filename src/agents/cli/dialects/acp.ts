@@ -66,7 +66,7 @@ class AcpReader implements Reader {
   constructor(turn: DialectTurn, modelIsChosen: boolean) {
     this.#turn = turn;
     this.#modelIsChosen = modelIsChosen;
-    this.#messages = new Messages(turn.request, turn.emit);
+    this.#messages = new Messages(turn.request, turn.emit, turn.check);
     this.#updates = new Updates(turn.show);
   }
 

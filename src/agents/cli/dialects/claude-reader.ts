@@ -46,7 +46,7 @@ export class ClaudeReader implements Reader {
   constructor(turn: DialectTurn, converses: boolean) {
     this.#turn = turn;
     this.#converses = converses;
-    this.#messages = new Messages(turn.request, turn.emit);
+    this.#messages = new Messages(turn.request, turn.emit, turn.check);
   }
 
   connect(port: Port): void {

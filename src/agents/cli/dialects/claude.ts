@@ -75,7 +75,7 @@ function flags({ request, repair }: DialectTurn, permissions: CompletePermission
     "--output-format=stream-json",
     "--verbose",
     ...(ask === "user" ? ["--input-format=stream-json", "--permission-prompt-tool=stdio"] : []),
-    `--json-schema=${JSON.stringify(answerSchema(payload.expects))}`,
+    `--json-schema=${JSON.stringify(answerSchema(payload.expects, payload.choices))}`,
     ...(isGiven(own, MODES) ? [] : [`--permission-mode=${mode}`]),
     ...allowed.map((tool) => `--allowedTools=${tool}`),
     ...disallowed.map((tool) => `--disallowedTools=${tool}`),

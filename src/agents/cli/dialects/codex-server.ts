@@ -115,7 +115,7 @@ class ServerReader implements Reader {
     this.#thread = thread;
     this.#heard.began(thread);
     const input = [{ type: "text", text: repair?.prompt ?? prompts.render(request) }];
-    const outputSchema = answerSchema(request.payload.expects);
+    const outputSchema = answerSchema(request.payload.expects, request.payload.choices);
     this.#say({ id: TURN, method: "turn/start", params: { threadId: thread, input, outputSchema } });
   }
 

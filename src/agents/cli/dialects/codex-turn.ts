@@ -48,7 +48,7 @@ export class CodexTurn {
 
   constructor(turn: DialectTurn) {
     this.#turn = turn;
-    this.#messages = new Messages(turn.request, turn.emit);
+    this.#messages = new Messages(turn.request, turn.emit, turn.check);
   }
 
   /** The conversation that this process continues. */

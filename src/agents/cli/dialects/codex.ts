@@ -29,7 +29,7 @@ function exec(turn: DialectTurn): ProcessPlan {
   const { request, repair } = turn;
   const { program, settings, sandbox } = codexCommand(turn);
   const schema = join(turn.scratch(), "answer.schema.json");
-  writeFileSync(schema, JSON.stringify(answerSchema(request.payload.expects)), OWN);
+  writeFileSync(schema, JSON.stringify(answerSchema(request.payload.expects, request.payload.choices)), OWN);
   const { model } = request.role;
   const { how, id } = repair ? { how: "resume", id: repair.conversation.id } : (request.conversation ?? {});
   return {

@@ -4,6 +4,7 @@ import type { Usage } from "../../../protocol/payload.ts";
 import type { Conversation, QuotaWindow } from "../../../protocol/record.ts";
 import type { Refusal } from "../../../protocol/refusal.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
+import type { ContentCheck } from "../../content-schema.ts";
 import type { RunEnd } from "../process.ts";
 
 /**
@@ -25,6 +26,8 @@ export interface DialectTurn {
   readonly now: () => number;
   /** Emits events that come before the answer. */
   readonly emit: (event: TurnEvent) => void;
+  /** Refuses an answer whose content does not fit the role's `output_schema`. */
+  readonly check?: ContentCheck | undefined;
   /** Shows and keeps a line that says what the program does: `$ npm test`, `edit src/limit.ts`. */
   readonly show: (text: string) => void;
   /** Set in the second process of a turn whose first answer could not be read. */

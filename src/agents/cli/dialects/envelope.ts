@@ -2,6 +2,7 @@ import type { TurnEvent, TurnRequest } from "../../../kernel/agent.ts";
 import { canonicalJson } from "../../../lib/canonical.ts";
 import { WIRE_VERSION } from "../../../protocol/record.ts";
 import { membersFor, parseLine } from "../../../protocol/limits.ts";
+import type { ContentCheck } from "../../content-schema.ts";
 import { Messages, OPENING_BRACE } from "../messages.ts";
 import type { Dialect, Reader, ReadOutput } from "./dialect.ts";
 
@@ -20,10 +21,10 @@ export function requestLine(request: TurnRequest): string {
 }
 
 /** The wire protocol itself: one request line on stdin, envelopes among console text on stdout (SPEC.md). */
-export const envelope: Dialect = ({ request, emit }) => ({
+export const envelope: Dialect = ({ request, emit, check }) => ({
   command: request.role.cli_command ?? [],
   input: requestLine(request),
-  reader: new EnvelopeReader(request, emit),
+  reader: new EnvelopeReader(request, emit, check),
 });
 
 /** Reads one turn's stdout line by line and separates messages from console text. */
@@ -31,8 +32,8 @@ export class EnvelopeReader implements Reader {
   readonly #messages: Messages;
   readonly #members: number;
 
-  constructor(request: TurnRequest, emit: (event: TurnEvent) => void) {
-    this.#messages = new Messages(request, emit);
+  constructor(request: TurnRequest, emit: (event: TurnEvent) => void, check?: ContentCheck) {
+    this.#messages = new Messages(request, emit, check);
     this.#members = membersFor(request.payload.expects);
   }
 

@@ -87,7 +87,7 @@ class OpencodeReader implements Reader {
 
   constructor(turn: DialectTurn) {
     this.#turn = turn;
-    this.#messages = new Messages(turn.request, turn.emit);
+    this.#messages = new Messages(turn.request, turn.emit, turn.check);
   }
 
   read(line: Buffer, cut: boolean): ReturnType<Reader["read"]> {
