@@ -18,6 +18,7 @@ import type { Finding } from "../../protocol/document/problem.ts";
 import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import type { CommandContext } from "../context/command.ts";
 import { readTranscript } from "../lookup/transcript.ts";
+import { withCrew } from "./crew-choice.ts";
 import { readyToBegin } from "./ready.ts";
 import { withAgentFiles } from "./agent-files.ts";
 import { findConfiguration, loadRegistry } from "./registry.ts";
@@ -39,7 +40,10 @@ export async function readModeInput(
   if (!given.ok) return given;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
-  const loaded = await loadRegistry(options, found.value);
+  // Seats that nobody is named for are taken from the crew that is here.
+  const crewed = await withCrew(context, options, found.value);
+  if (!crewed.ok) return crewed;
+  const loaded = await loadRegistry(crewed.value, found.value);
   if (!loaded.ok) return loaded;
   const ids = seats.flatMap((seat) => idsAt(given.value.value, seat).map(({ role_id }) => role_id));
   const agents = await withAgentFiles(context, options, ids, loaded.value);

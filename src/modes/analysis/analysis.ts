@@ -15,7 +15,7 @@ interface AnalysisInput extends Pick<Analysis, "schema"> {
 }
 
 /** The analysis' own value; with a schema, `value` is the answer. */
-interface Analysis extends Self {
+export interface Analysis extends Self {
   readonly schema?: JsonObject;
   readonly value?: Json;
 }
