@@ -55,7 +55,7 @@ function answerTo(messages) {
   return { payload_type: "report", report: { status: "completed", summary: CONTRIBUTIONS[speaker] }, error: null };
 }
 
-const server = createServer(async (request, response) => {
+async function answer(request, response) {
   const { messages } = JSON.parse(await text(request));
   const content = JSON.stringify(answerTo(messages));
   const chunk = (choice, more = {}) =>
@@ -65,7 +65,8 @@ const server = createServer(async (request, response) => {
   const usage = { prompt_tokens: Math.ceil(JSON.stringify(messages).length / 4), completion_tokens: Math.ceil(content.length / 2) };
   chunk({ index: 0, delta: {}, finish_reason: "stop" }, { usage: { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens } });
   response.end("data: [DONE]\n\n");
-});
+}
 
+const server = createServer((request, response) => void answer(request, response));
 await once(server.listen(0, "127.0.0.1"), "listening");
 parentPort.postMessage(server.address().port);
