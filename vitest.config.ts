@@ -3,10 +3,10 @@ import { defineConfig, type Plugin } from "vitest/config";
 
 /**
  * Suites that take long: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs, agents that
- * misbehave, hostile clones, file modes, and the examples in every language.
+ * misbehave, hostile clones, file modes, the demo, and the examples in every language.
  */
 const SURVIVAL = [
-  "tests/{crash,simulation,failures,large,examples}/**/*.test.ts",
+  "tests/{crash,simulation,failures,large,examples,demo}/**/*.test.ts",
   "tests/{agents,runtime}/misbehaviour.test.ts",
   "tests/crew/{examples,survey}.test.ts",
   "tests/commands/{hostile-clone,private-files}.test.ts",
