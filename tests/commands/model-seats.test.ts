@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { answering, crew, manager, worker } from "../model-servers/brains.ts";
 import type { Model } from "../model-servers/conversation.ts";
 import { ModelServer } from "../model-servers/server.ts";
+import { fakePrograms } from "./fake-programs.ts";
 import { type Ended, typed } from "./in-process.ts";
 import { type Rig, rig, until } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
@@ -66,6 +67,22 @@ function kept({ home }: Rig): string {
   const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1")).join("\n");
 }
+
+test("a meeting of agents from files takes its PM from the crew that is here", async () => {
+  const { here, server, env } = await staged((conversation) => {
+    const finish = { analysis: "All is clear.", next_action: "FINISH", final_report: "# Yes" };
+    return answering(conversation, "pm_decision", finish);
+  });
+  mkdirSync(join(here.workspace, "agents"));
+  const agent = { name: "architect", role: "Architect", system_prompt: "You judge designs." };
+  writeFileSync(join(here.workspace, "agents", "architect.json"), JSON.stringify(agent));
+  const words = ["meeting", "run", "--topic", "Shall we?", "--agents", "architect", "--yes", "--session", "m-1"];
+  const ended = await typed(here, words, { ...fakePrograms(here, {}), ...env });
+  expect([ended.code, ended.stdout]).toEqual([0, expect.stringContaining("Report of manager_model")]);
+  const asked = server.exchanges[0]?.conversation?.messages[0]?.text ?? "";
+  expect(asked).toContain("architect");
+  expect(asked).not.toContain("You judge designs.");
+});
 
 describe("a schedule session on model seats", () => {
   test("plans, edits, tests and reviews a project, verifies, and keeps no key", async () => {
