@@ -20,6 +20,7 @@ export { CONFIGURATION_DEFAULTS, type Payload, type PayloadType } from "./protoc
 export type { LogRecord } from "./protocol/record.ts";
 export type { Role } from "./protocol/roles.ts";
 export type { SessionEnd, SessionEvent } from "./runtime/bus.ts";
+export { callHooks, type Hooks, type HookStep, type HookTurn } from "./runtime/hooks.ts";
 export { systemClock } from "./runtime/time/clock.ts";
 export { type Surroundings } from "./runtime/assemble.ts";
 export { createSession, type NewSessionInput } from "./runtime/create.ts";

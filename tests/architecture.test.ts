@@ -55,6 +55,8 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/mode.ts": ["review"],
   "kernel/permissions.ts": ["ticket"],
   "kernel/references.ts": ["ticket_id"],
+  // Seed 2 names what hooks are told.
+  "runtime/hooks.ts": ["task"],
   "runtime/closing.ts": ["ticket_id", "tickets"],
   "runtime/feed/stored-turns.ts": ["ticket_id"],
   "runtime/turns/artifacts.ts": ["ticket_id"],

@@ -8,7 +8,7 @@ import type { Instant } from "../protocol/timestamp.ts";
 import { SHELL } from "../agents/gate.ts";
 import type { SessionContext } from "./context.ts";
 import type { LiveSession } from "./feed/live.ts";
-import { runProgram } from "./program.ts";
+import { type Program, runProgram } from "./program.ts";
 
 /** What a person is notified of. `notify.on` selects the events; by default all are selected. */
 export type NotifyEvent = "question" | "hold" | "stopped" | "closed";
@@ -174,23 +174,35 @@ export class Notifications {
     const { clock, config } = this.#context;
     const { command = [] } = config.notify ?? {};
     const { timeout_ms = 0 } = this.#hook ?? {};
-    const stderr = new StderrTail();
-    const program = {
-      kind: "notification" as const,
-      id: PROCESS_ID,
-      command: [...GATE, ...command],
-      variables: { BOSUN_EVENT: event },
-      input: `${message}\n`,
-      timeout_ms,
-      begun: keys.map((id) => ({ put: NOTIFIED, id, value: { at: clock.now(), begun: true } })),
-    };
-    const ran = await runProgram(this.#context, program, stderr, this.#abort.signal);
-    const why = ran.ok ? troubleOf(ran.value, timeout_ms) : `cannot be started: ${ran.error.message}`;
-    if (why === undefined) return undefined;
-    const last = stderr.text().split("\n").at(-1);
-    const failed = `notify.command ${JSON.stringify(command[0])} ${why}${last ? `, saying: ${last}` : ""}`;
-    return `The notification of "${event}" failed: ${failed}. The session goes on without it.`;
+    const begun = keys.map((id) => ({ put: NOTIFIED, id, value: { at: clock.now(), begun: true } }));
+    const program = { id: PROCESS_ID, event, command, message, timeout_ms, begun };
+    const failed = await runWithMessage(this.#context, program, this.#abort.signal);
+    if (failed === undefined) return undefined;
+    return `The notification of "${event}" failed: notify.command ${failed}. The session goes on without it.`;
   }
+}
+
+/** A person's own program, for something that has happened. */
+interface MessageProgram extends Pick<Program, "id" | "command" | "timeout_ms" | "begun"> {
+  /** Its variable BOSUN_EVENT. */
+  readonly event: string;
+  /** Its stdin: one line of JSON. */
+  readonly message: string;
+}
+
+/** Runs such a program once. Returns why it failed, to follow the name of its setting. */
+export async function runWithMessage(
+  context: SessionContext,
+  { event, command, message, ...program }: MessageProgram,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const stderr = new StderrTail();
+  const about = { kind: "notification", variables: { BOSUN_EVENT: event }, input: `${message}\n` } as const;
+  const ran = await runProgram(context, { ...program, ...about, command: [...GATE, ...command] }, stderr, signal);
+  const why = ran.ok ? troubleOf(ran.value, program.timeout_ms) : `cannot be started: ${ran.error.message}`;
+  if (why === undefined) return undefined;
+  const last = stderr.text().split("\n").at(-1);
+  return `${JSON.stringify(command[0])} ${why}${last ? `, saying: ${last}` : ""}`;
 }
 
 function troubleOf({ cause, exit }: RunEnd, timeout_ms: number): string | undefined {

@@ -21,6 +21,7 @@ import { type FactInput, fromPerson, isPause, stopAsked } from "./facts.ts";
 import { IdlePolicy } from "./idle-policy.ts";
 import { InboxWatch } from "./inbox.ts";
 import { Journal } from "./journal.ts";
+import { type HookCalls, hookCommands } from "./hooks.ts";
 import { type NotificationHook, Notifications, type SentNotification } from "./notifications.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import { withheldFrom } from "./secrets.ts";
@@ -57,6 +58,8 @@ export class Session<S> {
   readonly #time: TimeWatch;
   readonly #idle: IdlePolicy;
   readonly #notifications: Notifications;
+  readonly #hooks: HookCalls | undefined;
+  readonly #working: readonly Pick<HookCalls, "isBusy" | "idle">[];
   /** The reading of the monotonic clock when `run` was called. Until then input is recorded, but nothing starts or ends. */
   #began: number | undefined;
   #waitForPeople = true;
@@ -100,6 +103,8 @@ export class Session<S> {
     this.#time = new TimeWatch(context, this.#workload.timers);
     this.#idle = new IdlePolicy(context, this.#workload);
     this.#notifications = new Notifications(context, this, setup.notify, setup.sent);
+    this.#hooks = hookCommands(context, this);
+    this.#working = [this.#workload, this.#notifications, ...(this.#hooks ? [this.#hooks] : [])];
   }
 
   /** The sequence of the last record, committed or about to be. */
@@ -346,7 +351,7 @@ export class Session<S> {
 
   #leaveWhenIdle(): void {
     const end = this.#end;
-    if (!end || !this.#endRecorded || this.#workload.isBusy || this.#notifications.isBusy) return;
+    if (!end || !this.#endRecorded || this.#working.some((part) => part.isBusy)) return;
     void this.#leave(() => {
       this.bus.emit({ kind: "ended", end });
       this.#ended.resolve(ok(end));
@@ -372,8 +377,9 @@ export class Session<S> {
   #quit(settle: () => void): void {
     this.#workload.abortAll();
     this.#notifications.abort();
+    this.#hooks?.abort();
     this.#writeNoMore();
-    void Promise.all([this.#workload.idle(), this.#notifications.idle()]).then(() => this.#leave(settle));
+    void Promise.all(this.#working.map((part) => part.idle())).then(() => this.#leave(settle));
   }
 
   async #leave(settle: () => void): Promise<void> {

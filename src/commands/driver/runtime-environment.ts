@@ -72,11 +72,12 @@ function closedIn(
   const { own, common } = gitDirectories(workspace);
   const user = findUserConfiguration(environment);
   const settings = user.ok && user.value ? [{ path: user.value.folder, role_id: "user" }] : [];
-  const notifier = { role_id: "user", cli_command: config.notify?.command ?? [] };
+  const commands = [config.notify?.command ?? [], ...Object.values(config.hooks ?? {})];
+  const persons = commands.map((cli_command) => ({ role_id: "user", cli_command }));
   return {
     hidden: [stateFolder(environment), database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)],
     readable: [folder],
-    owned: [...settings, ...programsInside([...roles, notifier], workspace, environment.PATH)],
+    owned: [...settings, ...programsInside([...roles, ...persons], workspace, environment.PATH)],
     git: [own, common],
   };
 }

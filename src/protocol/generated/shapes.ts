@@ -725,6 +725,15 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "command"
   ]
  },
+ "scheduler_config.hooks": {
+  "fields": {
+   "on_agent_start": "",
+   "on_agent_finish": "",
+   "on_step_complete": "",
+   "on_error": ""
+  },
+  "required": []
+ },
  "scheduler_config.retention": {
   "fields": {
    "sessions": "",
@@ -763,6 +772,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "workspace": "",
    "budget": "scheduler_config.budget",
    "notify": "scheduler_config.notify",
+   "hooks": "scheduler_config.hooks",
    "retention": "scheduler_config.retention",
    "metadata": ""
   },

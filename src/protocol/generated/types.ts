@@ -534,6 +534,7 @@ export type SchedulerConfiguration = {
   readonly workspace?: string;
   readonly budget?: SessionBudget;
   readonly notify?: Notification;
+  readonly hooks?: Hooks;
   readonly retention?: Retention;
   readonly auth_profiles?: AuthProfiles;
   readonly metadata?: Metadata;
@@ -600,6 +601,15 @@ export type SessionBudget = {
 export type Notification = {
   readonly command: Argv;
   readonly on?: readonly ("question" | "hold" | "stopped" | "closed")[];
+};
+/**
+ * Commands that are told what agents do, as one line of JSON on stdin. One runs at a time; one that fails changes nothing.
+ */
+export type Hooks = {
+  readonly on_agent_start?: Argv;
+  readonly on_agent_finish?: Argv;
+  readonly on_step_complete?: Argv;
+  readonly on_error?: Argv;
 };
 /**
  * What a clean-up keeps. This version has no clean-up.
@@ -1327,6 +1337,7 @@ export type ResolvedConfiguration = {
   readonly workspace: string;
   readonly budget: SessionBudget;
   readonly notify?: Notification;
+  readonly hooks?: Hooks;
   readonly retention?: Retention;
   readonly metadata?: Metadata;
 };
