@@ -122,12 +122,13 @@ function turnOf({ turn_id, run, subject }: { turn_id: string; run: number; subje
   return { turn_id, run, ...defined({ subject }) };
 }
 
-/** Calls a host's hooks for a session, from now on. */
-export function callHooks(session: HookedSession, hooks: Hooks): void {
-  new HookCalls(session, async ([event, ...args]) => {
+/** Calls a host's hooks for a session, from now on. Returns a function that ends this. */
+export function callHooks(session: HookedSession, hooks: Hooks): () => void {
+  const calls = new HookCalls(session, async ([event, ...args]) => {
     await (hooks[event] as ((...all: readonly unknown[]) => unknown) | undefined)?.(...args);
     return undefined;
   });
+  return () => calls.abort();
 }
 
 /** Runs the commands of the settings as hooks; undefined if there are none. A call that a dead scheduler left is not made again. */
@@ -149,5 +150,5 @@ export function hookCommands(context: SessionContext, session: HookedSession): H
     if (!signal.aborted) await context.keep({ drop: "process", id: ID });
     return trouble;
   };
-  return new HookCalls(session, run, context.schedule);
+  return new HookCalls(session, run, () => context.schedule());
 }

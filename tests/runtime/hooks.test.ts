@@ -37,7 +37,7 @@ function lineOf({ event, agent, task, result, error, step, state }: JsonObject):
   const { id, status } = (step ?? {}) as JsonObject;
   const done = ((state ?? {}) as { statuses?: Record<string, number> }).statuses?.["done"];
   const parts = error ? [event, agent, subject, message] : [event, agent, payload_type, subject, id, status, done];
-  return parts.filter((part) => part !== undefined).join(" ");
+  return parts.flatMap((part) => (part === undefined ? [] : String(part as string | number))).join(" ");
 }
 
 function warnings(session: Pick<Session<unknown>, "bus">): string[] {
@@ -49,7 +49,7 @@ function warnings(session: Pick<Session<unknown>, "bus">): string[] {
 const agents = () => crew([instructed("a")], { instruction: failsOnce() });
 const hooked = (hooks: JsonObject): Choices => ({
   agentFor: agents(),
-  config: { hooks } as Choices["config"] & object,
+  config: { hooks },
 });
 
 function told(rig: Rig): JsonObject[] {
@@ -68,7 +68,7 @@ describe("hooks of a host", () => {
       on_agent_finish: (agent, result) =>
         lines.push(lineOf({ event: "on_agent_finish", agent, result: { ...result } })),
       on_step_complete: (step, state) =>
-        lines.push(lineOf({ event: "on_step_complete", step: { ...step } as JsonObject, state: { ...state } })),
+        lines.push(lineOf({ event: "on_step_complete", step: { ...step }, state: { ...state } })),
       on_error: (agent, error) => lines.push(lineOf({ event: "on_error", agent, error: { ...error } })),
     });
     expect(await run(session)).toMatchObject(DONE);
