@@ -1,6 +1,6 @@
-import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { isDirectory } from "../lib/files.ts";
+import { isDirectory, shipped } from "../lib/files.ts";
 import { defined } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
 import type { Finding } from "../protocol/document/problem.ts";
@@ -17,6 +17,12 @@ export type AgentFile = DocumentByName["agent_file"];
 
 /** Where agent files are, from the working directory. */
 export const AGENTS_FOLDER = "agents";
+
+/** The shipped templates of agents, by name. A new one is an entry in their file. */
+export function agentTemplates(): ReadonlyMap<string, Omit<AgentFile, "name">> {
+  const text = readFileSync(shipped("config", "agent-templates.json"), "utf8");
+  return new Map(Object.entries(JSON.parse(text) as Record<string, Omit<AgentFile, "name">>));
+}
 
 /** The agent files of a folder by the names of their agents, without a look into any. Failure `configuration` if the folder cannot be read. */
 export function agentFilesIn(folder: string): Fallible<Map<string, readonly string[]>> {

@@ -129,13 +129,26 @@ describe("bosun agents build", () => {
   it.each([
     ["a name with a path", ["--name", "../architect"], "--name"],
     ["a name that no role may have", ["--name", "user"], '"user" is no name of an agent'],
-    ["an empty description", ["--description", " "], "--description is empty"],
+    ["an empty description", ["--description", " "], "from a description or from a template"],
+    ["a template and a description", ["--from-template", "writer"], "from a description or from a template"],
     ["an unknown format", ["--format", "toml"], "json, yaml"],
   ])("is refused with %s", async (_what, words, said) => {
     const here = rig();
     expect(await typed(here, [...BUILD, ...words])).toMatchObject({ code: 2, stderr: expect.stringContaining(said) });
     expect(readdirSync(here.workspace)).toEqual([]);
   });
+});
+
+it("agents build copies a template without a model, under its name or another", async () => {
+  const here = rig();
+  expect((await typed(here, ["agents", "build", "--from-template", "researcher"])).code).toBe(0);
+  expect((await typed(here, ["agents", "build", "--from-template", "coder", "--name", "ann"])).code).toBe(0);
+  const agents = JSON.parse((await typed(here, ["agents", "list", "--json"])).stdout) as { agents: JsonObject[] };
+  expect(agents.agents).toMatchObject([
+    { name: "ann", role: "Software developer" },
+    { name: "researcher", role: "Researcher" },
+  ]);
+  expect(JSON.parse(fileOf(here, "ann.json"))).toMatchObject({ tools: ["read_file", "list_files", "search"] });
 });
 
 const ARCHITECT = { name: "architect", role: "Software architect", system_prompt: "You judge how it scales." };
@@ -186,13 +199,13 @@ describe("the other commands of agents", () => {
     const here = rig();
     inFolder(here, {
       "architect.json": ARCHITECT,
-      "broken.json": { ...ARCHITECT, name: "broken", tools: [], base_url: 1 },
+      "broken.json": { ...ARCHITECT, name: "broken", cli_command: [], base_url: 1 },
     });
     expect((await typed(here, ["agents", "validate", "architect"])).code).toBe(0);
     const { code, stdout } = await typed(here, ["agents", "validate"]);
     expect(code).toBe(3);
     expect(stdout).toContain("ok    architect: agents/architect.json");
-    expect(stdout).toMatch(/broken\.json:1:\d+: "tools" is not a known key/);
+    expect(stdout).toMatch(/broken\.json:1:\d+: "cli_command" is not a known key/);
     expect(stdout).toMatch(/broken\.json:1:\d+: "base_url" is not a known key/);
     const { stdout: json } = await typed(here, ["agents", "validate", "--json"]);
     expect(JSON.parse(json)).toMatchObject({

@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
+  agentFindings,
+  agentTemplates,
   type AgentFile,
   agentFilesIn,
   agentText,
@@ -66,6 +68,11 @@ describe("an agent file", () => {
     expect(value(await loadRoles([], [file]))).toEqual([role]);
   });
 
+  it.each([...agentTemplates()])("the template %s is an agent", async (name, template) => {
+    expect(await agentFindings({ name, ...template } as JsonObject, name)).toEqual([]);
+    expect(template.description).toBeDefined();
+  });
+
   it.each<[string, JsonObject, string]>([
     ["without a prompt", { system_prompt: undefined }, 'architect.json:1:1: "system_prompt" is missing'],
     ["with an empty title", { role: " " }, '"role" must have more than blanks'],
@@ -78,7 +85,7 @@ describe("an agent file", () => {
     ["with a schema in a text that is none", { input_schema: '{"$ref": "#"}' }, "$ref is not supported"],
     ["with a program", { cli_command: ["sh"] }, '"cli_command" is not a known key'],
     ["with an address", { base_url: "https://evil.example/v1" }, '"base_url" is not a known key'],
-    ["with tools", { tools: ["run_command"] }, '"tools" is not a known key'],
+    ["with a tool that runs commands", { tools: ["run_command"] }, '"read_file"'],
     ["with a server of tools", { mcp_servers: {} }, '"mcp_servers" is not a known key'],
     ["with a variable", { env: { NODE_OPTIONS: "--require=./evil.js" } }, '"env" is not a known key'],
     [

@@ -1,12 +1,18 @@
 import { readFileSync } from "node:fs";
+import { relative } from "node:path";
 import type { Participant } from "../../harness/provider.ts";
 import { TurnRunner } from "../../harness/turn-runner.ts";
 import type { ChatMessage } from "../../harness/messages.ts";
-import { type AgentFile, agentFindings } from "../../config/agent-files.ts";
+import { type AgentFile, agentFindings, agentText, writeAgentFile } from "../../config/agent-files.ts";
 import { shipped } from "../../lib/files.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { cut } from "../../protocol/refusal.ts";
+import { EXIT_DONE } from "../../runtime/exit.ts";
+import { safeJson, safeLine } from "../../ui/display.ts";
+import { tellNext } from "../../ui/words.ts";
+import type { CommandContext, Exit } from "../context/command.ts";
+import type { NewAgentOptions } from "../options/agent-files.ts";
 import type { Part } from "./model-turn.ts";
 
 /** The agent that writes agents, as a model is told it. */
@@ -69,4 +75,20 @@ function parsed(text: string): Result<JsonObject, string> {
   } catch (error) {
     return err(text === "" ? "there is no JSON object in it." : `it is not JSON: ${(error as Error).message}.`);
   }
+}
+
+/** Writes a new agent into its file, and says what to do next. */
+export async function keepAgent(
+  { terminal: { out }, directory }: CommandContext,
+  { force = false, json }: NewAgentOptions,
+  path: string,
+  agent: AgentFile,
+): Promise<Exit> {
+  const written = writeAgentFile(path, await agentText(path, agent), force);
+  if (!written.ok) return written;
+  const file = relative(directory, path);
+  if (json === true) out.line(safeJson({ file, agent }));
+  else out.line(safeLine(`written ${file}: ${agent.role}`));
+  if (json !== true) tellNext(out, `bosun agents show ${agent.name}`, `bosun agents try ${agent.name} "…"`);
+  return ok(EXIT_DONE);
 }

@@ -5,6 +5,7 @@ import {
   agentFindings,
   AGENTS_FOLDER,
   agentFilesIn,
+  agentTemplates,
   readAgentFile,
   roleOfAgent,
 } from "../../config/agent-files.ts";
@@ -92,12 +93,17 @@ function noAgent(name: string, { shown, files }: AgentFolder): Failure {
   });
 }
 
-/** The file for a new agent. Failures: `usage` for a name that no agent can have, and for one that is there unless it is to be replaced. */
-export async function newAgentFile(
+/** What a new agent is made from, and its file. Failures: `usage` for a name that no agent can have, and for one that is there unless it is to be replaced. */
+export async function newAgent(
   { directory }: CommandContext,
-  { name, description, outputDir, format, force }: NewAgentOptions,
-): Promise<Fallible<string>> {
-  if (description.trim() === "") return fails("usage", "--description is empty.", { hint: "Say what the agent is." });
+  { name: named, description = "", fromTemplate = "", outputDir, format, force }: NewAgentOptions,
+): Promise<Fallible<NewAgent>> {
+  const template = agentTemplates().get(fromTemplate);
+  const name = named ?? fromTemplate;
+  if ((description.trim() === "") === (template === undefined)) {
+    const hint = "Say what the agent is with --description, or name one that is there with --from-template.";
+    return fails("usage", "An agent is made from a description or from a template.", { hint });
+  }
   const [wrong] = await agentFindings({ name, role: "-", system_prompt: "-" }, name);
   if (wrong)
     return fails("usage", `--name ${JSON.stringify(name)}: ${wrong.what}.`, { hint: "Such as --name architect." });
@@ -110,14 +116,22 @@ export async function newAgentFile(
     return fails("usage", `The agent "${name}" is in ${other} already.`, {
       hint: "Remove that, or name its --format.",
     });
-  if (force === true || there.value.get(name) === undefined) return ok(path);
+  if (force === true || there.value.get(name) === undefined) return ok({ path, name, description, template });
   return fails("usage", `${path} exists already.`, { hint: "Replace it with --force." });
+}
+
+interface NewAgent {
+  readonly path: string;
+  readonly name: string;
+  readonly description: string;
+  readonly template: Omit<AgentFile, "name"> | undefined;
 }
 
 /** What `bosun agents build` is told. */
 export interface NewAgentOptions {
-  readonly description: string;
-  readonly name: string;
+  readonly description?: string;
+  readonly fromTemplate?: string;
+  readonly name?: string;
   readonly outputDir: string;
   readonly format: string;
   readonly force?: boolean;

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
  * What a text must hold, in words or as a JSON Schema. A JSON Schema, also one written as a text, is enforced.
  */
 export type ContentSchema = string | JsonObject;
+export type ReadingTool = "read_file" | "list_files" | "search";
 /**
  * Whose API its model has. `openai-compatible` is any server with OpenAI's chat completions, such as Ollama, llama.cpp or vLLM, at `base_url`.
  */
@@ -109,7 +110,7 @@ export type CommandLine = string | Argv;
 export type TicketStatus = "pending" | "discussing" | "in_progress" | "blocked" | "awaiting_review" | "done" | "error";
 
 /**
- * A participant that a model plays, in a file of its name. It names no program, tool, address or variable, so that naming it is consent enough.
+ * A participant that a model plays, in a file of its name. It names no program, address or variable, and no tool but those that read the workspace, so that naming it is consent enough.
  */
 export type AgentFile = {
   /**
@@ -124,6 +125,10 @@ export type AgentFile = {
   readonly system_prompt: string;
   readonly input_schema?: ContentSchema;
   readonly output_schema?: ContentSchema;
+  /**
+   * The tools that its model has on the workspace: none if left out.
+   */
+  readonly tools?: readonly ReadingTool[];
   readonly provider?: Provider;
   readonly model?: string;
   readonly temperature?: number;
