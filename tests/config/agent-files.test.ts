@@ -69,7 +69,7 @@ describe("an agent file", () => {
   });
 
   it.each([...agentTemplates()])("the template %s is an agent", async (name, template) => {
-    expect(await agentFindings({ name, ...template } as JsonObject, name)).toEqual([]);
+    expect(await agentFindings({ name, ...template }, name)).toEqual([]);
     expect(template.description).toBeDefined();
   });
 
