@@ -28,7 +28,7 @@ const KNOWN: readonly KnownMode[] = [
   ofKit(analysis, async () => (await import("./analysis/mode.ts")).analysisMode),
   ofKit(conversation, async () => (await import("./conversation/mode.ts")).conversationMode),
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
-  ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode),
+  ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode, "discusses"),
   ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
   {
     letter: "s",

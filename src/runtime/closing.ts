@@ -47,6 +47,9 @@ export function recordClose<S>(
   journal.afterCommit(() => {
     const written = writeReport(paths.folder, report.payload, mode.presentation);
     if (!written.ok) context.fail(written.error);
+    const own = context.store.session(session_id);
+    // What a child session came to is its parent's to use.
+    if (own.ok && own.value.parent !== null) return crashPoint("report_written");
     const beside = writeDocument(context.workspace, report.payload, mode.presentation, { replaces: true });
     if (!beside.ok) context.fail(beside.error);
     crashPoint("report_written");

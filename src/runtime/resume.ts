@@ -155,5 +155,7 @@ function mendFiles<S>({ home, store }: Surroundings, { made: { engine }, row }: 
   if (!cleaned.ok || !engine.ledger.figures.closed) return cleaned;
   const report = lastReport(store, row);
   const written = writeReport(folder, report, presentation);
-  return written.ok ? writeDocument(row.workspace, report, presentation, { replaces: false }) : written;
+  return written.ok && row.parent === null
+    ? writeDocument(row.workspace, report, presentation, { replaces: false })
+    : written;
 }

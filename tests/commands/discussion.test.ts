@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, test, vi } from "vitest";
 import { openReader } from "../../src/store/sqlite-store.ts";
@@ -77,6 +77,10 @@ const LOCKED = `if [ -e open ]; then exec "$@"; fi; cat >/dev/null; printf '${JS
   payload: { code: "authentication", message: "Who are you?" },
 })}\\n' "$BOSUN_SESSION_ID"`;
 
+/** An envelope, to be filled with a session's id, a type and a payload. */
+const LINE =
+  '{"session_id":"%s","timestamp":"2026-01-01T00:00:00Z","source":"%s","target":"scheduler","version":"1.0","payload_type":"%s","payload":%s}';
+
 interface Standing {
   readonly state: string;
   readonly children: readonly { readonly session_id: string; readonly state: string }[];
@@ -135,6 +139,38 @@ describe("bosun run with a discussion configured", () => {
     });
     // The list leaves out child sessions.
     expect(JSON.parse((await typed(here, ["status", "--all", "--json"])).stdout)).toHaveLength(1);
+  });
+
+  it("lets a meeting discuss it, which writes its report for the manager only", async () => {
+    const here = rig();
+    const input = { agents: ["one", "two"], pm: "wise", max_rounds: 2 };
+    const args = discussed(here, [], { mode: "meeting", input });
+    const says = (role_id: string, answer: string) => ({
+      role_id,
+      type: "participant",
+      cli_command: [
+        "sh",
+        "-c",
+        `request=$(cat); ${answer}; printf '${LINE}\\n' "$BOSUN_SESSION_ID" "$BOSUN_ROLE_ID" "$type" "$payload"`,
+      ],
+    });
+    const contribution = `type=report; payload='{"status":"completed","summary":"In two steps."}'`;
+    const asks = '{"analysis":"-","next_action":"CALL_AGENT","target_agent":"one","prompt_for_agent":"How?"}';
+    const ends = '{"analysis":"-","next_action":"FINISH","final_report":"# In two steps"}';
+    const pm = `type=pm_decision; case $request in *'"content"'*) payload='${ends}' ;; *) payload='${asks}' ;; esac`;
+    here.write(
+      "roles.json",
+      JSON.stringify({ roles: [says("one", contribution), says("two", contribution), says("wise", pm)] }),
+    );
+    const done = await typed(here, args);
+    expect([done.code, done.stderr]).toEqual([0, ""]);
+    expect(done.stdout).toMatch(/rename +STARTED meeting s\.\d+/);
+    expect(done.stdout).toMatch(/rename +s\.\d+ ENDED done/);
+    const ended = readdirSync(join(here.home, "logs", "s")).filter((name) => name.endsWith("-session_finished.json"));
+    const results = ended.map((name) => readFileSync(join(here.home, "logs", "s", name), "utf8"));
+    expect(results.filter((text) => text.includes(`"conclusion":"# In two steps"`))).toHaveLength(1);
+    expect(existsSync(join(here.workspace, "reports"))).toBe(false);
+    expect((await typed(here, ["replay", "s", "--verify"])).code).toBe(0);
   });
 
   test.each<[string, object, string]>([

@@ -58,11 +58,11 @@ export const meetingMode = modeOf(meeting, {
   canBeTold: ({ self }) => self.phase !== "concluding",
   result: (session) => {
     const { pm, output_dir, finished_by, scratchpad, max_rounds } = session.self;
-    const report = finished_by === undefined ? undefined : from(finished_by, "/final_report");
+    const conclusion = finished_by === undefined ? undefined : from(finished_by, "/final_report");
     const rounds = { held: scratchpad.length, of: max_rounds };
     // A time would make the reports of equal sessions differ.
     const entries = scratchpad.map(({ agent_name, content }) => ({ agent_name, content }));
-    return { ...defined({ report }), pm: pm.role_id, rounds, scratchpad: entries, output_dir };
+    return { ...defined({ conclusion }), pm: pm.role_id, rounds, scratchpad: entries, output_dir };
   },
 });
 

@@ -16,14 +16,14 @@ export const meetingPresentation: Descriptor<never, never, never>["presentation"
   lines: { pm_decision: ["prompt_for_agent", "final_report"] },
   closingReasons: { no_report: "The PM wrote no report: the whiteboard stands in its place." },
   document({ session_id, requirement, result }) {
-    const { report, output_dir } = objectOf(result);
-    const text = report === undefined ? boardText(textOf(requirement), objectOf(result)) : textOf(report);
+    const { conclusion, output_dir } = objectOf(result);
+    const text = conclusion === undefined ? boardText(textOf(requirement), objectOf(result)) : textOf(conclusion);
     return { path: `${textOf(output_dir)}/meeting-${textOf(session_id)}.md`, text };
   },
   parts: (result) => [
-    result.report === undefined
+    result.conclusion === undefined
       ? { title: "No report", text: "The meeting ended without one.", points: [] }
-      : { title: `Report of ${textOf(result.pm)}`, text: textOf(result.report), points: [] },
+      : { title: `Report of ${textOf(result.pm)}`, text: textOf(result.conclusion), points: [] },
     ...entriesOf(result),
   ],
 };

@@ -21,7 +21,7 @@ describe("a meeting", () => {
       report: {
         requirement: "Which store?",
         result: {
-          report: "# Keep it",
+          conclusion: "# Keep it",
           pm: "chair",
           rounds: { held: 2, of: 5 },
           scratchpad: [
@@ -193,7 +193,7 @@ describe("the end of a meeting", () => {
     ]);
     expect(session.finishes("# Done").ended).toMatchObject({
       outcome: "done",
-      report: { result: { report: "# Done" } },
+      report: { result: { conclusion: "# Done" } },
     });
   });
 
@@ -236,7 +236,7 @@ describe("the end of a meeting", () => {
     const report = { session_id: "m-1", requirement: "Which store?" };
     const scratchpad = [{ agent_name: "devops", content: "Backups." }];
     const result = { output_dir: "reports", scratchpad };
-    expect(document?.({ ...report, result: { ...result, report: "# Keep it" } })).toEqual({
+    expect(document?.({ ...report, result: { ...result, conclusion: "# Keep it" } })).toEqual({
       path: "reports/meeting-m-1.md",
       text: "# Keep it",
     });
