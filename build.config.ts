@@ -45,7 +45,7 @@ await build({
 // A separate bundle: a library does not load the command line.
 await build({
   ...shared,
-  input: { index: "src/index.ts", "commands/context/program": "src/commands/context/program.ts" },
+  input: { index: "src/index.ts", kit: "src/kit.ts", "commands/context/program": "src/commands/context/program.ts" },
   output,
 });
 

@@ -1,15 +1,9 @@
-// The public library: runs sessions and verifies logs in your own program, of your own modes too. Everything else is private and may change.
+// The public library: runs sessions and verifies logs in your own program, of your own modes too (`bosun/modes`). Everything else is private and may change.
 export { embeddedLauncher } from "./agents/embedded-launcher.ts";
 export { type CliSettings, cliAgent } from "./agents/cli/agent.ts";
 export { scriptedAgent } from "./agents/scripted.ts";
 export type { Agent, Answer, TurnContext, TurnRequest, TurnResult } from "./kernel/agent.ts";
-export { type Descriptor, readerOf } from "./kernel/kit/descriptor.ts";
-export type { Draft } from "./kernel/kit/draft.ts";
-export { modeOf } from "./kernel/kit/mode.ts";
-export type { Question, Rules } from "./kernel/kit/rules.ts";
-export type { KitState, Self, Subject, View } from "./kernel/kit/state.ts";
 export type { Fact, FactOf, Mode, ModeReader, Step } from "./kernel/mode.ts";
-export { filled, from, linesOf } from "./kernel/references.ts";
 export type { SessionState } from "./kernel/state.ts";
 export type { Result } from "./lib/result.ts";
 export { type Verification, verifyFolder } from "./log/verify.ts";

@@ -16,7 +16,7 @@ const ORDER = [
   ["ui"],
   ["commands"],
   ["cli"],
-  ["bin", "index"],
+  ["bin", "index", "kit"],
 ];
 
 /** The rooms of `src/commands`, under the same rule. A command may import all of them, but no other command. */

@@ -1,9 +1,9 @@
 // A mode outside of Bosun's own: voters answer a question, each for itself. ARCHITECTURE.md, "How to add a mode", explains it.
-import { from, modeOf, type Self, type Subject } from "bosun";
+import { defineMode, from, type Self, type Subject } from "bosun/modes";
 
 type Voter = Subject & { /** The record of its answer. */ readonly vote?: number };
 
-export const poll = modeOf<{ readonly topic: string; readonly voters: readonly string[] }, Self, Voter>(
+export const poll = defineMode<{ readonly topic: string; readonly voters: readonly string[] }, Self, Voter>(
   {
     name: "poll",
     letter: "q",
