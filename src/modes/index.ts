@@ -4,6 +4,7 @@ import { analysis } from "./analysis/analysis.ts";
 import { conversation } from "./conversation/conversation.ts";
 import { debate } from "./debate/debate.ts";
 import { meeting } from "./meeting/meeting.ts";
+import { panel } from "./panel/panel.ts";
 import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
 
@@ -29,6 +30,7 @@ const KNOWN: readonly KnownMode[] = [
   ofKit(conversation, async () => (await import("./conversation/mode.ts")).conversationMode),
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
   ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode, "discusses"),
+  ofKit(panel, async () => (await import("./panel/mode.ts")).panelMode),
   ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
   {
     letter: "s",

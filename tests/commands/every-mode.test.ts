@@ -59,6 +59,15 @@ const CASES: readonly Case[] = [
     retried: { code: 2, said: /is a debate, which retries by itself/ },
   },
   {
+    words: ["panel", "--members", "python,go,architect", "Is it done?"],
+    first: 3,
+    told: { subject: "go", role_id: "go" },
+    cancelled: "python",
+    answer: (agent) =>
+      agent.say("review", { decision: agent.role_id === "go" ? "approved" : "changes_requested", notes: "So." }),
+    retried: { code: 2, said: /is a panel, which retries by itself/ },
+  },
+  {
     words: ["meeting", "run", "--topic", "Python or Go?", "--agents", "python,go,architect", "--pm", "judge"],
     first: 1,
     told: { subject: "go", role_id: "go" },
