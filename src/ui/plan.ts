@@ -1,7 +1,7 @@
 import type { Json } from "../lib/json.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { widthOf, wrap } from "../lib/text-layout.ts";
-import type { Criterion, Instruction, ResolvedConfiguration, Step, Task } from "../protocol/payload.ts";
+import type { Criterion, Instruction, Step, Task } from "../protocol/payload.ts";
 import { hanging, safeLine, safeText, wrapped, wrappedLines } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { counted, wordsOf } from "./words.ts";
@@ -11,7 +11,7 @@ export interface ShownPlan extends Partial<RevisedTasks> {
   readonly summary: string;
   readonly tasks: readonly Task[];
   /** The review policy of tasks that do not set their own. */
-  readonly review: ResolvedConfiguration["review"];
+  readonly review: NonNullable<Task["review"]>;
   /** The checks of every task, from the configuration. */
   readonly checks: readonly Criterion[];
   /** The commands that a revised plan adds to tasks of the current one. */

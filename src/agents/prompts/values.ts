@@ -53,7 +53,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   artifacts_dir: ({ payload }) => payload.artifacts_dir,
   home: ({ payload }) => payload.home,
   remaining_turns: ({ payload }) => payload.limits?.remaining_turns,
-  changes: ({ payload }) => latest(payload.context.history, "review", isSentBack),
+  changes: ({ payload }) => latestReview(payload.context.history),
   failed_checks: ({ payload }) => listOf(latest(payload.context.history, "check_result")["results"]).filter(hasFailed),
   "answer.types": ({ payload }) => answersTo(payload.expects).join(", "),
   "answer.content": ({ payload }) => contentsOf(payload.expects).join(", "),
@@ -111,8 +111,14 @@ function latest(
   return fits(payload) ? payload : {};
 }
 
-function isSentBack({ decision }: JsonObject): boolean {
-  return decision === "changes_requested";
+/** The latest review that sent the work back, or what a panel decided. */
+function latestReview(history: Json | undefined): JsonObject {
+  const reviews = listOf(history)
+    .map(objectOf)
+    .map(({ payload_type, payload }) => (payload_type === "review" ? payload : objectOf(payload)["result"]))
+    .map(objectOf);
+  const last = reviews.findLast(({ decision }) => decision !== undefined) ?? {};
+  return last["decision"] === "changes_requested" ? last : {};
 }
 
 function hasFailed(check: Json): boolean {

@@ -7,7 +7,7 @@ import type { Settings } from "../../config/settings.ts";
 import { advance } from "../../kernel/engine.ts";
 import { emptyLedger } from "../../kernel/ledger.ts";
 import type { Fact, Mode } from "../../kernel/mode.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import { MODES } from "../../modes/index.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
@@ -78,7 +78,7 @@ export async function readRunInput(
   const ready = await readyToBegin(context, options, found.value, roles.value, at_terminal);
   if (!ready.ok) return ready;
   const { roles: crew, settings, programs } = ready.value;
-  const unable = await discussionProblem(settings, crew);
+  const unable = (await discussionProblem(settings, crew)) ?? (await panelProblem(settings, crew));
   if (unable) return err(unable);
   if (plan.value === undefined && crew.some(isPlaybook)) {
     const installed = await crewHere(context, found.value);
@@ -184,6 +184,20 @@ function rehearse(
     if (step.refused) return step.refused;
   }
   return undefined;
+}
+
+/** Why no session could review with the panel of these settings: `configuration`; undefined if one could, or if there is no panel. */
+async function panelProblem(
+  { values: { review, ...config }, origins }: Settings,
+  roles: readonly Role[],
+): Promise<Failure | undefined> {
+  const mode = MODES.get("panel");
+  if (typeof review === "string" || !mode) return undefined;
+  const { panel: members, vote, rounds } = review;
+  const input = { members, topic: "Work.", ...defined({ threshold: vote, rounds }) };
+  const why = rehearse(await mode.rules(), { mode: "panel", config, roles, input }, []);
+  const where = (origins.get("review.panel") ?? origins.get("review"))?.where;
+  return why && failure("configuration", `${where}: ${why.message}`, { hint: why.hint });
 }
 
 /** Why no session could discuss proposals with these settings: `configuration`; undefined if one could, or if none is wanted. */

@@ -1,7 +1,7 @@
 import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
 import { seated, seatOf } from "../../kernel/kit/speakers.ts";
-import { firstOf, from } from "../../kernel/references.ts";
+import { from, linesOf } from "../../kernel/references.ts";
 import { wrongAt } from "../../kernel/step.ts";
 import { defined, type Json } from "../../lib/json.ts";
 import type { Role } from "../../protocol/roles.ts";
@@ -62,7 +62,9 @@ export const panelMode = modeOf(panel, {
       rounds: { held: round, of: rounds },
       requested_changes: approved
         ? []
-        : against.map((sequence) => firstOf(from(sequence, "/requested_changes"), from(sequence, "/notes"))),
+        : against.map((sequence) =>
+            linesOf(["Changes:", from(sequence, "/requested_changes")], ["Reasons:", from(sequence, "/notes")]),
+          ),
       reviews: all.map((member): Json => {
         const last = latest(member);
         const told = last === undefined ? {} : { decision: from(last, "/decision"), notes: from(last, "/notes") };

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Budget, ResolvedConfiguration } from "../../protocol/payload.ts";
 import { isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
-import { offer } from "./offering.ts";
+import { isPanelOf } from "./panel-review.ts";
 import type { Discussion, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER } from "./waiting.ts";
 
@@ -53,32 +53,17 @@ function topicOf({ task: [planned, task] }: Ticket, proposal: number): JsonObjec
 
 export function onSessionBegun(draft: Draft, fact: FactOf<"session_begun">): void {
   const ticket = draft.ticket(fact.subject);
-  const { discussion } = draft.session.settings;
-  if (!ticket || !discussion || sessionWaitedFor(ticket.waits_for) !== childId(fact.payload.session_id)) return;
+  const { discussion, panel } = draft.session.settings;
+  const opened = ticket && isPanelOf(ticket, fact.payload.session_id) ? panel : discussion;
+  if (!ticket || !opened || sessionWaitedFor(ticket.waits_for) !== childId(fact.payload.session_id)) return;
   draft.tickets.patch(ticket.id, { session_begun: true });
-  draft.out.setTimer(DISCUSSION_TIMER + ticket.id, discussion.timeout_s * 1000, true);
+  draft.out.setTimer(DISCUSSION_TIMER + ticket.id, opened.timeout_s * 1000, true);
 }
 
 /** Withdraws a discussion whose time is up. Its end is still reported. */
 export function onDiscussionTimeUp(draft: Draft, id: string): void {
   const child = sessionWaitedFor(draft.ticket(id)?.waits_for);
   if (child !== undefined) draft.out.command({ do: "withdraw_session", child, reason: "timeout" });
-}
-
-/** Handles the end of a discussion: the manager gets its result and instructs the ticket. Its turns count towards the ticket's budget. */
-export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">): void {
-  const ticket = draft.ticket(fact.subject);
-  const { session_id, usage } = fact.payload;
-  if (!ticket || sessionWaitedFor(ticket.waits_for) !== childId(session_id)) return;
-  const { id, allowance } = ticket;
-  draft.remember(id);
-  draft.out.command({ do: "clear_timer", timer_id: DISCUSSION_TIMER + id });
-  draft.tickets.patch(id, {
-    session_begun: undefined,
-    discussed: fact.sequence,
-    ...(allowance ? { allowance: { ...allowance, used: allowance.used + usage.turns } } : {}),
-  });
-  offer(draft, id, "report");
 }
 
 /**

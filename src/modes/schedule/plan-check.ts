@@ -30,6 +30,12 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
       });
     }
     const policy = task.review ?? draft.session.settings.review;
+    if (policy === "panel" && draft.session.settings.panel === undefined) {
+      return failure("invalid_plan", `task "${task.task_id}" is reviewed by a panel, and the settings have none`, {
+        hint: 'set review to {"panel": [ROLE, …]}, or give the task another review policy',
+        details: { pointer: `/tasks/${index}/review` },
+      });
+    }
     if (policy === "checks" && executablesOf(draft, task, [0, ""]).length === 0) {
       return failure(
         "invalid_plan",

@@ -12,6 +12,7 @@ import { checkPlan } from "./plan-check.ts";
 import { create, isAdding, revise, revisionOf } from "./revising.ts";
 import type { Place, Revision, RoleEntry, SessionValue, Settings } from "./state.ts";
 import { executables, newTicket, taskAt } from "./tasks.ts";
+import { panelOf } from "./panel-review.ts";
 import { REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
@@ -30,12 +31,12 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
     plan_approval: config.plan_approval,
     // Earlier versions recorded it with the input.
     confirm: config.confirm === true || fact.payload.input?.confirm === true,
-    review: config.review,
+    review: typeof config.review === "string" ? config.review : "panel",
     ...(typeof config.proposal === "string"
       ? { proposal: config.proposal }
       : { proposal: "risk", risk_patterns: config.proposal.patterns }),
     checks: executables(checks, fact.sequence, "/config/checks/ticket"),
-    ...defined({ discussion: discussionOf(config), ticket_budget: config.budget.ticket }),
+    ...defined({ panel: panelOf(config), discussion: discussionOf(config), ticket_budget: config.budget.ticket }),
   };
   const roles: RoleEntry[] = fact.payload.roles.map((role) => ({
     role_id: role.role_id,

@@ -7,12 +7,13 @@ import { isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfOver } from "./finish.ts";
 import { begin, offer } from "./offering.ts";
+import { askPanel } from "./panel-review.ts";
 import type { Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopExhausted } from "./trouble.ts";
 
 /** Whether the manager may review the delivered work of a blocked ticket instead of instructing it. */
 export function isReviewable(ticket: Ticket): boolean {
-  return ticket.delivered === true && ticket.review === "manager";
+  return ticket.delivered === true && (ticket.review === "manager" || ticket.review === "panel");
 }
 
 /** Moves a blocked ticket with delivered work back into review, with fresh rounds. */
@@ -106,6 +107,12 @@ function askForReview(draft: Draft, id: string): void {
       });
       return;
     }
+    case "panel": {
+      const { panel } = draft.session.settings;
+      if (panel && !isSpent(ticket, draft.fact.received_at)) return askPanel(draft, ticket, panel);
+      offer(draft, id, "review_request");
+      return;
+    }
     case "checks":
       if (ticket.checks_passed) {
         draft.out.envelope({
@@ -132,9 +139,14 @@ export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): 
     refuseReview(draft, ticket);
     return;
   }
+  onDecision(draft, fact.payload.decision, ticket);
+}
+
+/** Handles what was decided about delivered work. */
+export function onDecision(draft: Draft, decision: FactOf<"review">["payload"]["decision"], ticket: Ticket): void {
   const { review_rounds } = ticket.status === "blocked" ? resumeReview(draft, ticket.id) : ticket;
   draft.tickets.patch(ticket.id, { reviews: (ticket.reviews ?? 0) + 1, failed_reviews: undefined });
-  if (fact.payload.decision === "approved" && ticket.checks_passed !== false) {
+  if (decision === "approved" && ticket.checks_passed !== false) {
     approve(draft, ticket.id);
     return;
   }
@@ -146,7 +158,7 @@ export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): 
   }
   draft.tickets.patch(ticket.id, { review_rounds: rounds, check_rounds: undefined });
   // The ticket is still in review, so it is blocked as delivered and can still be approved.
-  if (isSpent(ticket, fact.received_at)) {
+  if (isSpent(ticket, draft.fact.received_at)) {
     stopExhausted(draft, ticket.id);
     return;
   }

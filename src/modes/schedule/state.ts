@@ -119,7 +119,15 @@ export interface Instructed {
   readonly commands: readonly string[];
 }
 
-export type ReviewPolicy = "manager" | "user" | "checks";
+export type ReviewPolicy = "manager" | "user" | "checks" | "panel";
+
+/** The roles that review independently, and how many of them must approve. */
+export interface Panel {
+  readonly members: readonly string[];
+  readonly threshold?: string;
+  readonly rounds?: number;
+  readonly timeout_s: number;
+}
 
 /** A set of questions for a person. */
 export interface QuestionSet {
@@ -155,6 +163,8 @@ export interface Settings {
   readonly plan_approval: "ask" | "never";
   readonly confirm: boolean;
   readonly review: ReviewPolicy;
+  /** Set if a panel can review. */
+  readonly panel?: Panel;
   readonly proposal: "risk" | "always" | "never";
   /** The words that signal risk, instead of the default ones. */
   readonly risk_patterns?: readonly string[];

@@ -740,14 +740,15 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
          ]
         },
         "review": {
-         "description": "Who reviews finished work: the manager, a person, or its executable criteria alone.",
+         "description": "Who reviews finished work: the manager, a person, its executable criteria alone, or the panel of the settings.",
          "anyOf": [
           {
            "type": "string",
            "enum": [
             "manager",
             "user",
-            "checks"
+            "checks",
+            "panel"
            ]
           },
           {

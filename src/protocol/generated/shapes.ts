@@ -680,6 +680,27 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "log"
   ]
  },
+ "scheduler_config.review_panel": {
+  "fields": {
+   "panel": "",
+   "vote": "",
+   "rounds": ""
+  },
+  "required": [
+   "panel"
+  ]
+ },
+ "scheduler_config.review": {
+  "fields": {
+   "panel": "",
+   "vote": "",
+   "rounds": ""
+  },
+  "required": [
+   "panel"
+  ],
+  "text": ""
+ },
  "scheduler_config.checks": {
   "fields": {
    "ticket": "common.criteria",
@@ -764,7 +785,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "dependency_notice_s": "",
    "plan_approval": "",
    "confirm": "",
-   "review": "",
+   "review": "scheduler_config.review",
    "checks": "scheduler_config.checks",
    "proposal": "scheduler_config.proposal",
    "discussion": "scheduler_config.discussion",

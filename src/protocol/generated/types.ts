@@ -47,9 +47,9 @@ export type Criteria = readonly Criterion[];
 export type Step = string | StepObject;
 export type Steps = readonly Step[];
 /**
- * Who reviews finished work: the manager, a person, or its executable criteria alone.
+ * Who reviews finished work: the manager, a person, its executable criteria alone, or the panel of the settings.
  */
-export type ReviewPolicy = "manager" | "user" | "checks";
+export type ReviewPolicy = "manager" | "user" | "checks" | "panel";
 export type Tasks = readonly Task[];
 export type RoleType = "manager" | "worker" | "participant";
 /**
@@ -85,6 +85,10 @@ export type Tools = readonly WorkspaceTool[];
  * Whether a person approves the plan. If left out, `ask` if any role costs money, and at a terminal for any crew but the embedded one.
  */
 export type PlanApproval = "ask" | "never";
+/**
+ * Who reviews finished work, unless its task says otherwise: the manager, a person, its executable criteria alone, or a panel, each of whose roles reviews it independently.
+ */
+export type Review = ("manager" | "user" | "checks") | ReviewPanel;
 /**
  * When a ticket is discussed before the work. Patterns mean `risk`, with these words in place of the usual ones.
  */
@@ -528,7 +532,7 @@ export type SchedulerConfiguration = {
    * Whether a person accepts the result before the session closes. If left out, at a terminal for any crew but the embedded one.
    */
   readonly confirm?: boolean;
-  readonly review?: ReviewPolicy;
+  readonly review?: Review;
   readonly checks?: ConfiguredChecks;
   readonly proposal?: ProposalPolicy;
   readonly discussion?: Discussion;
@@ -555,6 +559,17 @@ export type Account = {
    * No turn begins when no more than so many percent of one of its windows are left.
    */
   readonly reserve?: number;
+};
+/**
+ * `vote`: how many must approve, `>1/2` if left out. `rounds`: the most rounds if they disagree, 2 if left out.
+ */
+export type ReviewPanel = {
+  /**
+   * Items: A seat in the role registry.
+   */
+  readonly panel: readonly string[];
+  readonly vote?: string;
+  readonly rounds?: number;
 };
 /**
  * Criteria that no manager can drop: for every ticket, and for every merge.
@@ -1149,7 +1164,7 @@ export type Requirement = {
 /**
  * The reviewer's decision on finished work.
  */
-export type Review = {
+export type Review1 = {
   readonly decision: "approved" | "changes_requested";
   readonly notes?: string;
   readonly requested_changes?: Texts;
@@ -1331,7 +1346,7 @@ export type ResolvedConfiguration = {
    * Whether a person accepts the result before the session closes. If left out, at a terminal for any crew but the embedded one.
    */
   readonly confirm?: boolean;
-  readonly review: ReviewPolicy;
+  readonly review: Review;
   readonly checks: ConfiguredChecks;
   readonly proposal: ProposalPolicy;
   readonly discussion?: Discussion;
@@ -1958,7 +1973,7 @@ export type PayloadByType = {
   readonly pm_decision: PMDecision;
   readonly report: Report;
   readonly requirement: Requirement;
-  readonly review: Review;
+  readonly review: Review1;
   readonly review_request: ReviewRequest;
   readonly session_begun: SessionBegun;
   readonly session_closed: SessionClosed;
