@@ -28,6 +28,7 @@ const ROOMS = [
   ["interaction"],
   ["presenters"],
   ["driver"],
+  ["mcp"],
   ["completion"],
 ];
 

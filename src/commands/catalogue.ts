@@ -221,6 +221,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun models", "bosun models --try --json"],
       load: () => import("./models.ts"),
     },
+    mcp: {
+      summary: "tools of sessions for editors and agents, by the Model Context Protocol",
+      hidden: true,
+      examples: ["bosun mcp", "claude mcp add bosun -- bosun mcp"],
+      load: () => import("./mcp.ts"),
+    },
     completion: {
       summary: "print the script that completes commands in your shell",
       hidden: true,
