@@ -224,7 +224,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     mcp: {
       summary: "tools of sessions for editors and agents, by the Model Context Protocol",
       hidden: true,
-      examples: ["bosun mcp", "claude mcp add bosun -- bosun mcp"],
+      examples: ["bosun mcp"],
       load: () => import("./mcp.ts"),
     },
     completion: {

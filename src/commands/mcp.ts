@@ -1,5 +1,6 @@
 import "./mcp/own-stdout.ts";
 import type { Command } from "commander";
+import { markerOfProcess } from "../agents/process-marker.ts";
 import { ok } from "../lib/result.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
@@ -13,8 +14,17 @@ export function register(_command: Command): Action<object> {
 
 async function mcp(context: CommandContext): Promise<Exit> {
   const { terminal } = context;
+  const environment = { ...markOfParent(), ...context.environment };
   // What commands say to people goes to stderr.
   const out = terminal.err;
-  await serve({ ...context, terminal: { ...terminal, out, hasPerson: false, canRedraw: false } }, SESSION_TOOLS);
+  await serve(
+    { ...context, environment, terminal: { ...terminal, out, hasPerson: false, canRedraw: false } },
+    SESSION_TOOLS,
+  );
   return ok(EXIT_DONE);
+}
+
+/** What tells an agent's turn. Codex gives its servers few variables, and not these. */
+function markOfParent(): Readonly<Record<string, string>> {
+  return Object.fromEntries(markerOfProcess(process.ppid));
 }

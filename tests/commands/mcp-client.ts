@@ -16,7 +16,6 @@ export interface Answered {
 /** A client of `bosun mcp`, started from the workspace. */
 export interface Connected {
   readonly client: Client;
-  readonly pid: number;
   call(name: string, given?: Record<string, unknown>): Promise<Answered>;
   /** Every line that the server wrote to stdout. */
   lines(): string[];
@@ -25,11 +24,16 @@ export interface Connected {
   close(): Promise<void>;
 }
 
-export async function connect(here: Rig, env: Record<string, string> = {}, words: string[] = []): Promise<Connected> {
+/** Starts `bosun mcp` with these variables, by `starter` if it is given, and connects to it. */
+export async function connect(
+  here: Rig,
+  env: Record<string, string> = {},
+  starter: readonly string[] = [],
+): Promise<Connected> {
   const copy = here.write(`stdout-${performance.now()}`, "");
   const transport = new StdioClientTransport({
     command: "sh",
-    args: ["-c", '"$@" | tee "$0"', copy, process.execPath, ...words, built("cli.js"), "mcp"],
+    args: ["-c", '"$@" | tee "$0"', copy, ...starter, process.execPath, built("cli.js"), "mcp"],
     env: { ...here.environment, BOSUN_HOME: here.home, ...env },
     cwd: here.workspace,
     stderr: "pipe",
@@ -40,12 +44,10 @@ export async function connect(here: Rig, env: Record<string, string> = {}, words
   const errors: Error[] = [];
   client.onerror = (error) => errors.push(error);
   await client.connect(transport, { timeout: 20_000 });
-  const pid = transport.pid ?? 0;
   const close = () => client.close();
   onTestFinished(close);
   return {
     client,
-    pid,
     async call(name, given = {}) {
       const { isError = false, content, structuredContent } = await client.callTool({ name, arguments: given });
       const [first] = content;

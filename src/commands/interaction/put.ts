@@ -41,7 +41,12 @@ type Outcome =
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
  * message, or like `outcomeOf`. Throws a `StorageError` for an approval of what was changed.
  */
-export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Fallible<Put>> {
+export async function putMessage(
+  store: Store,
+  row: SessionRow,
+  message: PersonMessage,
+  actor = actorHere(),
+): Promise<Fallible<Put>> {
   const { payload_type, payload } = message;
   // Nothing else may wait for a later owner, which could only refuse it.
   const valid = validateMessage(payload_type, payload);
@@ -50,7 +55,7 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
     return fails("usage", what, { hint: "See bosun help." });
   }
   if (payload_type === "approval") await checkSession(store, row, await loadMode(row.mode));
-  const id = await store.inbox.put(row.session_id, { payload_type, payload }, actorHere());
+  const id = await store.inbox.put(row.session_id, { payload_type, payload }, actor);
   if (!id.ok) return id;
   const inbox_id = id.value;
   const outcome = await catchStorage(() => outcomeOf(store, row, inbox_id, AbortSignal.timeout(TAKEN_WITHIN_MS)));

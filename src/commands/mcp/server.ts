@@ -1,12 +1,13 @@
-import { type CallToolResult, Server } from "@modelcontextprotocol/server";
+import { type CallToolResult, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import type { JsonObject } from "../../lib/json.ts";
+import { defined, type JsonObject } from "../../lib/json.ts";
 import type { Failure, Fallible } from "../../protocol/failure.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { programVersion } from "../context/program.ts";
 import { damageBehind } from "../lookup/damage.ts";
+import { listResources, readResource, RESOURCE_TEMPLATES } from "./resources.ts";
 import { callTool, inputSchemaOf, type McpTool } from "./tool.ts";
 
 /** A message may hold a plan. */
@@ -29,13 +30,23 @@ export async function serve(context: CommandContext, tools: readonly McpTool[]):
   const newServer = () => {
     const server = new Server(
       { name: "bosun", version: programVersion() },
-      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+      { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
     );
     server.setRequestHandler("tools/list", () => ({ tools: tools.map(listedTool) }));
     server.setRequestHandler("tools/call", async ({ params }) => {
       const given = (params.arguments ?? {}) as JsonObject;
       const done = await inOrder(() => callTool(tools, context, params.name, given));
-      return done.ok ? resultOf(done.value) : refusalOf(context, done.error);
+      return done.ok ? resultOf(done.value) : refusalOf(done.error, context);
+    });
+    server.setRequestHandler("resources/list", async () => {
+      const listed = await inOrder(() => listResources(context));
+      return { resources: listed.ok ? listed.value : [] };
+    });
+    server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [...RESOURCE_TEMPLATES] }));
+    server.setRequestHandler("resources/read", async ({ params: { uri } }) => {
+      const read = await inOrder(() => readResource(context, uri));
+      if (read.ok) return { contents: [read.value] };
+      throw new ResourceNotFoundError(uri, inWords(read.error, context));
     });
     return server;
   };
@@ -61,12 +72,15 @@ function resultOf(value: object): CallToolResult {
 }
 
 /** A refusal is a result for the model, and no error of the protocol. */
-function refusalOf({ terminal }: CommandContext, { code, message, hint }: Failure): CallToolResult {
-  const next = hint === undefined ? undefined : localize(terminal.err, hint);
-  const text = next === undefined ? message : `${message}\n${next}`;
+function refusalOf(failure: Failure, context: CommandContext): CallToolResult {
+  const { code, message, hint } = failure;
   return {
-    content: [{ type: "text", text }],
-    structuredContent: { error: { code, message, hint: next } },
+    content: [{ type: "text", text: inWords(failure, context) }],
+    structuredContent: { error: { code, message, ...defined({ hint: hint && localize(context.terminal.err, hint) }) } },
     isError: true,
   };
+}
+
+function inWords({ message, hint }: Failure, { terminal: { err } }: CommandContext): string {
+  return hint === undefined ? message : `${message}\n${localize(err, hint)}`;
 }

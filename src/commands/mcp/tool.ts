@@ -5,6 +5,9 @@ import { onlyForPeople } from "../../protocol/inside-turn.ts";
 import { fileFindings } from "../../protocol/schema-errors.ts";
 import type { CommandContext } from "../context/command.ts";
 
+/** A list is for choosing from; the newest are first. */
+export const MOST_LISTED = 50;
+
 /** A JSON Schema without schemas in it. */
 type Shape = { [keyword: string]: string | number | boolean | string[] };
 

@@ -18,7 +18,7 @@ export async function seenSession(store: StoreReader, home: string, row: Session
 }
 
 /** The fields that SPEC.md promises for `--json`, and more. */
-export function statusObject(store: StoreReader, home: string, seen: SeenSession): object {
+export function statusObject(store: StoreReader, home: string, seen: SeenSession) {
   const { row, owner, state, ledger, tickets, waiting, resultsOf, projection } = seen;
   const { subjects } = state;
   const counted = owner === undefined ? withCutRuns(ledger) : ledger;
