@@ -75,12 +75,18 @@ export class InboxWatch {
   }
 }
 
+/** The forms that a record allows (`acting person` in the schemas). */
+const PARTICIPANT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
 /** The row's actor, as the row claims; undefined if a record cannot hold it. */
 function actorIn(value: unknown): Actor | undefined {
-  const { user, host, via } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
+  const { user, host, via, participant, key } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
   const isName = (name: unknown, most = 256): name is string =>
     typeof name === "string" && name.isWellFormed() && name.length <= most;
-  return isName(user) && isName(host) && isName(via, 64) ? { user, host, via } : undefined;
+  const fits = (text: unknown, form: RegExp): text is string => typeof text === "string" && form.test(text);
+  const known = fits(participant, PARTICIPANT) ? { participant, ...(fits(key, DIGEST) ? { key } : {}) } : {};
+  return isName(user) && isName(host) && isName(via, 64) ? { user, host, via, ...known } : undefined;
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly messages: { readonly [K in PayloadType]?: Message };
   /** What a person, or another program in a person's name, may send at any time. `Rules.on` handles it. */
   readonly outsiders?: readonly PayloadType[];
+  /** What the mode itself writes, besides what every mode's scheduler does. */
+  readonly says?: readonly PayloadType[];
   /** Which accepted messages later prompts may show (`Question.view`), and how. */
   readonly lines?: Lines;
   /** The working phases, the first one first. Stopping, waiting, resuming and closing are added. */
@@ -82,6 +84,8 @@ export interface SeatField {
   readonly types: readonly RoleType[];
   /** Whether a role may take several seats of the session. */
   readonly shared?: boolean;
+  /** Whether an id that is no role may stand here: of somebody who takes part from outside, without turns. */
+  readonly open?: boolean;
   /** Whether the first role without a seat takes it, by the order of the types, if the input names none. For a field of the input itself. */
   readonly fills?: boolean;
 }
@@ -103,6 +107,8 @@ export interface ModeCommand {
   readonly options: readonly ModeOption[];
   /** The field whose option makes a file with the whole input unnecessary, if the mode takes one. Without that option the first word is the file. */
   readonly unlessFile?: string;
+  /** Set if it is begun in a process of its own, since it waits for others; the flags that name the session there. */
+  readonly apart?: string;
   /** Makes the input from the values of the options, if they are not its fields. */
   input?(given: JsonObject): JsonObject;
 }
@@ -229,7 +235,8 @@ export function accepts(states: Arrows, status: string | undefined, event: strin
 export function rightsOf({
   messages,
   outsiders = [],
-}: Pick<Descriptor<never, never, never>, "messages" | "outsiders">): Rights {
+  says = [],
+}: Pick<Descriptor<never, never, never>, "messages" | "outsiders" | "says">): Rights {
   const of = (type: RoleType) => {
     const answered: { [K in PayloadType]?: PayloadType[] } = {};
     for (const [message, { to, answers }] of Object.entries(messages) as [PayloadType, Message][])
@@ -237,13 +244,13 @@ export function rightsOf({
     const right: { [K in PayloadType]?: Right } = answered;
     return Object.keys(answered).length === 0 ? {} : ({ ...right, error: "any_turn", artifact_ref: "always" } as const);
   };
-  const said = Object.fromEntries(outsiders.map((type) => [type, "always"]));
+  const always = (types: readonly PayloadType[]) => Object.fromEntries(types.map((type) => [type, "always"]));
   return {
     participant: of("participant"),
     manager: of("manager"),
     worker: of("worker"),
-    user: { ...said, ...FROM_PEOPLE },
-    scheduler: FROM_SCHEDULER,
+    user: { ...always(outsiders), ...FROM_PEOPLE },
+    scheduler: { ...always(says), ...FROM_SCHEDULER },
   };
 }
 

@@ -622,6 +622,17 @@ export type AuthProfile = {
   readonly pass_env?: PassEnv;
 };
 /**
+ * A point of a council's agenda.
+ */
+export type AgendaItem = {
+  /**
+   * What is to be talked about.
+   */
+  readonly title: string;
+  readonly details?: string;
+  readonly metadata?: Metadata;
+};
+/**
  * A person's decision on an approval request.
  */
 export type Approval = {
@@ -762,6 +773,81 @@ export type QuestionAnswer = {
   readonly question_id: string;
   readonly text: string;
   readonly metadata?: Metadata;
+};
+/**
+ * What a participant of a council says.
+ */
+export type Comment = {
+  /**
+   * What it says.
+   */
+  readonly text: string;
+  /**
+   * The message_id of an earlier message.
+   */
+  readonly reply_to_message_id?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
+ * A council as a role is asked to say something, to vote, or to lead.
+ */
+export type CouncilState = {
+  readonly topic: string;
+  readonly goal?: string;
+  /**
+   * What is wanted: a word in the discussion, a vote, what comes next, or the vote that decides a tie.
+   */
+  readonly asked: "discussion" | "vote" | "lead" | "tie";
+  readonly state: "open" | "discussion" | "voting";
+  /**
+   * The proposal that is voted on, or tied.
+   */
+  readonly proposal_id?: string;
+  readonly round: number;
+  readonly max_rounds: number;
+  /**
+   * Set if the discussion cannot go on.
+   */
+  readonly must_end?: true;
+  readonly rule?: string;
+  readonly participants: readonly CouncilMember[];
+  readonly agenda: readonly string[];
+  readonly proposals: readonly CouncilProposal[];
+};
+export type CouncilMember = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_id: string;
+  /**
+   * A short line for people.
+   */
+  readonly role?: string;
+  readonly description?: string;
+  readonly status: string;
+};
+export type CouncilProposal = {
+  readonly proposal_id: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly agent_id: string;
+  readonly title: string;
+  readonly details: string;
+  readonly status: string;
+  /**
+   * The latest proposal_result.
+   */
+  readonly result?: JsonObject;
 };
 /**
  * The sender cannot do what was asked, or refuses what it was given.
@@ -1063,6 +1149,35 @@ export type Opinion = {
   readonly metadata?: Metadata;
 };
 /**
+ * Somebody is invited to a council, joins it, declines or leaves.
+ */
+export type Participant = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_id: string;
+  readonly status: "invited" | "joined" | "declined" | "left";
+  readonly token_sha256?: string;
+  readonly reason?: string;
+  readonly metadata?: Metadata;
+};
+/**
+ * A participant of a council has nothing to say, or does not vote.
+ */
+export type Pass = {
+  readonly reason?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
  * Whom the PM of a meeting asks next, or the report that ends it.
  */
 export type PMDecision = {
@@ -1093,6 +1208,94 @@ export type PMDecision = {
   readonly ticket_id?: string;
   readonly usage?: Usage;
   readonly metadata?: Metadata;
+};
+/**
+ * What a council is to decide: a new proposal, or its own author's withdrawal of one.
+ */
+export type Proposal = {
+  /**
+   * Of a proposal that is withdrawn. A new one gets its id from the council.
+   */
+  readonly proposal_id?: string;
+  /**
+   * What is proposed, in a line.
+   */
+  readonly title?: string;
+  /**
+   * All of it.
+   */
+  readonly details?: string;
+  readonly status?: "proposed" | "withdrawn";
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
+ * How a council decided a proposal, and by which votes.
+ */
+export type ProposalResult = {
+  readonly proposal_id: string;
+  /**
+   * `tied` if the facilitator decides, or it is voted on again.
+   */
+  readonly status: "accepted" | "rejected" | "no_quorum" | "tied";
+  readonly counts: CountedVotes;
+  readonly weights: WeighedVotes;
+  readonly base: "active" | "cast" | "invited";
+  readonly base_size: number;
+  readonly quorum: number;
+  readonly quorum_met: boolean;
+  readonly voted: number;
+  readonly rule: string;
+  /**
+   * Whether votes were missing that could change nothing.
+   */
+  readonly decided_early: boolean;
+  /**
+   * A seat in the role registry.
+   */
+  readonly decided_by?: string;
+  /**
+   * Who could vote and did not.
+   *
+   * Items: A seat in the role registry.
+   */
+  readonly missing: readonly string[];
+  /**
+   * The votes against what was decided.
+   */
+  readonly dissent: readonly Dissent[];
+};
+/**
+ * How many voted so.
+ */
+export type CountedVotes = {
+  readonly yes: number;
+  readonly no: number;
+  readonly abstain: number;
+};
+/**
+ * The weight of those who voted so.
+ */
+export type WeighedVotes = {
+  readonly yes: number;
+  readonly no: number;
+  readonly abstain: number;
+};
+export type Dissent = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_id: string;
+  readonly vote: "yes" | "no";
+  readonly rationale?: string;
 };
 /**
  * A worker's report about its ticket.
@@ -1346,6 +1549,11 @@ export type ActingPerson = {
   readonly user: string;
   readonly host: string;
   readonly via: string;
+  /**
+   * A seat in the role registry.
+   */
+  readonly participant?: string;
+  readonly key?: string;
 };
 export type ParentSession = {
   /**
@@ -1418,6 +1626,46 @@ export type SessionStopped = {
   readonly limit?: string;
   readonly used?: number;
   readonly max?: number;
+  readonly metadata?: Metadata;
+};
+/**
+ * A council enters another state.
+ */
+export type StateChange = {
+  readonly old_state?: "open" | "discussion" | "voting";
+  readonly new_state: "discussion" | "voting" | "closed";
+  /**
+   * Why.
+   */
+  readonly reason: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
+ * What came out of a council; it closes it.
+ */
+export type Summary = {
+  /**
+   * What was decided, why, and what stays open.
+   */
+  readonly summary_text: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
   readonly metadata?: Metadata;
 };
 /**
@@ -1686,6 +1934,27 @@ export type Verdict = {
   readonly metadata?: Metadata;
 };
 /**
+ * The vote of a participant of a council on a proposal.
+ */
+export type Vote = {
+  readonly proposal_id: string;
+  readonly vote: "yes" | "no" | "abstain";
+  /**
+   * Why.
+   */
+  readonly rationale?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
  * One record of a session's log. Made from the other schemas by `npm run schemas`; every record is checked against it when it is written.
  */
 export type StoredRecord = {
@@ -1706,20 +1975,27 @@ export type StoredRecord = {
    */
   readonly target: string;
   payload_type:
+    | "agenda_item"
     | "approval"
     | "approval_request"
     | "artifact_ref"
     | "check_result"
     | "clarification"
     | "clarification_response"
+    | "comment"
+    | "council_state"
     | "error"
     | "final_report"
     | "instruction"
     | "instruction_proposal"
     | "meeting_state"
     | "opinion"
+    | "participant"
+    | "pass"
     | "plan"
     | "pm_decision"
+    | "proposal"
+    | "proposal_result"
     | "report"
     | "requirement"
     | "review"
@@ -1731,13 +2007,16 @@ export type StoredRecord = {
     | "session_recovered"
     | "session_reopened"
     | "session_stopped"
+    | "state_change"
+    | "summary"
     | "ticket"
     | "time_shifted"
     | "timer_fired"
     | "turn_failed"
     | "turn_request"
     | "user_command"
-    | "verdict";
+    | "verdict"
+    | "vote";
   readonly version: "1.0";
   readonly payload: JsonObject;
   readonly record: RecordMeta;
@@ -1926,20 +2205,27 @@ export type Integrity = {
 
 /** The payload of each type an envelope can have. */
 export type PayloadByType = {
+  readonly agenda_item: AgendaItem;
   readonly approval: Approval;
   readonly approval_request: ApprovalRequest;
   readonly artifact_ref: ArtifactReference;
   readonly check_result: CheckResult;
   readonly clarification: Clarification;
   readonly clarification_response: ClarificationResponse;
+  readonly comment: Comment;
+  readonly council_state: CouncilState;
   readonly error: ReportedError;
   readonly final_report: FinalReport;
   readonly instruction: Instruction;
   readonly instruction_proposal: InstructionProposal;
   readonly meeting_state: MeetingState;
   readonly opinion: Opinion;
+  readonly participant: Participant;
+  readonly pass: Pass;
   readonly plan: Plan;
   readonly pm_decision: PMDecision;
+  readonly proposal: Proposal;
+  readonly proposal_result: ProposalResult;
   readonly report: Report;
   readonly requirement: Requirement;
   readonly review: Review;
@@ -1951,6 +2237,8 @@ export type PayloadByType = {
   readonly session_recovered: SessionRecovered;
   readonly session_reopened: SessionReopened;
   readonly session_stopped: SessionStopped;
+  readonly state_change: StateChange;
+  readonly summary: Summary;
   readonly ticket: Ticket;
   readonly time_shifted: TimeShifted;
   readonly timer_fired: TimerFired;
@@ -1958,6 +2246,7 @@ export type PayloadByType = {
   readonly turn_request: TurnRequest;
   readonly user_command: UserCommand;
   readonly verdict: Verdict;
+  readonly vote: Vote;
 };
 
 /** The type of the envelope's header, and of each file that has a schema. */
@@ -1972,20 +2261,27 @@ export type DocumentByName = {
 
 /** All payload types. */
 export const PAYLOAD_TYPES = [
+  "agenda_item",
   "approval",
   "approval_request",
   "artifact_ref",
   "check_result",
   "clarification",
   "clarification_response",
+  "comment",
+  "council_state",
   "error",
   "final_report",
   "instruction",
   "instruction_proposal",
   "meeting_state",
   "opinion",
+  "participant",
+  "pass",
   "plan",
   "pm_decision",
+  "proposal",
+  "proposal_result",
   "report",
   "requirement",
   "review",
@@ -1997,13 +2293,16 @@ export const PAYLOAD_TYPES = [
   "session_recovered",
   "session_reopened",
   "session_stopped",
+  "state_change",
+  "summary",
   "ticket",
   "time_shifted",
   "timer_fired",
   "turn_failed",
   "turn_request",
   "user_command",
-  "verdict"
+  "verdict",
+  "vote"
 ] as const;
 
 /** The value of each key of the scheduler configuration that is left out. `plan_approval` depends on the roles, and `workspace` has no default. */
