@@ -23,6 +23,7 @@ export type { SessionEnd, SessionEvent } from "./runtime/bus.ts";
 export { systemClock } from "./runtime/time/clock.ts";
 export { type Surroundings } from "./runtime/assemble.ts";
 export { createSession, type NewSessionInput } from "./runtime/create.ts";
+export { followRecords, subscribe } from "./runtime/subscribe.ts";
 export { resumeSession } from "./runtime/resume.ts";
 export { type Proof, verifySession } from "./runtime/proof.ts";
 export type { Session } from "./runtime/session.ts";

@@ -138,6 +138,15 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   },
   "Talk:": {
     ...Object.fromEntries(DESCRIPTORS.map((descriptor) => [beginningOf(descriptor), entryOf(descriptor)])),
+    "meeting list": lookEntry("list", "the meetings there are", "bosun meeting list"),
+    "meeting info": lookEntry(
+      "info",
+      "what a meeting is about, who takes part, and how it stands",
+      "bosun meeting info k-3m9pa",
+    ),
+    "meeting read": lookEntry("read", "the messages of a meeting", "bosun meeting read k-3m9pa --type proposal"),
+    "meeting tail": lookEntry("tail", "what happens in a meeting, as it happens", "bosun meeting tail k-3m9pa --json"),
+    "meeting archive": lookEntry("archive", "put a closed meeting aside", "bosun meeting archive k-3m9pa"),
     "meeting invite": actEntry("invite", "ask somebody to take part", "bosun meeting invite k-3m9pa eve"),
     "meeting join": actEntry("join", "take part from outside; prints a token", "bosun meeting join k-3m9pa --as eve"),
     "meeting leave": actEntry("leave", "take part no more", "bosun meeting leave k-3m9pa --token TOKEN"),
@@ -264,6 +273,12 @@ function entryOf(descriptor: AnyDescriptor): Entry {
 /** A command by which somebody acts in a meeting from outside. */
 function actEntry(name: string, summary: string, example: string): Entry {
   const load = async () => ({ register: (await import("./meeting.ts")).registerOf(name) });
+  return { summary, examples: [example], hidden: true, load };
+}
+
+/** A command that shows meetings. */
+function lookEntry(name: string, summary: string, example: string): Entry {
+  const load = async () => ({ register: (await import("./meeting-look.ts")).registerOf(name) });
   return { summary, examples: [example], hidden: true, load };
 }
 

@@ -112,7 +112,8 @@ async function perform(
     return fails("usage", "Nobody is named who joins.", { hint: `bosun meeting join ${meeting} --as ID` });
   const payload_type = typeof act.type === "string" ? act.type : act.type(given);
   const payload = act.says(words, given);
-  if (name !== "join") return actOn(context, meeting, { payload_type, payload }, given);
+  const next = ["bosun meeting read", "bosun meeting info"];
+  if (name !== "join") return actOn(context, meeting, { payload_type, payload }, given, { next });
   const token = newToken(as ?? "");
   const message = { payload_type, payload: { ...payload, token_sha256: digestOf(token) } };
   return actOn(
@@ -122,6 +123,7 @@ async function perform(
     { json: given.json === true },
     {
       open: true,
+      next,
       lines: [
         `${as} takes part. Its token is shown only now; an earlier one is void:`,
         `  ${token}`,

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { err, ok } from "../../lib/result.ts";
 import { type Failure, failure, fails, type Fallible } from "../../protocol/failure.ts";
 import { onlyForPeople } from "../../protocol/inside-turn.ts";
@@ -8,11 +9,12 @@ import { EXIT_DONE } from "../../runtime/exit.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { takeLock } from "../../store/lock.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
-import { safeJson } from "../../ui/display.ts";
+import { safeJson, safeLine } from "../../ui/display.ts";
+import { tellNext } from "../../ui/words.ts";
 import type { CommandContext, Exit } from "../context/command.ts";
 import type { OpenHome } from "../context/home.ts";
 import { actorHere } from "../context/program.ts";
-import { outcomeOf, type PersonMessage, type Put, putMessage, tellPut } from "../interaction/put.ts";
+import { type Outcome, outcomeOf, type PersonMessage, putMessage } from "../interaction/put.ts";
 import { openHomeOf, withSession } from "../lookup/homes.ts";
 import { CHANGE } from "../lookup/resolve.ts";
 import { DESCRIPTORS } from "../../modes/index.ts";
@@ -29,6 +31,14 @@ export interface ActingOptions {
   readonly json?: boolean;
 }
 
+/** What is printed of an act that was accepted: lines, fields of the JSON, and commands for the session. `open` acts need no token. */
+interface Shown {
+  readonly lines?: readonly string[];
+  readonly json?: object;
+  readonly next?: readonly string[];
+  readonly open?: true;
+}
+
 /** How a scheduler runs that nobody watches. */
 const UNWATCHED: RunOptions = {
   reporter: "silent",
@@ -40,8 +50,8 @@ const UNWATCHED: RunOptions = {
   approve_plans: false,
 };
 
-/** How long an act may take, with a scheduler that starts for it, and how often the lock for that is tried, in ms. */
-const ACTED_WITHIN_MS = 60_000;
+/** How long an act may wait, with a scheduler that starts for it, and how often it looks, in ms. */
+const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 50;
 
 /** A new token of somebody: its id, a full stop, and what nobody can guess. */
@@ -64,40 +74,42 @@ export async function actOn(
   named: string,
   message: PersonMessage,
   options: ActingOptions,
-  shown: { readonly lines?: readonly string[]; readonly json?: object; readonly open?: true } = {},
+  shown: Shown = {},
 ): Promise<Exit> {
   const { environment, terminal } = context;
   const actor = actorOf(options, environment[TOKEN_VARIABLE]);
-  const refused =
-    actor.participant !== undefined || shown.open ? undefined : onlyForPeople(`meeting … ${named}`, environment);
+  if (!actor.ok) return actor;
+  const isKnown = actor.value.participant !== undefined || shown.open;
+  const refused = isKnown ? undefined : onlyForPeople("…", environment);
   if (refused) return err({ ...refused, hint: `Show who you are: --token TOKEN, or ${TOKEN_VARIABLE}.` });
   return withSession(openHomeOf, context, named, CHANGE, async (found) => {
-    const unfit = whyUnfit(found.row, message);
+    const { session_id, row } = found;
+    const unfit = whyUnfit(row, message);
     if (unfit) return err(unfit);
-    const put = await putAndAttend(context, found, found.row, message, actor);
-    if (!put.ok) return put;
-    const { session_id } = found;
-    const record = put.value.took === "taken" ? put.value.record : undefined;
-    if (options.json === true) {
-      const known = { meeting_id: session_id, message_id: record && `m${sequenceOf(put.value)}` };
-      terminal.out.line(safeJson({ ...known, ...shown.json }));
-      return ok(EXIT_DONE);
+    const taken = await putAndAttend(context, found, row, message, actor.value);
+    if (!taken.ok) return taken;
+    const message_id = `m${taken.value}`;
+    const { out } = terminal;
+    if (options.json === true) out.line(safeJson({ meeting_id: session_id, message_id, ...shown.json }));
+    else {
+      for (const line of [`${session_id} has it as ${message_id}.`, ...(shown.lines ?? [])]) out.line(safeLine(line));
+      tellNext(out, ...(shown.next ?? []).map((command) => `${command} ${session_id}`));
     }
-    tellPut(context, put.value, shown.lines?.[0]);
-    for (const line of shown.lines?.slice(1) ?? []) terminal.out.line(line);
     return ok(EXIT_DONE);
   });
 }
 
-function sequenceOf(put: Put): number | undefined {
-  return put.took === "taken" ? put.sequence : undefined;
-}
+/** An id of somebody outside, as a record allows it. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** The sender, as its channel knows it. A token says whose it is. */
-function actorOf({ as, token }: ActingOptions, variable: string | undefined): Actor {
+function actorOf({ as, token }: ActingOptions, variable = ""): Fallible<Actor> {
   const shown = token ?? variable;
-  if (shown === undefined || shown === "") return { ...actorHere(), ...(as === undefined ? {} : { participant: as }) };
-  return { ...actorHere(), participant: as ?? shown.slice(0, shown.lastIndexOf(".")), key: digestOf(shown) };
+  const participant = as ?? (shown === "" ? undefined : shown.slice(0, shown.lastIndexOf(".")));
+  if (participant === undefined) return ok(actorHere());
+  if (!ID.test(participant))
+    return fails("usage", `${JSON.stringify(participant)} is no id.`, { hint: "Ids have letters, digits and . _ -." });
+  return ok({ ...actorHere(), participant, ...(shown === "" ? {} : { key: digestOf(shown) }) });
 }
 
 function whyUnfit({ session_id, mode }: SessionRow, { payload_type }: PersonMessage): Failure | undefined {
@@ -108,26 +120,32 @@ function whyUnfit({ session_id, mode }: SessionRow, { payload_type }: PersonMess
   });
 }
 
-/** Puts a message, and starts a scheduler for it if the session has none. */
+/** Puts a message, and starts a scheduler for it if the session has none. Gives the sequence of its record; `timeout` if nothing takes it. */
 async function putAndAttend(
   context: CommandContext,
   home: OpenHome<Store>,
   row: SessionRow,
   message: PersonMessage,
   actor: Actor,
-): Promise<Fallible<Put>> {
-  const over = AbortSignal.timeout(ACTED_WITHIN_MS);
-  const put = await putMessage(home.store, row, message, actor);
-  if (!put.ok || put.value.took !== "waits") return put;
-  const { inbox_id } = put.value;
-  for (;;) {
-    const attended = await attend(context, home, row);
-    if (!attended.ok) return attended;
-    const outcome = await outcomeOf(home.store, row, inbox_id, over);
-    if (!outcome.ok) return outcome;
-    if (outcome.value.took !== "waits") return ok({ ...put.value, ...outcome.value });
-    if (over.aborted) return fails("timeout", `${row.session_id} has no scheduler that takes it.`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+): Promise<Fallible<number>> {
+  const { store } = home;
+  const over = AbortSignal.timeout(TAKEN_WITHIN_MS);
+  const put = await putMessage(store, row, message, actor);
+  if (!put.ok) return put;
+  for (let outcome: Outcome = put.value; ; ) {
+    if (outcome.took === "taken") return ok(outcome.sequence ?? 0);
+    if (outcome.took === "waits") {
+      const attended = await attend(context, home, row);
+      if (!attended.ok) return attended;
+    }
+    if (over.aborted)
+      return fails("timeout", `${row.session_id} keeps it, and has not taken it yet.`, {
+        hint: `bosun status ${row.session_id} says why.`,
+      });
+    await delay(LOOK_EVERY_MS);
+    const next = await outcomeOf(store, row, outcome.inbox_id, over);
+    if (!next.ok) return next;
+    outcome = next.value;
   }
 }
 

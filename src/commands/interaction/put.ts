@@ -29,7 +29,7 @@ const LOOK_EVERY_MS = 20;
 /** A message in the inbox of a session, and its outcome. */
 export type Put = { readonly session_id: string; readonly message: PersonMessage } & Outcome;
 
-type Outcome =
+export type Outcome =
   /** The record that it turned into is unknown if a process of an earlier version took it. */
   | { readonly took: "taken"; readonly record: UnsealedRecord | undefined; readonly sequence: number | undefined }
   /** The session has no owner. */

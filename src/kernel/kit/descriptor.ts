@@ -3,6 +3,7 @@ import type { Finding } from "../../protocol/document/problem.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Right, Rights } from "../../protocol/rights.ts";
 import type { Role, RoleType } from "../../protocol/roles.ts";
+import type { Mailbox } from "../mailbox.ts";
 import type { ModeReader, Results, SubjectRow } from "../mode.ts";
 import type { Presentation } from "../presentation.ts";
 import type { Arrows } from "./lifecycles.ts";
@@ -51,6 +52,8 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly presentation: Omit<Presentation, "subjectName" | "retries">;
   /** How a subject is shown. May depend only on the subject and on what never changes of the session. */
   shown(subject: U, self: S): Shown;
+  /** The files for programs that know no log. */
+  readonly mailbox?: Mailbox<View<S, U>>;
   /** The session in the mode's own words, for `status --json`. Texts are references to records. */
   projection?(session: View<S, U>): JsonObject;
 }
@@ -185,9 +188,19 @@ export function readerOf<I, S extends Self, U extends Subject>(
     results: (state, id) => resultsOf(descriptor, state, id),
     hears: ({ subjects }, id) => Object.keys(states[subjects.get(id)?.status ?? ""] ?? {}).length > 0,
     ...(events.retried === undefined ? {} : { retrying: retryingOf(descriptor) }),
+    ...(descriptor.mailbox && { mailbox: mailboxOf(descriptor.mailbox) }),
     ...(descriptor.projection && {
       projection: (state) => state.self && descriptor.projection?.(viewOf(state.self, state)),
     }),
+  };
+}
+
+/** A mailbox of the mode's state. A session whose opening was refused has no files. */
+function mailboxOf<S extends Self, U extends Subject>(mailbox: Mailbox<View<S, U>>): Mailbox<KitState<S, U>> {
+  return {
+    ...mailbox,
+    message: (state, ...record) => state.self && mailbox.message(viewOf(state.self, state), ...record),
+    standing: (state, about) => (state.self ? mailbox.standing(viewOf(state.self, state), about) : {}),
   };
 }
 

@@ -2,7 +2,7 @@ import type { Fact, FactOf } from "../../kernel/mode.ts";
 import { notPermitted, wrongAt } from "../../kernel/step.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { Failure, Fallible } from "../../protocol/failure.ts";
-import { type Council, type D, isHere, type Participant, PERSON, stateOf } from "./council.ts";
+import { type Council, type D, isHere, type Participant, PERSON, stateOf } from "./state.ts";
 import { ballotName, castOn, close, decideTie, isOnRoll, isOpen, moveProposal, openVoting, settle } from "./voting.ts";
 
 /** The most proposals and points of the agenda. */
@@ -35,7 +35,7 @@ export function actInTurn(draft: D, fact: Fact, member: Participant | undefined)
 function whoActs(draft: D, { actor, payload_type, payload }: Fact): Fallible<Acting> {
   const joins = payload_type === "participant" && payload.status === "joined" ? payload.agent_id : undefined;
   const id = joins ?? actor?.participant;
-  if (id === undefined && actor?.via !== "agent") return ok({ id: PERSON, leads: true });
+  if (id === undefined && actor !== undefined && actor.via !== "agent") return ok({ id: PERSON, leads: true });
   const one = draft.subject(id);
   if (!one) {
     const ids = draft.all().flatMap(({ id: other, type }) => (type === undefined ? [other] : []));
@@ -207,14 +207,17 @@ function mayLead({ self }: D, { id }: Acting, what: string): Failure {
 
 const leaderOf = ({ facilitator, creator }: Council) => facilitator ?? creator;
 
-function onStateChange(draft: D, { payload }: FactOf<"state_change">, who: Acting): Failure | undefined {
+function onStateChange(draft: D, fact: FactOf<"state_change">, who: Acting): Failure | undefined {
+  const { payload, sequence } = fact;
   const { phase, proposals, round, max_rounds, lead } = draft.self;
+  const left = { ...draft.self.left, [sequence]: stateOf(draft.self) };
   const { new_state } = payload;
   if (!who.leads) return mayLead(draft, who, "change the state");
   if (new_state === "closed") return wrongAt("/new_state", "a council closes with a summary", "send a summary");
   if (new_state === "voting") {
     if (phase === "voting") return notPermitted("the vote is on", `allowed: ${allowedIn(phase)}`);
     if (!proposals.some(isOpen)) return notPermitted("nothing is proposed", `allowed: ${allowedIn(phase)}`);
+    draft.patch({ left });
     openVoting(draft);
     return undefined;
   }
@@ -223,7 +226,7 @@ function onStateChange(draft: D, { payload }: FactOf<"state_change">, who: Actin
   else if (lead && !who.member && who.id === lead.role_id && round >= max_rounds)
     return notPermitted(`the ${max_rounds} rounds are over`, "call the vote, or send the summary");
   else draft.patch({ max_rounds: Math.max(max_rounds, round + 1) });
-  draft.patch({ next: "round" });
+  draft.patch({ next: "round", left });
   return undefined;
 }
 

@@ -10,9 +10,9 @@ import type { Failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { act, actInTurn, leave, passed } from "./acts.ts";
+import { council } from "./council.ts";
 import {
   type Council,
-  council,
   type CouncilInput,
   type D,
   isHere,
@@ -23,7 +23,7 @@ import {
   proposalOf,
   stateOf,
   weightsIn,
-} from "./council.ts";
+} from "./state.ts";
 import { ballotName, castOn, changeState, close, isOnRoll, isOpen, openVoting, settle } from "./voting.ts";
 import { ruleText } from "./votes.ts";
 

@@ -4,7 +4,7 @@ import { lifecycle } from "../../kernel/machine.ts";
 import { from, linesOf } from "../../kernel/references.ts";
 import { type Patch, patched } from "../../kernel/step.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { type D, isHere, type Participant, type Proposal, PROPOSAL, stateOf } from "./council.ts";
+import { type D, isHere, type Participant, type Proposal, PROPOSAL, stateOf } from "./state.ts";
 import { type Ballot, type Choice, count, isDecided, type Verdict } from "./votes.ts";
 
 const LIFE = lifecycle<string, string>(subjectMachine("proposal", PROPOSAL));

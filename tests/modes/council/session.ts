@@ -1,7 +1,8 @@
 import type { KitState } from "../../../src/kernel/kit/state.ts";
 import { viewOf } from "../../../src/kernel/kit/state.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { type Council, council, type Participant, stateOf } from "../../../src/modes/council/council.ts";
+import { council } from "../../../src/modes/council/council.ts";
+import { type Council, type Participant, stateOf } from "../../../src/modes/council/state.ts";
 import { councilMode } from "../../../src/modes/council/mode.ts";
 import type { PayloadType, ResolvedConfiguration } from "../../../src/protocol/payload.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
