@@ -3,8 +3,9 @@ import { defined, type JsonObject } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { PayloadType } from "../protocol/payload.ts";
-import type { Action, CommandContext, Register } from "./context/command.ts";
-import { type ActingOptions, actOn, digestOf, newToken, TOKEN_VARIABLE } from "./driver/act.ts";
+import type { CommandContext, Register } from "./context/command.ts";
+import { type ActingOptions, actOn, digestOf, TOKEN_VARIABLE, whoActs } from "./driver/act.ts";
+import { newToken } from "./lookup/id.ts";
 import { standardInput } from "./options/requirement.ts";
 
 /** The most bytes of a text that is read from stdin; no longer text is valid. */
@@ -85,8 +86,7 @@ export function registerOf(name: string): Register {
       if (flags.endsWith("!")) command.requiredOption(flags.slice(0, -1), description);
       else command.option(flags, description);
     addActing(command);
-    return ((context, words, given) =>
-      perform(context, name, act, words, given)) satisfies Action<Given> as Action<never>;
+    return (context, words, given: Given) => perform(context, name, act, words, given);
   };
 }
 
@@ -106,8 +106,8 @@ async function perform(
 ) {
   const read = await withStandardInput(context, options);
   if (!read.ok) return read;
-  const given = read.value;
-  const { as } = given;
+  const as = whoActs(read.value, context.environment[TOKEN_VARIABLE]);
+  const given: Given = as === undefined ? read.value : { ...read.value, as };
   if (as === undefined && name === "join")
     return fails("usage", "Nobody is named who joins.", { hint: `bosun meeting join ${meeting} --as ID` });
   const payload_type = typeof act.type === "string" ? act.type : act.type(given);

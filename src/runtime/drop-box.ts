@@ -74,11 +74,22 @@ export class DropBox {
     // What a closed session has not taken stays.
     if (!this.#watcher || this.#context.ledger.figures.closed) return;
     const looked = attempt(this.#inbox, () => {
-      for (const name of readdirSync(this.#inbox).toSorted())
-        if (name.endsWith(".json") && !name.startsWith(".") && !this.#taking.has(name)) this.#take(name);
+      for (const name of this.#waiting()) this.#take(name);
       return ok(undefined);
     });
     if (!looked.ok) this.#context.fail(looked.error);
+  }
+
+  /** The files that are not taken yet, in the order in which they were put there. */
+  #waiting(): string[] {
+    const names = readdirSync(this.#inbox).filter(
+      (name) => name.endsWith(".json") && !name.startsWith(".") && !this.#taking.has(name),
+    );
+    if (names.length < 2) return names;
+    const at = new Map(
+      names.map((name) => [name, lstatSync(join(this.#inbox, name), { throwIfNoEntry: false })?.mtimeMs ?? 0]),
+    );
+    return names.toSorted((a, b) => (at.get(a) ?? 0) - (at.get(b) ?? 0) || (a < b ? -1 : 1));
   }
 
   #take(name: string): void {
@@ -152,7 +163,8 @@ export class DropBox {
   }
 
   /** The reason stands beside what was sent, without its token. */
-  #reject(name: string, { token: _, ...content }: JsonObject, { code, message, hint }: Failure): void {
+  #reject(name: string, sent: JsonObject, { code, message, hint }: Failure): void {
+    const content = Object.fromEntries(Object.entries(sent).filter(([field]) => field !== "token"));
     this.#move(name, () => {
       const rejected = join(this.#mailbox.directory, "rejected");
       makeDirectory(rejected);

@@ -1,7 +1,7 @@
 import { readdirSync, watch } from "node:fs";
 import { join } from "node:path";
-import type { MailRecord } from "../kernel/mailbox.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { Mailbox, MailRecord } from "../kernel/mailbox.ts";
+import { type JsonObject, textOf } from "../lib/json.ts";
 import { readPlainFile, recordFile, recordIn } from "../log/reader.ts";
 import { readerOf } from "../modes/index.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
@@ -38,7 +38,8 @@ export async function* followRecords(
   signal?.addEventListener("abort", wake);
   try {
     list();
-    for (let sequence = from; signal?.aborted !== true; ) {
+    for (let sequence = from; ; ) {
+      if (signal?.aborted === true) return;
       const changed = news.promise;
       const name = names.get(sequence);
       const record = name === undefined ? null : recordIn(readPlainFile(join(folder, name), MAX_RECORD_BYTES));
@@ -64,9 +65,9 @@ export async function* subscribe(
   from = 1,
   signal?: AbortSignal,
 ): AsyncGenerator<JsonObject> {
-  let events: ((record: MailRecord) => readonly JsonObject[]) | undefined;
+  let mailbox: Mailbox<unknown> | undefined;
   for await (const record of followRecords(home, session_id, 1, signal)) {
-    if (record.sequence === 1) events = readerOf(String(record.payload["mode"]))?.mailbox?.events;
-    if (record.sequence >= from) yield* events?.(record) ?? [];
+    if (record.sequence === 1) mailbox = readerOf(textOf(record.payload["mode"]))?.mailbox;
+    if (record.sequence >= from) yield* mailbox?.events(record) ?? [];
   }
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { err, ok } from "../../lib/result.ts";
@@ -26,8 +26,8 @@ export const TOKEN_VARIABLE = "BOSUN_MEETING_TOKEN";
 
 /** Who acts, as typed. */
 export interface ActingOptions {
-  readonly as?: string;
-  readonly token?: string;
+  readonly as?: string | undefined;
+  readonly token?: string | undefined;
   readonly json?: boolean;
 }
 
@@ -54,14 +54,9 @@ const UNWATCHED: RunOptions = {
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 50;
 
-/** A new token of somebody: its id, a full stop, and what nobody can guess. */
-export function newToken(id: string): string {
-  return `${id}.${randomBytes(24).toString("base64url")}`;
-}
-
 /** What is recorded of a token. */
 export function digestOf(token: string): string {
-  return `sha256:${createHash("sha256").update(token).digest("hex")}`;
+  return `sha256:${hash("sha256", token)}`;
 }
 
 /**
@@ -102,10 +97,16 @@ export async function actOn(
 /** An id of somebody outside, as a record allows it. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+/** As whom somebody acts: as typed, or as the token says; undefined for the local user. */
+export function whoActs({ as, token }: ActingOptions, variable = ""): string | undefined {
+  const shown = token ?? variable;
+  return as ?? (shown === "" ? undefined : shown.slice(0, shown.lastIndexOf(".")));
+}
+
 /** The sender, as its channel knows it. A token says whose it is. */
 function actorOf({ as, token }: ActingOptions, variable = ""): Fallible<Actor> {
   const shown = token ?? variable;
-  const participant = as ?? (shown === "" ? undefined : shown.slice(0, shown.lastIndexOf(".")));
+  const participant = whoActs({ as, token }, variable);
   if (participant === undefined) return ok(actorHere());
   if (!ID.test(participant))
     return fails("usage", `${JSON.stringify(participant)} is no id.`, { hint: "Ids have letters, digits and . _ -." });

@@ -67,7 +67,7 @@ function done(draft: D, fact: Fact, who: Acting): Failure | undefined {
       return whyAbsent(draft, who) ?? heard(draft, onProposal(draft, fact, who));
     case "agenda_item":
       if (draft.self.agenda.length >= MOST) return full(draft, "points");
-      return whyAbsent(draft, who) ?? heard(draft, void draft.patch({ agenda: [...draft.self.agenda, fact.sequence] }));
+      return whyAbsent(draft, who) ?? onAgendaItem(draft, fact);
     case "comment":
       return whyAbsent(draft, who) ?? heard(draft, unknownReply(fact));
     default:
@@ -78,6 +78,10 @@ function done(draft: D, fact: Fact, who: Acting): Failure | undefined {
 function heard(draft: D, why: Failure | undefined): Failure | undefined {
   if (!why && draft.self.heard !== true) draft.patch({ heard: true });
   return why;
+}
+
+function onAgendaItem(draft: D, { sequence }: Fact): undefined {
+  draft.patch({ agenda: [...draft.self.agenda, sequence], heard: true });
 }
 
 function full({ self }: D, what: string): Failure {

@@ -237,7 +237,7 @@ function question(session: View<Council, Participant>, one: Participant | undefi
       max_rounds: self.max_rounds,
       ...(asked === "lead" && !canGoOn ? { must_end: true } : {}),
       rule: ruleText(self.policy),
-      participants: session.all().map(({ refused: _, ...member }) => memberOf(member)),
+      participants: session.all().map((one) => memberOf({ ...one, refused: 0 })),
       agenda: self.agenda.map((sequence) => from(sequence, "/title")),
       proposals: self.proposals.map(proposalOf),
     },

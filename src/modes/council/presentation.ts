@@ -31,7 +31,8 @@ export const councilPresentation: Descriptor<never, never, never>["presentation"
 function proposalPart({ proposal_id, title, details, status, result }: JsonObject): ResultPart {
   const { counts, rule, missing, dissent } = objectOf(result);
   const { yes, no, abstain } = objectOf(counts);
-  const votes = result === undefined ? [] : [`${yes} yes, ${no} no, ${abstain} abstained; ${textOf(rule)}`];
+  const votes =
+    result === undefined ? [] : [`${Number(yes)} yes, ${Number(no)} no, ${Number(abstain)} abstained; ${textOf(rule)}`];
   const silent = listOf(missing).map(textOf);
   const against = listOf(dissent).map(objectOf);
   return {

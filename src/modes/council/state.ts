@@ -136,7 +136,11 @@ export function proposalOf({ id, at, by, status, result }: Proposal): JsonObject
 /** A participant as others see it (S1-14): who is being asked has joined. */
 export function memberOf({ id, status, type, display_name, description, refused }: Participant): JsonObject {
   const shown: Json = status === "asked" ? "joined" : status;
-  return { agent_id: id, status: shown, ...defined({ role: type && display_name, description, refused }) };
+  return {
+    agent_id: id,
+    status: shown,
+    ...defined({ role: type && display_name, description, refused: refused || undefined }),
+  };
 }
 
 /** The life of a proposal. */

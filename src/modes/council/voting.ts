@@ -28,7 +28,7 @@ export function isOnRoll(one: Participant, { opened = 0 }: Proposal): boolean {
   return isHere(one) && one.no_vote === undefined && (one.joined_at ?? opened) < opened;
 }
 
-export function patchProposal(draft: D, id: string, patch: Patch<Proposal>): void {
+function patchProposal(draft: D, id: string, patch: Patch<Proposal>): void {
   draft.patch({ proposals: draft.self.proposals.map((one) => (one.id === id ? patched(one, patch) : one)) });
 }
 
@@ -71,7 +71,7 @@ export function settle(draft: D, final?: "final"): void {
   if (!draft.self.proposals.some(isOpen)) endVoting(draft);
 }
 
-export function ballotOf(draft: Pick<D, "all">, proposal: Proposal): Ballot {
+function ballotOf(draft: Pick<D, "all">, proposal: Proposal): Ballot {
   const there = draft.all().filter(({ status, no_vote }) => status !== "left" && no_vote === undefined);
   const roll = there.filter((one) => isOnRoll(one, proposal));
   const cast = roll.flatMap((one) => {

@@ -445,10 +445,8 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   "type": "object",
   "properties": {
    "reason": {
-    "type": [
-     "string",
-     "null"
-    ]
+    "description": "Why, in a line. Matches \\S",
+    "type": "string"
    }
   },
   "required": [

@@ -349,7 +349,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
       "status"
      ]
     }
-   }
+   },
+   "metadata": ""
   },
   "required": [
    "topic",
@@ -642,7 +643,9 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "usage": "common.usage",
    "metadata": ""
   },
-  "required": []
+  "required": [
+   "reason"
+  ]
  },
  "pm_decision": {
   "fields": {
@@ -723,7 +726,8 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
       "vote"
      ]
     }
-   }
+   },
+   "metadata": ""
   },
   "required": [
    "proposal_id",

@@ -166,6 +166,79 @@ export type EnvelopeHeader = {
   readonly payload: JsonObject;
 };
 /**
+ * A message in the mailbox of a council: a file in `meetings/<meeting_id>/messages/`.
+ */
+export type MeetingMessage = {
+  readonly message_id: string;
+  /**
+   * Names a session and its folders.
+   */
+  readonly meeting_id: string;
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly timestamp_utc: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly agent_id: string;
+  message_type:
+    | "agenda_item"
+    | "comment"
+    | "proposal"
+    | "vote"
+    | "summary"
+    | "state_change"
+    | "participant"
+    | "proposal_result"
+    | "error";
+  readonly title?: string;
+  readonly details?: string;
+  readonly text?: string;
+  readonly reply_to_message_id?: string;
+  readonly proposal_id?: string;
+  /**
+   * Of a proposal `proposed` or `withdrawn`, of its result `accepted`, `rejected`, `no_quorum` or `tied`, of a participant `invited`, `joined`, `declined` or `left`.
+   */
+  readonly status?: string;
+  readonly vote?: "yes" | "no" | "abstain";
+  readonly rationale?: string;
+  readonly summary_text?: string;
+  readonly old_state?: "open" | "discussion" | "voting";
+  readonly new_state?: "discussion" | "voting" | "closed";
+  readonly reason?: string;
+  readonly counts?: {
+    readonly yes?: number;
+    readonly no?: number;
+    readonly abstain?: number;
+  };
+  readonly weights?: {
+    readonly yes?: number;
+    readonly no?: number;
+    readonly abstain?: number;
+  };
+  readonly base?: "active" | "cast" | "invited";
+  readonly base_size?: number;
+  readonly quorum?: number;
+  readonly quorum_met?: boolean;
+  readonly voted?: number;
+  readonly rule?: string;
+  readonly decided_early?: boolean;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly decided_by?: string;
+  /**
+   * Items: A role id, `user`, or `scheduler`.
+   */
+  readonly missing?: readonly string[];
+  readonly dissent?: readonly JsonObject[];
+  readonly code?: string;
+  readonly message?: string;
+  readonly allowed?: string;
+  readonly refused_type?: string;
+};
+/**
  * A plan that can be run again: the bundled playbook manager reads it, and `bosun plan --export` writes it.
  */
 export type PlanFile = {
@@ -822,6 +895,7 @@ export type CouncilState = {
   readonly participants: readonly CouncilMember[];
   readonly agenda: readonly string[];
   readonly proposals: readonly CouncilProposal[];
+  readonly metadata?: Metadata;
 };
 export type CouncilMember = {
   /**
@@ -1165,7 +1239,10 @@ export type Participant = {
  * A participant of a council has nothing to say, or does not vote.
  */
 export type Pass = {
-  readonly reason?: string;
+  /**
+   * Why, in a line.
+   */
+  readonly reason: string;
   /**
    * The turn that this belongs to. An agent that writes it must name its own turn.
    */
@@ -1272,6 +1349,7 @@ export type ProposalResult = {
    * The votes against what was decided.
    */
   readonly dissent: readonly Dissent[];
+  readonly metadata?: Metadata;
 };
 /**
  * How many voted so.
@@ -2254,6 +2332,7 @@ export type DocumentByName = {
   readonly agent_file: AgentFile;
   readonly answers: AnswersFile;
   readonly envelope: EnvelopeHeader;
+  readonly meeting_message: MeetingMessage;
   readonly plan_file: PlanFile;
   readonly roles: RoleRegistry;
   readonly scheduler_config: SchedulerConfiguration;

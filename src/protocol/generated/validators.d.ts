@@ -17,6 +17,7 @@ export declare const validators: {
 export declare const agent_file: Validator;
 export declare const answers: Validator;
 export declare const envelope: Validator;
+export declare const meeting_message: Validator;
 export declare const plan_file: Validator;
 export declare const roles: Validator;
 export declare const scheduler_config: Validator;

@@ -14,9 +14,9 @@ describe("a council of roles", () => {
     session
       .says("ann")
       .answer("bob", "proposal", { title: "Keep it", details: "For a year." })
-      .answer("cid", "pass", {});
+      .answer("cid", "pass", { reason: "All is said." });
     expect([session.standings, session.self.round]).toEqual([["discussion", "p1 proposed"], 2]);
-    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", {});
+    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", { reason: "All is said." });
     expect(session.standings).toEqual(["voting", "p1 proposed"]);
     session.answer("ann", "vote", { proposal_id: "p1", vote: "yes" });
     session.answer("bob", "vote", { proposal_id: "p1", vote: "no", rationale: "It costs." });
@@ -47,11 +47,11 @@ describe("a council of roles", () => {
         },
       },
     });
-    expect(session.written("state_change").map(({ old_state, new_state }) => `${old_state} ${new_state}`)).toEqual([
-      "open discussion",
-      "discussion voting",
-      "voting discussion",
-      "discussion closed",
+    expect(session.written("state_change").map(({ old_state, new_state }) => [old_state, new_state])).toEqual([
+      ["open", "discussion"],
+      ["discussion", "voting"],
+      ["voting", "discussion"],
+      ["discussion", "closed"],
     ]);
   });
 
@@ -61,7 +61,7 @@ describe("a council of roles", () => {
     expect(shown("cid")).not.toMatch(/ANN|BOB/);
     session.answer("cid", "proposal", { title: "Keep it", details: "So." });
     expect(shown("ann")).toMatch(/ANN.*BOB/s);
-    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", {});
+    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", { reason: "All is said." });
     session.answer("ann", "vote", { proposal_id: "p1", vote: "no", rationale: "SECRET" });
     expect(session.resolved(session.draft("bob"))).toMatchObject({
       expects: ["error", "pass", "vote"],
@@ -73,7 +73,7 @@ describe("a council of roles", () => {
 
   it("withdraws the turns of a vote that is decided early", () => {
     const session = new CouncilSession().answer("ann", "proposal", { title: "Keep it", details: "So." });
-    for (const id of ["bob", "cid", "ann", "bob", "cid"]) session.answer(id, "pass", {});
+    for (const id of ["bob", "cid", "ann", "bob", "cid"]) session.answer(id, "pass", { reason: "All is said." });
     session
       .answer("ann", "vote", { proposal_id: "p1", vote: "yes" })
       .answer("bob", "vote", { proposal_id: "p1", vote: "yes" });
@@ -85,14 +85,17 @@ describe("a council of roles", () => {
 
   it("closes without a vote if nobody proposes anything", () => {
     const session = new CouncilSession();
-    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", {});
+    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", { reason: "All is said." });
     expect(session.ended?.report["result"]).toMatchObject({ proposals: [], round: 1 });
   });
 
   it("takes a role whose turns fail for one that does not vote", () => {
     const session = new CouncilSession({}, { max_retries: 0 });
-    session.answer("ann", "proposal", { title: "Keep it", details: "So." }).answer("bob", "pass", {}).fail("cid");
-    for (const id of ["ann", "bob"]) session.answer(id, "pass", {});
+    session
+      .answer("ann", "proposal", { title: "Keep it", details: "So." })
+      .answer("bob", "pass", { reason: "All is said." })
+      .fail("cid");
+    for (const id of ["ann", "bob"]) session.answer(id, "pass", { reason: "All is said." });
     session.fail("cid");
     session.answer("ann", "vote", { proposal_id: "p1", vote: "yes" }).fail("cid");
     session.answer("bob", "vote", { proposal_id: "p1", vote: "no" });
@@ -109,7 +112,7 @@ describe("a council of roles", () => {
 describe("a facilitator that is a role", () => {
   const led = (input: JsonObject = {}) => new CouncilSession({ facilitator: "chair", ...input }, {}, [...ROLES, CHAIR]);
   const round = (session: CouncilSession) => {
-    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", {});
+    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", { reason: "All is said." });
     return session;
   };
 
@@ -144,7 +147,9 @@ describe("a facilitator that is a role", () => {
 
   it("decides a tie", () => {
     const session = led({ participants: ["ann", "bob"], tie: "facilitator" });
-    session.answer("ann", "proposal", { title: "Keep it", details: "So." }).answer("bob", "pass", {});
+    session
+      .answer("ann", "proposal", { title: "Keep it", details: "So." })
+      .answer("bob", "pass", { reason: "All is said." });
     session.answer(undefined, "state_change", { new_state: "voting", reason: "Enough." });
     session
       .answer("ann", "vote", { proposal_id: "p1", vote: "yes" })

@@ -240,7 +240,7 @@ describe("the rights", () => {
     instruction: { summary: "Do it" },
     instruction_proposal: { summary: "Like this?" },
     opinion: { round: 1, position: "Go." },
-    pass: {},
+    pass: { reason: "So." },
     plan: { tasks: [{ task_id: "a", description: "Do it" }] },
     pm_decision: { analysis: "So far.", next_action: "FINISH", final_report: "Go." },
     proposal: { title: "Go", details: "Go." },
