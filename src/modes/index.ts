@@ -2,6 +2,7 @@ import { type Descriptor, readerOf as readerOfKit } from "../kernel/kit/descript
 import type { Mode, ModeReader } from "../kernel/mode.ts";
 import { analysis } from "./analysis/analysis.ts";
 import { conversation } from "./conversation/conversation.ts";
+import { council } from "./council/council.ts";
 import { debate } from "./debate/debate.ts";
 import { meeting } from "./meeting/meeting.ts";
 import { pipeline } from "./pipeline/pipeline.ts";
@@ -27,6 +28,7 @@ interface KnownMode {
 const KNOWN: readonly KnownMode[] = [
   ofKit(analysis, async () => (await import("./analysis/mode.ts")).analysisMode),
   ofKit(conversation, async () => (await import("./conversation/mode.ts")).conversationMode),
+  ofKit(council, async () => (await import("./council/mode.ts")).councilMode),
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
   ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode),
   ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),

@@ -13,13 +13,14 @@ import { killGraceOf, openedWith } from "../lookup/state.ts";
 import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import { openViewer, type Viewer } from "./driver.ts";
-import { lastWords, type Order, schedulerLog, type SchedulerMessage, startScheduler } from "./scheduler-process.ts";
-
-/**
- * How long a scheduler in its own process waits for a person when only a person can move its session, in ms: long enough to notice and
- * answer, too short to be forgotten.
- */
-const PATIENCE_MS = 15 * 60_000;
+import {
+  lastWords,
+  type Order,
+  PATIENCE_MS,
+  schedulerLog,
+  type SchedulerMessage,
+  startScheduler,
+} from "./scheduler-process.ts";
 
 /** A session that goes on in a process of its own. */
 export interface LeftRunning {
