@@ -12,7 +12,10 @@ function modeSection(descriptor: AnyDescriptor): string {
   const { name, rules, subject, command, input, seats, messages, states } = descriptor;
   const filled = " (if it names none, the first without a seat)";
   const taken = seats
-    .map(({ at, types, fills }) => `${code(at)} a ${types.join(" or ")}${fills ? filled : ""}`)
+    .map(({ at, types, fills, open }) => {
+      const outside = open ? ", or somebody from outside" : "";
+      return `${code(at)} a ${types.join(" or ")}${outside}${fills ? filled : ""}`;
+    })
     .join(", ");
   const begun = command.words === undefined ? "" : ` Begun by ${code(`bosun ${beginningOf(descriptor)}`)}.`;
   const arrows = Object.entries(states).flatMap(([from, on]) =>

@@ -18,6 +18,7 @@ export { callHooks, type Hooks, type HookStep, type HookTurn } from "./runtime/h
 export { systemClock } from "./runtime/time/clock.ts";
 export { type Surroundings } from "./runtime/assemble.ts";
 export { createSession, type NewSessionInput } from "./runtime/create.ts";
+export { followRecords, subscribe } from "./runtime/subscribe.ts";
 export { resumeSession } from "./runtime/resume.ts";
 export { type Proof, verifySession } from "./runtime/proof.ts";
 export type { Session } from "./runtime/session.ts";

@@ -28,6 +28,7 @@ const ROOMS = [
   ["interaction"],
   ["presenters"],
   ["driver"],
+  ["mcp"],
   ["completion"],
 ];
 
@@ -65,6 +66,10 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
 
 /** The only files above the engine that name or import a mode. */
 const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
+  "commands/catalogue.ts": ["meeting", "meetings", "vote"],
+  "commands/driver/act.ts": ["BOSUN_MEETING_TOKEN", "meeting", "meeting_id"],
+  "commands/meeting-look.ts": ["meeting", "meeting_id", "vote"],
+  "commands/meeting.ts": ["agenda_item", "meeting", "vote"],
   "commands/options/run-input.ts": ["schedule"],
   "commands/options/plan-file.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],

@@ -47,6 +47,11 @@ export function markerOf(environment: Readonly<Record<string, string>>): Process
   return new Map(NAMES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
 }
 
+/** The marker of a running process; empty if it belongs to no session, and on platforms other than Linux. */
+export function markerOfProcess(pid: number): ProcessMarker {
+  return markerOf(Object.fromEntries(variablesOf(pid)));
+}
+
 /** Whether the process descends from the one with this marker. Always false on platforms other than Linux. */
 export function hasMarker(pid: number, marker: ProcessMarker): boolean {
   const theirs = variablesOf(pid);

@@ -1,14 +1,12 @@
 import { isOver } from "../kernel/presentation.ts";
 import type { Command } from "commander";
-import { defined } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import type { StoreReader } from "../store/store.ts";
 import { counted } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
-import type { RunOptions } from "./options/run-options.ts";
 import { confirmHere } from "./interaction/confirm.ts";
-import { commandMessage, ownerOf, putToOwner } from "./interaction/put.ts";
-import { takeUp } from "./driver/take-up.ts";
+import { ownerOf, tellPut } from "./interaction/put.ts";
+import { cancelFound } from "./driver/cancelling.ts";
 import { openHomeOf, withSession } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION } from "./lookup/resolve.ts";
 import { openTurns, readSession, type StoredView } from "./lookup/view.ts";
@@ -18,17 +16,6 @@ interface CancelOptions {
   readonly reason?: string;
   readonly yes?: boolean;
 }
-
-/** The session closes at once and asks nothing. */
-const AT_ONCE: RunOptions = {
-  reporter: "plain",
-  ask: false,
-  answers: [],
-  unanswered: "stop",
-  approve_plans: false,
-  plan_only: false,
-  scheduler: "here",
-};
 
 /** `bosun cancel`: ends a session, or one ticket of it. A session that is not running is closed by this process. */
 export function register(command: Command): Action<CancelOptions> {
@@ -58,11 +45,9 @@ async function cancel(
         return ok(declined);
       }
     }
-    const message = commandMessage({ command: "cancel", ...defined({ ticket_id, reason }) });
-    if (ticket_id === undefined && ownerOf(store, row) === undefined) {
-      return takeUp(context, found, row, AT_ONCE, { ends: true, facts: [message] });
-    }
-    return putToOwner(context, store, row, message);
+    const cancelled = await cancelFound(context, found, reason, "plain");
+    if (!cancelled.ok) return cancelled;
+    return ok(typeof cancelled.value === "number" ? cancelled.value : tellPut(context, cancelled.value));
   });
 }
 

@@ -138,6 +138,35 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   },
   "Talk:": {
     ...Object.fromEntries(DESCRIPTORS.map((descriptor) => [beginningOf(descriptor), entryOf(descriptor)])),
+    "meeting list": lookEntry("list", "the meetings there are", "bosun meeting list"),
+    "meeting info": lookEntry(
+      "info",
+      "what a meeting is about, who takes part, and how it stands",
+      "bosun meeting info k-3m9pa",
+    ),
+    "meeting read": lookEntry("read", "the messages of a meeting", "bosun meeting read k-3m9pa --type proposal"),
+    "meeting tail": lookEntry("tail", "what happens in a meeting, as it happens", "bosun meeting tail k-3m9pa --json"),
+    "meeting archive": lookEntry("archive", "put a closed meeting aside", "bosun meeting archive k-3m9pa"),
+    "meeting invite": actEntry("invite", "ask somebody to take part", "bosun meeting invite k-3m9pa eve"),
+    "meeting join": actEntry("join", "take part from outside; prints a token", "bosun meeting join k-3m9pa --as eve"),
+    "meeting leave": actEntry("leave", "take part no more", "bosun meeting leave k-3m9pa --token TOKEN"),
+    "meeting post": actEntry("post", "say something", 'bosun meeting post k-3m9pa --text "Indexes break."'),
+    "meeting propose": actEntry(
+      "propose",
+      "propose something to be decided",
+      'bosun meeting propose k-3m9pa --title "Keep it" --details "For a year."',
+    ),
+    "meeting vote": actEntry("vote", "vote on a proposal: yes, no or abstain", "bosun meeting vote k-3m9pa p1 yes"),
+    "meeting state": actEntry(
+      "state",
+      "begin the discussion or the voting",
+      'bosun meeting state k-3m9pa voting --reason "All is said."',
+    ),
+    "meeting close": actEntry(
+      "close",
+      "close it with a summary",
+      'bosun meeting close k-3m9pa --summary "We keep it."',
+    ),
   },
   "Crew:": {
     demo: {
@@ -221,6 +250,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       examples: ["bosun models", "bosun models --try --json"],
       load: () => import("./models.ts"),
     },
+    mcp: {
+      summary: "tools of sessions for editors and agents, by the Model Context Protocol",
+      hidden: true,
+      examples: ["bosun mcp"],
+      load: () => import("./mcp.ts"),
+    },
     completion: {
       summary: "print the script that completes commands in your shell",
       hidden: true,
@@ -239,6 +274,18 @@ function entryOf(descriptor: AnyDescriptor): Entry {
   const { summary, examples } = descriptor.command;
   const load = async () => ({ register: (await import("./driver/mode-command.ts")).commandOf(descriptor) });
   return { summary, examples, hidden: true, load };
+}
+
+/** A command by which somebody acts in a meeting from outside. */
+function actEntry(name: string, summary: string, example: string): Entry {
+  const load = async () => ({ register: (await import("./meeting.ts")).registerOf(name) });
+  return { summary, examples: [example], hidden: true, load };
+}
+
+/** A command that shows meetings. */
+function lookEntry(name: string, summary: string, example: string): Entry {
+  const load = async () => ({ register: (await import("./meeting-look.ts")).registerOf(name) });
+  return { summary, examples: [example], hidden: true, load };
 }
 
 /** A command as listed by help. */

@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import type { Command } from "commander";
 import { AGENT_PROGRAMS, agentProgramOf } from "../config/agent-programs.ts";
 import { crewRegistry } from "../config/crews.ts";
@@ -20,12 +20,13 @@ import { crewFolders } from "./options/registry.ts";
 
 interface InitOptions {
   readonly crew?: string;
+  readonly mcp?: boolean;
   readonly yes?: boolean;
 }
 
-/** A file of the configuration folder, in any of the formats. */
+/** A file of the project: of the configuration folder, where it may have any of the formats, or beside it. */
 interface NewFile {
-  readonly name: string;
+  readonly path: string;
   readonly content: string;
   /** The file of this name that is there already. */
   readonly there: string | undefined;
@@ -35,6 +36,7 @@ interface NewFile {
 export function register(command: Command): Action<InitOptions> {
   command
     .option("--crew <name>", "who plans and works (default: the first crew that is installed)")
+    .option("--mcp", "also write .mcp.json, by which Claude Code and others begin and follow sessions here")
     .option("-y, --yes", "write without asking");
   return init;
 }
@@ -57,9 +59,11 @@ async function init(context: CommandContext, _words: readonly string[], options:
   // A link would lead the files elsewhere.
   const checked = present.value && readProject(present.value);
   if (checked?.ok === false) return checked;
+  const entry = join(root ?? directory, ".mcp.json");
   const files: NewFile[] = [
-    { name: "roles", content: rolesFile(crew, registry.value), there: present.value?.roles },
-    { name: "scheduler_config", content: SETTINGS_FILE, there: present.value?.settings },
+    { path: join(folder, "roles.yaml"), content: rolesFile(crew, registry.value), there: present.value?.roles },
+    { path: join(folder, "scheduler_config.yaml"), content: SETTINGS_FILE, there: present.value?.settings },
+    ...(options.mcp === true ? [{ path: entry, content: MCP_FILE, there: existing(entry) }] : []),
   ];
   const missing = files.filter(({ there }) => there === undefined);
   for (const file of files.flatMap(({ there }) => there ?? []))
@@ -70,25 +74,30 @@ async function init(context: CommandContext, _words: readonly string[], options:
   if (root === undefined)
     out.line("git      This folder is in no git repository: what agents change cannot be undone.");
   if (missing.length > 0 && options.yes !== true && terminal.hasPerson) {
-    const names = missing.map(({ name }) => relative(directory, join(folder, `${name}.yaml`)));
+    const names = missing.map(({ path }) => relative(directory, path));
     const declined = await confirmHere(context, `Write ${names.join(" and ")}?`, "yes");
     if (declined !== undefined) return ok(declined);
   }
-  const written = write(folder, missing);
+  const written = write(missing);
   if (!written.ok) return written;
   for (const file of written.value) out.line(`written  ${safeLine(relative(directory, file))}`);
+  if (options.mcp === true && !written.value.includes(entry)) out.line(`         Add to .mcp.json: ${MCP_ENTRY}`);
   const example = registry.value.some((role) => agentProgramOf(role)) ? 'bosun run "…"' : "bosun run --plan FILE";
   tellNext(out, "bosun trust", "bosun doctor", example);
   return ok(EXIT_DONE);
 }
 
-function write(folder: string, files: readonly NewFile[]): Fallible<string[]> {
+function existing(file: string): string | undefined {
+  return lstatSync(file, { throwIfNoEntry: false }) && file;
+}
+
+function write(files: readonly NewFile[]): Fallible<string[]> {
   const written: string[] = [];
-  for (const { name, content } of files) {
-    const file = join(folder, `${name}.yaml`);
+  for (const { path: file, content } of files) {
+    const folder = dirname(file);
     try {
       mkdirSync(folder, { recursive: true });
-      // Fails if the file was created meanwhile.
+      // Fails if the file was created meanwhile, and for a link.
       writeFileSync(file, content, { flag: "wx" });
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
@@ -130,6 +139,16 @@ function roleEntry(role: Role): string {
   ];
   return `  - ${[...lines, ...hints].join("\n    ")}\n`;
 }
+
+const MCP_ENTRY = '"bosun": {"command": "bosun", "args": ["mcp"]}';
+
+/** No path of this machine, because a project shares the file. */
+const MCP_FILE = `{
+  "mcpServers": {
+    ${MCP_ENTRY}
+  }
+}
+`;
 
 const SETTINGS_FILE = `# Settings of the sessions in this project. What is left out has its default; flags and BOSUN_* variables come first.
 # Take a # away to change a line. SPEC.md of Bosun lists every setting.

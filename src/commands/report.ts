@@ -14,7 +14,6 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { reportPage } from "../config/installation.ts";
 import { err, ok } from "../lib/result.ts";
-import { readFolder, recordIn } from "../log/reader.ts";
 import { attempt } from "../log/attempt.ts";
 import { fails, type Fallible, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
@@ -24,15 +23,14 @@ import { htmlReport } from "../ui/report/html/html-report.ts";
 import { PAGE_MARK } from "../ui/report/html/page.ts";
 import { MARKDOWN_MARK, markdownReport } from "../ui/report/markdown.ts";
 import { reportObject } from "../ui/report/report-object.ts";
-import { ReportGatherer, type SessionReport } from "../ui/report/report-model.ts";
+import type { SessionReport } from "../ui/report/report-model.ts";
 import { terminalReport } from "../ui/report/terminal.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
-import { listingOf, type LogSource, notALog, sourceOf, typedName } from "./lookup/log-source.ts";
-import { readerOf } from "../modes/index.ts";
-import { retellingOfFolder } from "./lookup/modes.ts";
-import { proofObject, proofOf } from "./presenters/verify.ts";
+import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
+import { gatherReport } from "./presenters/gathered-report.ts";
+import { proofObject } from "./presenters/verify.ts";
 
 interface ReportOptions extends PagerOption {
   /** True without a file name, for stdout. */
@@ -60,7 +58,7 @@ async function report(context: CommandContext, [named]: readonly string[], optio
   if (!files.ok) return files;
   const source = await sourceOf(context, named);
   if (!source.ok) return source;
-  const made = await gather(source.value);
+  const made = await gatherReport(source.value);
   if (!made.ok) return made;
   for (const { path, parts } of files.value) {
     const written = writeWhole(path, parts(made.value));
@@ -164,23 +162,6 @@ function beginningOf(path: string): string {
 function htmlParts(report: SessionReport): Iterable<string> {
   const { script, style } = reportPage();
   return htmlReport(report, { script: readFileSync(script, "utf8"), style: readFileSync(style, "utf8") });
-}
-
-/** Builds the report of a log folder. A damaged log has a report, too, as far as its records can be read. */
-async function gather(source: LogSource): Promise<Fallible<SessionReport>> {
-  const listing = listingOf(source);
-  if (!listing.ok) return listing;
-  const { files } = listing.value;
-  if (files.length === 0) return err(notALog(source));
-  const proof = await proofOf(source);
-  if (!proof.ok) return proof;
-  const gatherer = new ReportGatherer(files.length);
-  const retell = await retellingOfFolder(source.folder, listing.value);
-  for (const { sequence, bytes } of readFolder(source.folder, listing.value)) {
-    const record = recordIn(bytes);
-    gatherer.add(sequence, record && retell(sequence, record));
-  }
-  return ok(gatherer.finish(readerOf(gatherer.mode)?.presentation, proof.value));
 }
 
 function show(

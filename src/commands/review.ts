@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import { err, ok } from "../lib/result.ts";
-import { fails, type Fallible } from "../protocol/failure.ts";
+import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { type Needed, saidAlready } from "./lookup/kept.ts";
 import { type AfterwardsOptions, putAndResume, RESUME_OPTION } from "./driver/take-up.ts";
-import { type Decidable, decisionMessage, type PersonMessage } from "./interaction/put.ts";
+import { decisionOn } from "./interaction/saying.ts";
+import type { Decidable } from "./interaction/put.ts";
 import { openHomeOf, withSession } from "./lookup/homes.ts";
 import { BY_SESSION, CHANGE, CHANGED_SESSION, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
 import { neededOf } from "./lookup/view.ts";
@@ -63,7 +64,8 @@ async function review(context: CommandContext, words: readonly string[], options
     }
     const what = review.kind === "review" ? `The work on ${review.ticket_id}` : "The result";
     if (review.kept !== undefined) return err(saidAlready(session_id, what, review.kept));
-    const decision = decisionOn(session_id, review, options);
+    const word = options.approve === true ? "approved" : options.reject === true ? "rejected" : "changes_requested";
+    const decision = decisionOn(session_id, review, word, options.changes);
     return decision.ok ? putAndResume(context, found, row, [decision.value], options) : decision;
   });
 }
@@ -75,27 +77,4 @@ function reviewsIn({ ticket_id }: Target, waiting: readonly Needed[]): (Decidabl
       ? ticket_id === undefined || one.ticket_id === ticket_id
       : ticket_id === undefined && one.kind === "approval" && one.about === "result",
   );
-}
-
-function decisionOn(
-  session_id: string,
-  review: Decidable,
-  { approve, changes, reject }: ReviewOptions,
-): Fallible<PersonMessage> {
-  const decision = approve === true ? "approved" : reject === true ? "rejected" : "changes_requested";
-  if (review.kind === "approval") return ok(decisionMessage(review, decision, changes));
-  const { ticket_id, failed_checks } = review;
-  const why =
-    reject === true
-      ? `The work on ${ticket_id} can only be approved or sent back.`
-      : approve === true && failed_checks !== undefined
-        ? `The work on ${ticket_id} cannot be approved: its checks failed.`
-        : undefined;
-  if (why !== undefined) {
-    const back = `bosun review ${session_id} ${ticket_id} --changes "…"`;
-    return fails("usage", why, {
-      hint: `To send it back: ${back}. To see its log: bosun log ${session_id} ${ticket_id}.`,
-    });
-  }
-  return ok(decisionMessage(review, decision, changes));
 }

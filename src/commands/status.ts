@@ -1,24 +1,19 @@
 import { type Command, Option } from "commander";
-import { withCutRuns } from "../kernel/spends.ts";
-import type { JsonObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { usageOf } from "../runtime/usage.ts";
-import type { Holder, SessionRow, StoreReader } from "../store/store.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { wholeScreen } from "../ui/parts.ts";
 import { localize, tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { homeOf, isUnused, type OpenHome, otherHomesLines, withHome } from "./context/home.ts";
 import { watchStatus } from "./driver/watch-status.ts";
-import { keptCommands, unheard } from "./lookup/kept.ts";
 import { readHomeOf } from "./lookup/homes.ts";
-import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
+import { resolveSession, SHOW } from "./lookup/resolve.ts";
 import { tellUnknownLogs } from "./lookup/log-source.ts";
-import { markInterrupted, readSession } from "./lookup/view.ts";
-import { withUsage } from "./presenters/ending.ts";
-import { holderOf, listParts, type SeenSession, sessionList, sessionParts } from "./presenters/session.ts";
+import { holderOf, listParts, sessionList, sessionParts } from "./presenters/session.ts";
+import { listed, seenSession, statusObject } from "./presenters/status-object.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -64,12 +59,6 @@ async function status(context: CommandContext, [named]: readonly string[], optio
     else for (const line of wholeScreen(sessionParts(out, store, seen.value))) out.line(line);
     return ok(EXIT_DONE);
   });
-}
-
-async function seenSession(store: StoreReader, home: string, row: SessionRow): Promise<Fallible<SeenSession>> {
-  const owner = store.holder(row.session_id);
-  const stored = await readSession(store, home, row);
-  return stored.ok ? ok({ ...stored.value, owner }) : stored;
 }
 
 /** Shows the status now, and again whenever it changes. */
@@ -118,60 +107,6 @@ function rowToShow(
     .sessions({ parent: null })
     .filter((row) => row.state !== "closed" && holderOf(store, row).owner !== undefined);
   return ok(live.length === 1 ? live[0] : undefined);
-}
-
-/** The fields that SPEC.md promises for `--json`, and more. */
-function statusObject(store: StoreReader, home: string, seen: SeenSession): object {
-  const { row, owner, state, ledger, tickets, waiting, resultsOf, projection } = seen;
-  const { subjects } = state;
-  const counted = owner === undefined ? withCutRuns(ledger) : ledger;
-  const shown = withUsage(owner === undefined ? markInterrupted(tickets, ledger) : tickets, counted);
-  return {
-    ...listed(row, owner),
-    home,
-    counts: Object.fromEntries(state.counts),
-    tickets: shown.map(
-      ({ ticket_id, status, title, attempt, reason, spent, blocked_by, owner, outputs, interrupted, usage }) => ({
-        ticket_id,
-        task_id: ticket_id,
-        description: title,
-        status,
-        interrupted,
-        reason,
-        spent,
-        blocked_by: blocked_by === undefined ? undefined : [blocked_by],
-        owner,
-        attempts: attempt,
-        outputs,
-        ...asReported(resultsOf(ticket_id)),
-        usage,
-        dependencies: subjects.get(ticket_id)?.depends_on ?? [],
-        since: subjects.get(ticket_id)?.since,
-      }),
-    ),
-    pending_questions: waiting.filter((one) => one.kind === "question"),
-    pending_decisions: waiting.filter((one) => one.kind !== "question"),
-    kept: (row.state === "closed" ? unheard : keptCommands)(store, row.session_id),
-    holds: [...ledger.holds.values()],
-    quota: [...ledger.quotas].map(([account, { windows, at }]) => ({ account, windows, at })),
-    children: store
-      .sessions({ parent: row.session_id })
-      .filter(isBegun)
-      .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
-    usage: usageOf(counted),
-    projection,
-  };
-}
-
-/** The results of a ticket as in the final report, without outputs. */
-function asReported({ reviews, checks_passed, summary, artifacts, issues, next_actions }: JsonObject): JsonObject {
-  return { reviews, checks_passed, summary, artifacts, issues, next_actions };
-}
-
-/** A session as an entry of the list. */
-function listed(row: SessionRow, owner: Holder | undefined): object {
-  const { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at } = row;
-  return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: owner ?? null };
 }
 
 /** Shows what to type first, if there are no sessions. */

@@ -6,6 +6,7 @@ import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Role, RoleType } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import type { Mailbox } from "./mailbox.ts";
 import type { Presentation } from "./presentation.ts";
 
 /** `t<sequence>` or `t<sequence>.<n>`: derived from the record that caused the turn, so that a replay makes the same id. */
@@ -55,6 +56,8 @@ export interface ModeReader<S> {
   hears?(state: S, id: string): boolean;
   /** What a subject has produced so far. */
   results?(state: S, id: string): Results | undefined;
+  /** The files that it keeps for programs that know no log; absent if it keeps none. */
+  readonly mailbox?: Mailbox<S>;
   /** The session in the mode's own words, for programs. Texts are references to records. */
   projection?(state: S): JsonObject | undefined;
 }

@@ -19,6 +19,7 @@ export const CRASH_POINTS = [
   "caught_up",
   // A turn.
   "given_file_written",
+  "mail_written",
   "turn_spawned",
   "turn_pid_committed",
   "turn_given",
@@ -43,6 +44,7 @@ export const CRASH_POINTS = [
   // Timers and people.
   "timer_due",
   "inbox_read",
+  "drop_read",
   // Shutdown.
   "stopping",
   "report_begun",

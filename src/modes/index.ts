@@ -2,6 +2,7 @@ import { type Descriptor, readerOf as readerOfKit } from "../kernel/kit/descript
 import type { Mode, ModeReader } from "../kernel/mode.ts";
 import { analysis } from "./analysis/analysis.ts";
 import { conversation } from "./conversation/conversation.ts";
+import { council } from "./council/council.ts";
 import { debate } from "./debate/debate.ts";
 import { meeting } from "./meeting/meeting.ts";
 import { panel } from "./panel/panel.ts";
@@ -28,6 +29,7 @@ interface KnownMode {
 const KNOWN: readonly KnownMode[] = [
   ofKit(analysis, async () => (await import("./analysis/mode.ts")).analysisMode),
   ofKit(conversation, async () => (await import("./conversation/mode.ts")).conversationMode),
+  ofKit(council, async () => (await import("./council/mode.ts")).councilMode),
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
   ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode, "discusses"),
   ofKit(panel, async () => (await import("./panel/mode.ts")).panelMode),

@@ -18,15 +18,21 @@ export type TypedPayload<K extends PayloadType = PayloadType> = {
 export const AGENT_PAYLOAD_TYPES = [
   "artifact_ref",
   "clarification",
+  "comment",
   "error",
   "instruction",
   "instruction_proposal",
   "opinion",
+  "pass",
   "plan",
   "pm_decision",
+  "proposal",
   "report",
   "review",
+  "state_change",
+  "summary",
   "verdict",
+  "vote",
 ] as const satisfies readonly PayloadType[];
 
 export type AgentPayloadType = (typeof AGENT_PAYLOAD_TYPES)[number];

@@ -3,12 +3,15 @@ import os from "node:os";
 import type { Closed } from "../agents/isolation/role-sandbox.ts";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
+import type { MailRecord } from "../kernel/mailbox.ts";
+import type { Lookup } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { LogFolder } from "../log/writer.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
@@ -16,6 +19,7 @@ import type { Instant } from "../protocol/timestamp.ts";
 import type { TakeChild } from "./children/child.ts";
 import type { Clock } from "./time/clock.ts";
 import { sessionPaths } from "./paths.ts";
+import { MailboxFolder } from "./mailbox-folder.ts";
 import { SessionRecords } from "./records.ts";
 import type { SessionLease } from "./context.ts";
 import type { NotificationHook } from "./notifications.ts";
@@ -105,14 +109,22 @@ export function assemble<S>(around: Surroundings, lease: SessionLease, made: Ass
     return caughtUp;
   }
   crashPoint("caught_up");
+  const records = new SessionRecords((sequence) => hashes.read(store, session_id, sequence), paths.folder);
+  const mailbox = around.files ? mailboxFor(around, made, records) : undefined;
+  const mailed = mailbox?.catchUp((from) => mailIn(store.records(session_id, from), from));
+  if (mailed && !mailed.ok) {
+    log?.value.close();
+    return mailed;
+  }
   const closed = around.closedIn?.(made);
   return ok(
     new Session<S>({
       ...known,
       store,
       lease,
-      records: new SessionRecords((sequence) => hashes.read(store, session_id, sequence), paths.folder),
+      records,
       log: log?.value,
+      mailbox,
       clock: new SteadyClock(around.clock, last_at),
       launcher,
       secrets: withholderFor(roles),
@@ -123,6 +135,22 @@ export function assemble<S>(around: Surroundings, lease: SessionLease, made: Ass
       takeChild: around.childrenOf?.(around, { ...known, lease }) ?? noChildren,
     }),
   );
+}
+
+/** The mailbox of a session whose mode has one. */
+export function mailboxFor(
+  { home }: Pick<Surroundings, "home">,
+  { session_id, engine, opened_at }: Pick<Assembled<unknown>, "session_id" | "engine" | "opened_at">,
+  records: Lookup,
+): MailboxFolder | undefined {
+  const { mailbox } = engine.mode;
+  return mailbox && new MailboxFolder(home, engine, mailbox, { session_id, opened_at }, records);
+}
+
+/** Records with their sequences. */
+export function* mailIn(lines: Iterable<string>, from: number): Generator<MailRecord> {
+  let sequence = from;
+  for (const line of lines) yield { ...(JSON.parse(line) as UnsealedRecord), sequence: sequence++ };
 }
 
 const noChildren: TakeChild = async (session_id) => {

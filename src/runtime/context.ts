@@ -16,6 +16,7 @@ import type { Bus, StopReason } from "./bus.ts";
 import type { RecordHashes } from "./checked-records.ts";
 import type { FactInput } from "./facts.ts";
 import type { SessionPaths } from "./paths.ts";
+import type { MailboxFolder } from "./mailbox-folder.ts";
 import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import type { SteadyClock } from "./time/steady-clock.ts";
@@ -42,6 +43,8 @@ export interface SessionEnvironment {
   readonly lease: SessionLease;
   /** Absent in measurements without files. */
   readonly log: LogFolder | undefined;
+  /** Absent in modes without one. */
+  readonly mailbox: MailboxFolder | undefined;
   readonly clock: SteadyClock;
   readonly launcher: Launcher;
   readonly secrets: Withholder;

@@ -1,4 +1,5 @@
 import { isHeldAt, isHeldTooLong, stopFor } from "../kernel/holds.ts";
+import { waitsForOutsiders } from "../kernel/kit/holder.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -88,6 +89,8 @@ export function restOf(
     const message = ledger.asks.size > 0 ? "a person must answer" : "a child session waits for a person";
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message } };
   }
+  if (!first && waitsForOutsiders(ledger))
+    return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message: "those who take part must act" } };
   if (!first) return { kind: "stuck" };
   // A person may release a hold without an end. Do not wait for a hold that ends too late.
   if (forPeople && held.some((hold) => hold.until === undefined && !isHeldTooLong(ledger, hold, now))) return WAITS;

@@ -6,6 +6,7 @@ import { subjectIn } from "../protocol/recording.ts";
 import type { InboxRow } from "../store/store.ts";
 import type { Children } from "./children/children.ts";
 import type { SessionContext } from "./context.ts";
+import { DropBox } from "./drop-box.ts";
 
 /** Poll interval for new rows, in ms. A poll costs one pragma. */
 const LOOK_EVERY_MS = 150;
@@ -18,19 +19,23 @@ export class InboxWatch {
   #last = 0;
   #version = -1;
   #cancel: (() => void) | undefined;
+  readonly #drops: DropBox | undefined;
 
   constructor(context: SessionContext, children: Children) {
     this.#context = context;
     this.#children = children;
+    this.#drops = context.mailbox && new DropBox(context, context.mailbox);
   }
 
   start(): void {
     this.#look(() => this.#take());
+    this.#drops?.start();
   }
 
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
+    this.#drops?.stop();
   }
 
   #arm(): void {
@@ -75,12 +80,20 @@ export class InboxWatch {
   }
 }
 
+/** The forms that a record allows (`acting person` in the schemas). */
+const PARTICIPANT = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
 /** The row's actor, as the row claims; undefined if a record cannot hold it. */
 function actorIn(value: unknown): Actor | undefined {
-  const { user, host, via } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
+  const { user, host, via, participant, key } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
   const isName = (name: unknown, most = 256): name is string =>
     typeof name === "string" && name.isWellFormed() && name.length <= most;
-  return isName(user) && isName(host) && isName(via, 64) ? { user, host, via } : undefined;
+  const fits = (text: unknown, form: RegExp): text is string => typeof text === "string" && form.test(text);
+  // Whoever claims to be somebody is not the local user, even under an id that nobody can have.
+  const claimed = fits(participant, PARTICIPANT) ? participant : "nobody";
+  const known = participant === undefined ? {} : { participant: claimed, ...(fits(key, DIGEST) ? { key } : {}) };
+  return isName(user) && isName(host) && isName(via, 64) ? { user, host, via, ...known } : undefined;
 }
 
 /**

@@ -110,10 +110,15 @@ export class Journal {
    * effects has run.
    */
   async flush(session: SessionChanges): Promise<Fallible<void>> {
-    const { store, lease, records, log, bus } = this.#context;
+    const { store, lease, records, log, mailbox, bus } = this.#context;
     const group = this.#group;
     this.#group = newGroup(this.#head.sequence);
     const { expected, changes, artifacts, taken } = group;
+    // Now, since the state may be ahead of the group once that is committed.
+    const mail = mailbox?.prepare(
+      group.records.map(({ record, sequence }) => ({ ...record, sequence })),
+      changes,
+    );
     const committed = await store.commit(lease, {
       expected,
       records: group.records,
@@ -131,6 +136,12 @@ export class Journal {
     if (log && group.records.length > 0) {
       const published = log.publish(group.records);
       if (!published.ok) return published;
+    }
+    if (mailbox && mail) {
+      const beforeMail = store.confirm(lease);
+      if (!beforeMail.ok) return beforeMail;
+      const mailed = mailbox.publish(mail);
+      if (!mailed.ok) return mailed;
     }
     crashPoint("after_publish");
     const beforeEffects = store.confirm(lease);

@@ -16,6 +16,8 @@ import { isDatabaseDamaged, replaceDatabase, replaceSession } from "../store/reb
 import { openReader } from "../store/sqlite-store.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { ArtifactRow, Commit, NewSession } from "../store/store.ts";
+import { mailboxFor, mailIn } from "./assemble.ts";
+import { SessionRecords } from "./records.ts";
 import { checkRecords } from "./checked-records.ts";
 import { sessionPaths } from "./paths.ts";
 import { verifySession } from "./proof.ts";
@@ -61,6 +63,8 @@ export async function rebuild(
     if (damaged.value) rmSync(target, { recursive: true, force: true });
     for (const session_id of damaged.value ? all : named) {
       const read = readLog(home, session_id, modes);
+      const mailed = typeof read === "string" ? ok(undefined) : read.writeMail();
+      if (!mailed.ok) return mailed;
       const isKept = typeof read !== "string" && !damaged.value && (await holds(home, read));
       sessions.push({ session_id, became: typeof read === "string" ? { left: read } : isKept ? "kept" : "rebuilt" });
       if (typeof read === "string" || isKept) continue;
@@ -79,6 +83,8 @@ interface ReadLog {
   readonly mode: Mode<unknown>;
   readonly session: NewSession;
   readonly commit: Commit;
+  /** Writes all files of its mailbox again, if its mode has one. */
+  readonly writeMail: () => Fallible<void>;
 }
 
 /** A session from its log folder, or why the folder does not prove it. */
@@ -102,8 +108,15 @@ function readLog(home: string, session_id: string, modes: Modes): ReadLog | stri
   const { closed, paused } = engine.ledger.figures;
   const state = paused && !closed ? "paused" : mode.phase(engine.state);
   const session = { session_id, mode: name, workspace, created_at: opened.timestamp };
+  const recordAt = (sequence: number) => JSON.parse(lines[sequence - 1] ?? "{}") as LogRecord;
+  const kept = new SessionRecords(
+    (sequence) => ({ record: recordAt(sequence), bytes: 0 }),
+    sessionPaths(home, session_id).folder,
+  );
+  const mailbox = mailboxFor({ home }, { session_id, engine, opened_at: opened.timestamp }, kept);
   return {
     mode,
+    writeMail: () => mailbox?.catchUp((from) => mailIn(lines.slice(from - 1), from), true) ?? ok(undefined),
     session: { ...session, ...defined({ requirement, parent: parent?.session_id }) },
     commit: {
       expected: 0,

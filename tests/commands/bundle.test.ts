@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { built, compiledOnce } from "../built.ts";
 import { ROOT, rig, until } from "./rig.ts";
@@ -33,6 +34,26 @@ describe("the bundled program", () => {
       expect(refused.stderr).toMatch(new RegExp(`^Error: .*\\b22\\.14\\b.*\\b${version} \\(`));
       expect(refused.stdout).toBe("");
     }
+  });
+
+  it("loads the server of editors only for it", async () => {
+    const here = rig();
+    const seen = here.write("seen", "");
+    const hook = `import { registerHooks } from "node:module"; import { appendFileSync } from "node:fs";
+      registerHooks({ load(url, context, next) { appendFileSync(process.env.SEEN, url + "\\n"); return next(url, context); } });`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hook)}`;
+    const loads = async (args: readonly string[]) => {
+      writeFileSync(seen, "");
+      await here.run(args, { env: { SEEN: seen, NODE_OPTIONS } });
+      const files = readFileSync(seen, "utf8")
+        .split("\n")
+        .filter((url) => url.startsWith("file:"));
+      expect(files.length).toBeGreaterThan(1);
+      return files.some((url) => readFileSync(fileURLToPath(url), "utf8").includes("StdioServerTransport"));
+    };
+    expect(await loads(["mcp"])).toBe(true);
+    for (const args of [["--version"], ["status"], ["inbox"], ["help", "all"]])
+      expect([args, await loads(args)]).toEqual([args, false]);
   });
 
   it("starts the crew of its own build", () => {

@@ -16,6 +16,7 @@ import { built } from "../built.ts";
 import { fakePrograms } from "./fake-programs.ts";
 import { typed } from "./in-process.ts";
 import { rig } from "./rig.ts";
+import { open } from "./terminal.ts";
 
 const PROGRAMS = { codex: { version: "0.169.0" }, claude: { version: "2.1.331" } };
 
@@ -103,6 +104,34 @@ describe("bosun init", () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining(why)]);
     expect(readdirSync(own)).toEqual([]);
     expect(existsSync(join(here.workspace, ".bosun", "roles.yaml"))).toBe(false);
+  });
+
+  it("writes the entry for MCP clients only if it is asked to, and never over one", async () => {
+    const here = rig();
+    const entry = join(here.workspace, ".mcp.json");
+    expect((await typed(here, ["init", "--crew", "embedded", "--yes"])).code).toBe(0);
+    expect(existsSync(entry)).toBe(false);
+    const { code, stdout } = await typed(here, ["init", "--crew", "embedded", "--mcp"]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/written +\.mcp\.json/)]);
+    expect(JSON.parse(readFileSync(entry, "utf8"))).toEqual({
+      mcpServers: { bosun: { command: "bosun", args: ["mcp"] } },
+    });
+    writeFileSync(entry, '{"mcpServers": {}}');
+    const again = await typed(here, ["init", "--crew", "embedded", "--mcp"]);
+    expect([again.code, again.stdout]).toEqual([
+      0,
+      expect.stringMatching(/left +\.mcp\.json[^]*Add to \.mcp\.json: "bosun": \{"command": "bosun"/),
+    ]);
+    expect(readFileSync(entry, "utf8")).toBe('{"mcpServers": {}}');
+  });
+
+  it("asks before it writes the entry, too", async () => {
+    const here = rig();
+    const pane = open(here, ["init", "--crew", "embedded", "--mcp"]);
+    await pane.asks("and .mcp.json?");
+    pane.type("n", "Enter");
+    expect(await pane.exit()).toBe(1);
+    expect(readdirSync(here.workspace)).toEqual([]);
   });
 
   it("leaves no half of a file where the disk has no room", () => {

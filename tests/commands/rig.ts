@@ -37,6 +37,8 @@ export interface Rig {
     more?: { readonly input?: string; readonly env?: Record<string, string> },
   ): Promise<Done>;
   start(args: readonly string[]): Running;
+  /** Starts a program that is no part of Bosun. */
+  program(program: string, args: readonly string[]): Running;
   /** The ids of the sessions with a folder in the home. */
   sessions(): string[];
 }
@@ -63,8 +65,10 @@ export function rig(): Rig {
     // Commands in this process print times of day in the same zone.
     TZ: Intl.DateTimeFormat().resolvedOptions().timeZone,
   };
-  const start = (args: readonly string[], env: Record<string, string> = {}, input = ""): Running => {
-    const child = spawn(process.execPath, [CLI, ...args], {
+  const start = (args: readonly string[], env: Record<string, string> = {}, input = ""): Running =>
+    started(process.execPath, [CLI, ...args], env, input);
+  const started = (program: string, args: readonly string[], env: Record<string, string> = {}, input = ""): Running => {
+    const child = spawn(program, args, {
       cwd: workspace,
       env: { ...environment, BOSUN_HOME: home, ...env },
     });
@@ -95,6 +99,7 @@ export function rig(): Rig {
     },
     run: (args, { input, env } = {}) => start(args, env, input).done,
     start: (args) => start(args),
+    program: (program, args) => started(program, args),
     sessions: () => (existsSync(join(home, "sessions")) ? readdirSync(join(home, "sessions")) : []),
   };
 }

@@ -1,5 +1,5 @@
 import type { Descriptor } from "../../src/kernel/kit/descriptor.ts";
-import { MODE_TIMER } from "../../src/kernel/kit/holder.ts";
+import { MODE_TIMER, waitsForOutsiders } from "../../src/kernel/kit/holder.ts";
 import { lifecyclesOf } from "../../src/kernel/kit/lifecycles.ts";
 import type { KitState, Self, Subject } from "../../src/kernel/kit/state.ts";
 import { holds, type ModeRules, same } from "./invariants.ts";
@@ -29,12 +29,17 @@ export function kitRules<I, S extends Self, U extends Subject>(
       const wanted = [...children].flatMap(([id, { status }]) => (status === "withdrawn" ? [] : [`s${id}`]));
       const awaited = [...timers, ...own, ...checks.keys(), ...wanted];
       same(awaited.sort(), waits.sort(), "what the ledger has open");
+      // Outsiders are waited for by a passive timer.
+      const waitsForOthers = waitsForOutsiders(ledger);
       const { closed, stopping, stopped } = ledger.figures;
       const isClosed = self === undefined || session.next(self.phase, "finished") === undefined;
       same(closed !== undefined, isClosed, "whether the session is closed");
       const isOpen = turns.length + waits.length + active.length > 0;
       const isReopened = self?.ended !== undefined;
-      holds(isOpen || closed || stopping || stopped || isReopened, "nothing is open, but the session goes on");
+      holds(
+        isOpen || waitsForOthers || closed || stopping || stopped || isReopened,
+        "nothing is open, but the session goes on",
+      );
     },
   };
 }

@@ -234,8 +234,8 @@ export class ModeSession<S> {
 
   /** A user sends something, about the ticket that it names, if any. */
   send(payload_type: PayloadType, payload: JsonObject | Fact["payload"]): this {
-    const { ticket_id } = payload as JsonObject;
-    const subject = typeof ticket_id === "string" ? { subject: ticket_id } : {};
+    const subject =
+      "ticket_id" in payload && typeof payload.ticket_id === "string" ? { subject: payload.ticket_id } : {};
     return this.submit("user", payload_type, payload, { ...subject, actor: PERSON });
   }
 

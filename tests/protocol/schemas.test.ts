@@ -52,6 +52,19 @@ const required: { [name: string]: string } = {
   verdict: "/conclusion",
   meeting_state:
     "/topic /scratchpad /current_round /max_rounds /agents /scratchpad/*/agent_name /scratchpad/*/content /scratchpad/*/timestamp /agents/*/agent_name /agents/*/role /agents/*/entries",
+  agenda_item: "/title",
+  comment: "/text",
+  council_state:
+    "/topic /asked /state /round /max_rounds /participants /agenda /proposals /participants/*/agent_id /participants/*/status",
+  participant: "/agent_id /status",
+  pass: "/reason",
+  proposal: "/title /details /proposal_id /status",
+  proposal_result:
+    "/proposal_id /status /counts /weights /base /base_size /quorum /quorum_met /voted /rule /decided_early /missing /dissent /counts/yes /counts/no /counts/abstain /weights/yes /weights/no /weights/abstain /dissent/*/agent_id /dissent/*/vote",
+  state_change: "/new_state /reason",
+  summary: "/summary_text",
+  vote: "/proposal_id /vote",
+  meeting_message: "/message_id /meeting_id /timestamp_utc /agent_id /message_type /text /proposal_id /vote",
   pm_decision: "/analysis /next_action /target_agent /prompt_for_agent /final_report",
   turn_request:
     "/turn_id /role_id /expects /message /context /workspace /artifacts_dir /message/payload_type /message/payload /context/clarifications/*/question /context/clarifications/*/answer",

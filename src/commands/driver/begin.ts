@@ -28,6 +28,7 @@ import { addRegistryOptions } from "../options/registry.ts";
 import type { Playbook, RunInput, RunInputOptions } from "../options/run-input.ts";
 import { addRunOptions, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
 import { driveSession, type Patience } from "./drive.ts";
+import type { LeftRunning } from "./hand-over.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";
 import { warnBefore } from "./warnings.ts";
@@ -69,6 +70,25 @@ export async function beginOrResume(
     const declined = await warnBefore(context, home.store, input.value.session, runOptions.value);
     if (declined !== undefined) return ok(declined);
     return begin(context, home, named ?? newSessionId(input.value.mode), input.value, runOptions.value);
+  });
+}
+
+/** Begins a session in a process of its own, and leaves it there; as the command does without a terminal, with `--detach`. */
+export async function beginDetached(
+  context: CommandContext,
+  options: BeginOptions,
+  read: (runOptions: RunOptions) => Promise<Fallible<RunInput>>,
+): Promise<Fallible<LeftRunning>> {
+  const runOptions = await readRunOptions(context, { ...options, detach: true, input: false });
+  if (!runOptions.ok) return runOptions;
+  const wanted = await read(runOptions.value);
+  if (!wanted.ok) return wanted;
+  const input = wanted.value;
+  return withHome(openHome(context), async (home) => {
+    await warnBefore(context, home.store, input.session, runOptions.value);
+    const { leaveRunning } = await import("./hand-over.ts");
+    const order = { do: "begin", session_id: newSessionId(input.mode), input, runOptions: runOptions.value } as const;
+    return leaveRunning(context, home, order);
   });
 }
 

@@ -1,3 +1,4 @@
+import { waitsForOutsiders } from "../../kernel/kit/holder.ts";
 import type { Ledger, LedgerTurn } from "../../kernel/ledger.ts";
 import { waitsForPermission } from "../../kernel/permissions.ts";
 import { formatDuration } from "../../lib/durations.ts";
@@ -118,7 +119,11 @@ function watchPatience<S>(
 function onlyAPersonMoves(ledger: Ledger, now: Instant): boolean {
   const { asks, holds, turns, checks, timers, figures } = ledger;
   const held = [...holds.values()];
-  const needed = figures.paused === true || asks.size > 0 || held.some(({ until }) => until === undefined);
+  const needed =
+    figures.paused === true ||
+    asks.size > 0 ||
+    held.some(({ until }) => until === undefined) ||
+    waitsForOutsiders(ledger);
   if (!needed || checks.size > 0) return false;
   const isAtWork = ({ turn_id, status }: LedgerTurn) => status === "open" && !waitsForPermission(ledger, turn_id);
   if ([...turns.values()].some(isAtWork)) return false;

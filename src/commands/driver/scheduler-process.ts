@@ -14,6 +14,12 @@ import { makeDirectory, OWN } from "../../lib/files.ts";
 import { attempt } from "../../log/attempt.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 
+/**
+ * How long a scheduler in its own process waits for a person when only a person can move its session, in ms: long enough to notice and
+ * answer, too short to be forgotten.
+ */
+export const PATIENCE_MS = 15 * 60_000;
+
 /** What changes when a command resumes a session. */
 export interface TakeUp extends Omit<ResumeTerms, "roles"> {
   /** Messages that it takes before it continues. */

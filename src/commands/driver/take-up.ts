@@ -12,6 +12,7 @@ import { GO_ON, type PersonMessage, type Put, putMessage, tellPut } from "../int
 import { loadMode } from "../../modes/index.ts";
 import { unknownMode } from "../lookup/modes.ts";
 import { killGraceOf, openedWith } from "../lookup/state.ts";
+import type { LeftRunning } from "./hand-over.ts";
 import { driveSession, type Patience } from "./drive.ts";
 import type { TakeUp } from "./scheduler-process.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
@@ -34,7 +35,7 @@ export async function takeUp(
   if (mode === undefined) return err(unknownMode(row));
   const isRun = row.state !== "closed" || change.reopen !== undefined;
   if (isRun && change.ends !== true) {
-    const missing = lostWorkspace(row) ?? (await missingSandboxes(context, home.store, row));
+    const missing = await missingFor(context, home.store, row);
     if (missing) return err(missing);
   }
   if (isRun && runOptions.scheduler !== "here") {
@@ -55,12 +56,29 @@ export async function takeUp(
   return driveSession(context, runtime, session, runOptions, known, patience);
 }
 
-/** Checks the sandboxes again, because the session may have begun on another machine. */
-async function missingSandboxes(
+/** Resumes an open session in a process of its own, and leaves it there. */
+export async function takeUpDetached(
+  context: CommandContext,
+  home: OpenHome<Store>,
+  row: SessionRow,
+): Promise<Fallible<LeftRunning>> {
+  const { session_id } = row;
+  const missing = await missingFor(context, home.store, row);
+  if (missing) return err(missing);
+  const runOptions = await readRunOptions(context, { detach: true, input: false });
+  if (!runOptions.ok) return runOptions;
+  const { leaveRunning } = await import("./hand-over.ts");
+  return leaveRunning(context, home, { do: "take_up", session_id, change: {}, runOptions: runOptions.value });
+}
+
+/** What a session lacks to go on. Its sandboxes are checked again, because it may have begun on another machine. */
+async function missingFor(
   { environment }: CommandContext,
   store: Store,
   row: SessionRow,
 ): Promise<Failure | undefined> {
+  const lost = lostWorkspace(row);
+  if (lost) return lost;
   const roles = openedWith(store, row.session_id)?.roles ?? [];
   const missing = await Promise.all(roles.map((role) => missingSandbox(role, environment.PATH)));
   return missing.find((one) => one !== undefined);

@@ -156,8 +156,16 @@ export function permissionDecision(
   const named = permissions.find(({ ask_id }) => ask_id === typed[0]);
   const permission = named ?? (alone && permissions.length === 1 ? permissions[0] : undefined);
   if (permission === undefined || typed.length === 0) return ok(undefined);
+  return decisionOnPermission(session_id, permission, named ? typed.slice(1) : typed);
+}
+
+/** The message of a decision on a permission, with words for the program. Failure `usage` for an unknown decision, or a second one. */
+export function decisionOnPermission(
+  session_id: string,
+  permission: OpenPermission & Needed,
+  [word, ...notes]: readonly string[],
+): Fallible<PersonMessage> {
   const { ask_id, kept } = permission;
-  const [word, ...notes] = named ? typed.slice(1) : typed;
   if (kept !== undefined) return err(saidAlready(session_id, ask_id, kept));
   const choices = permissionChoices(permission).map(({ key }) => key);
   const choice = choices.find((key) => key === word);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { err, ok } from "../../lib/result.ts";
 import { validateMessage } from "../../protocol/envelope.ts";
 import { fails, type Failure, type Fallible, isOfStorage } from "../../protocol/failure.ts";
-import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { Actor, UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { checkSession } from "../../runtime/replayed-state.ts";
 import { catchStorage } from "../../store/storage-error.ts";
@@ -29,11 +29,11 @@ const LOOK_EVERY_MS = 20;
 /** A message in the inbox of a session, and its outcome. */
 export type Put = { readonly session_id: string; readonly message: PersonMessage } & Outcome;
 
-type Outcome =
+export type Outcome =
   /** The record that it turned into is unknown if a process of an earlier version took it. */
-  | { readonly took: "taken"; readonly record: UnsealedRecord | undefined }
+  | { readonly took: "taken"; readonly record: UnsealedRecord | undefined; readonly sequence: number | undefined }
   /** The session has no owner. */
-  | { readonly took: "waits" }
+  | { readonly took: "waits"; readonly inbox_id: number }
   /** The owner has not taken it yet, or the store could not be read to find out (`trouble`). */
   | { readonly took: "late"; readonly inbox_id: number; readonly trouble?: Failure };
 
@@ -41,7 +41,12 @@ type Outcome =
  * Puts a person's message into a session's inbox and waits until the owner, if there is one, takes it. Fails with `usage` for a malformed
  * message, or like `outcomeOf`. Throws a `StorageError` for an approval of what was changed.
  */
-export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Fallible<Put>> {
+export async function putMessage(
+  store: Store,
+  row: SessionRow,
+  message: PersonMessage,
+  actor: Actor = actorHere(),
+): Promise<Fallible<Put>> {
   const { payload_type, payload } = message;
   // Nothing else may wait for a later owner, which could only refuse it.
   const valid = validateMessage(payload_type, payload);
@@ -50,7 +55,7 @@ export async function putMessage(store: Store, row: SessionRow, message: PersonM
     return fails("usage", what, { hint: "See bosun help." });
   }
   if (payload_type === "approval") await checkSession(store, row, await loadMode(row.mode));
-  const id = await store.inbox.put(row.session_id, { payload_type, payload }, actorHere());
+  const id = await store.inbox.put(row.session_id, { payload_type, payload }, actor);
   if (!id.ok) return id;
   const inbox_id = id.value;
   const outcome = await catchStorage(() => outcomeOf(store, row, inbox_id, AbortSignal.timeout(TAKEN_WITHIN_MS)));
@@ -79,11 +84,14 @@ export async function outcomeOf(
       const { message, hint = `See bosun status ${session_id}.` } = taken.refusal;
       return err({ ...taken.refusal, message: `${session_id} refused it: ${message}.`, hint });
     }
-    if (taken) return ok({ took: "taken", record: recordAt(store, session_id, taken.sequence ?? 0) });
+    if (taken) {
+      const { sequence } = taken;
+      return ok({ took: "taken", record: recordAt(store, session_id, sequence ?? 0), sequence });
+    }
     if (!isOwned) {
       const now = store.session(session_id);
       const closed = now.ok ? whyClosed(store, now.value) : now.error;
-      return closed ? err(closed) : ok({ took: "waits" });
+      return closed ? err(closed) : ok({ took: "waits", inbox_id });
     }
     if (over.aborted) return ok({ took: "late", inbox_id });
     await delay(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => {});

@@ -3,7 +3,7 @@ import { fails, type Failure, failure, type Fallible } from "../../protocol/fail
 import { idsOf } from "../../protocol/question-ids.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
-import type { CommandContext, Exit } from "../context/command.ts";
+import type { CommandContext } from "../context/command.ts";
 import {
   homeOf,
   isNamed,
@@ -42,13 +42,13 @@ export interface Found<S extends StoreReader> extends OpenHome<S>, Target {
 }
 
 /** Runs work with the session that was typed, or that the policy chooses. Its home is opened by `open`, and closed behind the work. */
-export async function withSession<S extends StoreReader>(
+export async function withSession<S extends StoreReader, T>(
   open: (context: CommandContext, named: string | undefined) => Promise<Fallible<OpenHome<S>>>,
   context: CommandContext,
   typed: Typed,
   policy: Policy,
-  work: (found: Found<S>) => Promise<Exit>,
-): Promise<Exit> {
+  work: (found: Found<S>) => Promise<Fallible<T>>,
+): Promise<Fallible<T>> {
   const named = typeof typed === "object" ? (typed.session ?? typed.words[0]) : typed;
   return withHome(await open(context, named), async (home) => {
     const target = resolveTarget(home.store, typed, policy);

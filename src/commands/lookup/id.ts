@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { MODES } from "../../modes/index.ts";
 
 /** Without characters that look alike. */
@@ -20,4 +20,9 @@ export function newSessionId(mode: string): string {
 /** Whether a word looks like a generated id, a prefix of one, or the id of a child session. */
 export function isGeneratedId(word: string): boolean {
   return GENERATED.test(word);
+}
+
+/** A new token of somebody: its id, a full stop, and what nobody can guess. */
+export function newToken(id: string): string {
+  return `${id}.${randomBytes(24).toString("base64url")}`;
 }

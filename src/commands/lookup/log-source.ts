@@ -44,10 +44,14 @@ export async function sourceOf(context: CommandContext, named: string | undefine
     // A session without records in the database may have some in its folder.
     const row = named === undefined ? resolveSession(store, named, SHOW) : findSession(store, named);
     if (!row.ok) return path !== undefined && isDirectory(path) ? ok(folderAlone(path)) : row;
-    const { session_id } = row.value;
-    const isHeld = store.holder(session_id) !== undefined;
-    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld });
+    return ok(logOf(home, store, row.value));
   });
+}
+
+/** The log of a session of a home. */
+export function logOf(home: string, store: StoreReader, row: SessionRow): LogSource {
+  const { session_id } = row;
+  return { folder: sessionPaths(home, session_id).log, home, row, isHeld: store.holder(session_id) !== undefined };
 }
 
 /** The files of a log. If the folder is missing and the session is known, the failure says how to write it again. */

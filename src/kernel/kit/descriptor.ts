@@ -3,6 +3,7 @@ import type { Finding } from "../../protocol/document/problem.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { Right, Rights } from "../../protocol/rights.ts";
 import type { Role, RoleType } from "../../protocol/roles.ts";
+import type { Mailbox } from "../mailbox.ts";
 import type { ModeReader, Results, SubjectRow } from "../mode.ts";
 import type { Presentation } from "../presentation.ts";
 import type { Arrows } from "./lifecycles.ts";
@@ -30,6 +31,8 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly messages: { readonly [K in PayloadType]?: Message };
   /** What a person, or another program in a person's name, may send at any time. `Rules.on` handles it. */
   readonly outsiders?: readonly PayloadType[];
+  /** What the mode itself writes, besides what every mode's scheduler does. */
+  readonly says?: readonly PayloadType[];
   /** Which accepted messages later prompts may show (`Question.view`), and how. */
   readonly lines?: Lines;
   /** The working phases, the first one first. Stopping, waiting, resuming and closing are added. */
@@ -49,6 +52,8 @@ export interface Descriptor<I, S extends Self, U extends Subject> {
   readonly presentation: Omit<Presentation, "subjectName" | "retries">;
   /** How a subject is shown. May depend only on the subject and on what never changes of the session. */
   shown(subject: U, self: S): Shown;
+  /** The files for programs that know no log. */
+  readonly mailbox?: Mailbox<View<S, U>>;
   /** The session in the mode's own words, for `status --json`. Texts are references to records. */
   projection?(session: View<S, U>): JsonObject;
 }
@@ -82,6 +87,8 @@ export interface SeatField {
   readonly types: readonly RoleType[];
   /** Whether a role may take several seats of the session. */
   readonly shared?: boolean;
+  /** Whether an id that is no role may stand here: of somebody who takes part from outside, without turns. */
+  readonly open?: boolean;
   /** Whether the first role without a seat takes it, by the order of the types, if the input names none. For a field of the input itself. */
   readonly fills?: boolean;
 }
@@ -103,6 +110,8 @@ export interface ModeCommand {
   readonly options: readonly ModeOption[];
   /** The field whose option makes a file with the whole input unnecessary, if the mode takes one. Without that option the first word is the file. */
   readonly unlessFile?: string;
+  /** Set if it is begun in a process of its own, since it waits for others; the flags that name the session there. */
+  readonly apart?: string;
   /** Makes the input from the values of the options, if they are not its fields. */
   input?(given: JsonObject): JsonObject;
 }
@@ -179,9 +188,19 @@ export function readerOf<I, S extends Self, U extends Subject>(
     results: (state, id) => resultsOf(descriptor, state, id),
     hears: ({ subjects }, id) => Object.keys(states[subjects.get(id)?.status ?? ""] ?? {}).length > 0,
     ...(events.retried === undefined ? {} : { retrying: retryingOf(descriptor) }),
+    ...(descriptor.mailbox && { mailbox: mailboxOf(descriptor.mailbox) }),
     ...(descriptor.projection && {
       projection: (state) => state.self && descriptor.projection?.(viewOf(state.self, state)),
     }),
+  };
+}
+
+/** A mailbox of the mode's state. A session whose opening was refused has no files. */
+function mailboxOf<S extends Self, U extends Subject>(mailbox: Mailbox<View<S, U>>): Mailbox<KitState<S, U>> {
+  return {
+    ...mailbox,
+    message: (state, ...record) => state.self && mailbox.message(viewOf(state.self, state), ...record),
+    standing: (state, about) => (state.self ? mailbox.standing(viewOf(state.self, state), about) : {}),
   };
 }
 
@@ -229,7 +248,8 @@ export function accepts(states: Arrows, status: string | undefined, event: strin
 export function rightsOf({
   messages,
   outsiders = [],
-}: Pick<Descriptor<never, never, never>, "messages" | "outsiders">): Rights {
+  says = [],
+}: Pick<Descriptor<never, never, never>, "messages" | "outsiders" | "says">): Rights {
   const of = (type: RoleType) => {
     const answered: { [K in PayloadType]?: PayloadType[] } = {};
     for (const [message, { to, answers }] of Object.entries(messages) as [PayloadType, Message][])
@@ -237,13 +257,13 @@ export function rightsOf({
     const right: { [K in PayloadType]?: Right } = answered;
     return Object.keys(answered).length === 0 ? {} : ({ ...right, error: "any_turn", artifact_ref: "always" } as const);
   };
-  const said = Object.fromEntries(outsiders.map((type) => [type, "always"]));
+  const always = (types: readonly PayloadType[]) => Object.fromEntries(types.map((type) => [type, "always"]));
   return {
     participant: of("participant"),
     manager: of("manager"),
     worker: of("worker"),
-    user: { ...said, ...FROM_PEOPLE },
-    scheduler: FROM_SCHEDULER,
+    user: { ...always(outsiders), ...FROM_PEOPLE },
+    scheduler: { ...always(says), ...FROM_SCHEDULER },
   };
 }
 

@@ -211,7 +211,7 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
     return isAwaited;
   }
 
-  /** Sets a timer of the mode's own, anew if there is one of this name. A session does not keep running only for a passive one, nor without any for outsiders. */
+  /** Sets a timer of the mode's own, anew if there is one of this name. With none it keeps running for no outsider; with a passive one its scheduler may leave, and waits as stopped. */
   setTimer(name: string, delay_ms: number, passive = false): void {
     this.out.setTimer(MODE_TIMER + name, delay_ms, passive);
   }

@@ -1,5 +1,6 @@
 import { defined, type Json } from "../../lib/json.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
+import type { Ledger } from "../ledger.ts";
 import type { Command, Fact, OfferTurn } from "../mode.ts";
 import type { Patch } from "../step.ts";
 import type { StepWriter } from "./step-writer.ts";
@@ -118,6 +119,12 @@ export function sessionWaitedFor(waits_for: string | undefined): string | undefi
 
 /** The prefix of the timers of the mode's own. */
 export const MODE_TIMER = "timer:";
+
+/** Whether a mode waits for outsiders: it has a passive timer of its own. Its scheduler may leave meanwhile. */
+export function waitsForOutsiders({ timers }: Pick<Ledger, "timers">): boolean {
+  for (const [id, { passive }] of timers) if (passive === true && id.startsWith(MODE_TIMER)) return true;
+  return false;
+}
 
 /** Whether `waits_for` names checks. */
 export function waitsForChecks(waits_for: string | undefined): boolean {

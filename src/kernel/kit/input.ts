@@ -94,6 +94,8 @@ export function idsAt(input: Json, { at }: Pick<SeatField, "at">): Seated[] {
   return found.flatMap(([pointer, role_id]) => (typeof role_id === "string" ? [{ pointer, role_id }] : []));
 }
 
+const isKnown = (id: string, roles: readonly KnownRole[]) => roles.some(({ role_id }) => role_id === id);
+
 /** Why a role cannot take its seat: nobody has this id, or its type does not fit, or it has a seat already. */
 function unseated(
   { role_id, pointer, seat }: Seated & { readonly seat: SeatField },
@@ -104,7 +106,7 @@ function unseated(
   const names = `${JSON.stringify(seat.at.split(".")[0])} names ${JSON.stringify(role_id)}`;
   if (before.some((other) => other.role_id === role_id && !(seat.shared && other.seat.shared)))
     return [{ pointer, what: `${names}, which has a seat already`, expected: "a role of its own for each seat" }];
-  if (fitting.includes(role_id)) return [];
+  if (fitting.includes(role_id) || (seat.open === true && !isKnown(role_id, roles))) return [];
   const what = `${names}, which no fitting role has`;
   const expected =
     fitting.length === 0 ? `a ${seat.types.join(" or ")} among the roles` : `one of ${fitting.join(", ")}`;

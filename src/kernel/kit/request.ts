@@ -17,7 +17,7 @@ export function request<S extends Self, U extends Subject>(
   const one = id === undefined ? undefined : subjects.get(id);
   const turn = id === undefined ? self?.turn : one?.turn;
   if (!self || turn?.turn_id !== turn_id) throw new Error(`nobody holds turn ${turn_id}`);
-  const { payload, context, choices, view } = rules.question(viewOf(self, state), one);
+  const { payload, context, answers, choices, view } = rules.question(viewOf(self, state), one);
   // In the order in which they were sent.
   const notes = [...(self.notes ?? []), ...(one?.notes ?? [])].toSorted((a, b) => a - b);
   const questions = [...(self.questions ?? []), ...(one?.questions ?? [])];
@@ -25,7 +25,9 @@ export function request<S extends Self, U extends Subject>(
   const shown = view && transcriptOf([...said.values()], descriptor.lines ?? {}, { view, reader: role_id, ...turn });
   const transcript = shown && [...listOf(context?.transcript), ...shown];
   return {
-    expects: expectedAnswers(rights, type, turn.message),
+    expects: expectedAnswers(rights, type, turn.message).filter(
+      (answer) => answer === "error" || (answers?.includes(answer) ?? true),
+    ),
     ...defined({ choices }),
     message: { payload_type: turn.message, payload },
     context: {

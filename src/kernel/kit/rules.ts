@@ -63,6 +63,8 @@ export type Handlers<D, U> = {
 export interface Question {
   readonly payload: JsonObject;
   readonly context?: JsonObject;
+  /** The types that answer it now, of those that answer the message; all of them, if absent. The rules refuse the others. */
+  readonly answers?: readonly PayloadType[];
   /** Which texts may stand in the answer, by pointer. Agents whose answers are held to a schema can give no others; the rules check all the same. */
   readonly choices?: Choices;
   /** What its reader is shown of the records that `Descriptor.lines` names, after the entries that `context.transcript` has. */

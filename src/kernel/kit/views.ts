@@ -29,7 +29,9 @@ export interface Said {
 export const SAID = "said";
 
 /** What is kept of a fact; undefined if the mode shows no records of its type. */
-export function saidIn(lines: Lines | undefined, { sequence, source, payload_type, payload }: Fact): Said | undefined {
+export function saidIn(lines: Lines | undefined, fact: Fact): Said | undefined {
+  const { sequence, actor, payload_type, payload } = fact;
+  const { participant: source = fact.source } = actor ?? {};
   const line = lines?.[payload_type];
   if (!line) return undefined;
   const named = line.to === undefined ? undefined : at(payload, line.to);

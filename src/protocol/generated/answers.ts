@@ -89,6 +89,28 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   ],
   "additionalProperties": false
  },
+ "comment": {
+  "description": "What a participant of a council says.",
+  "type": "object",
+  "properties": {
+   "text": {
+    "description": "What it says. Matches \\S",
+    "type": "string"
+   },
+   "reply_to_message_id": {
+    "description": "The message_id of an earlier message. Matches ^m[1-9][0-9]{0,14}$",
+    "type": [
+     "string",
+     "null"
+    ]
+   }
+  },
+  "required": [
+   "text",
+   "reply_to_message_id"
+  ],
+  "additionalProperties": false
+ },
  "error": {
   "description": "The sender cannot do what was asked, or refuses what it was given.",
   "type": "object",
@@ -415,6 +437,20 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
    "reasons",
    "changed",
    "confidence"
+  ],
+  "additionalProperties": false
+ },
+ "pass": {
+  "description": "A participant of a council has nothing to say, or does not vote.",
+  "type": "object",
+  "properties": {
+   "reason": {
+    "description": "Why, in a line. Matches \\S",
+    "type": "string"
+   }
+  },
+  "required": [
+   "reason"
   ],
   "additionalProperties": false
  },
@@ -938,6 +974,54 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   ],
   "additionalProperties": false
  },
+ "proposal": {
+  "description": "What a council is to decide: a new proposal, or its own author's withdrawal of one.",
+  "type": "object",
+  "properties": {
+   "proposal_id": {
+    "description": "Of a proposal that is withdrawn. A new one gets its id from the council. Matches ^p[1-9][0-9]{0,5}$",
+    "type": [
+     "string",
+     "null"
+    ]
+   },
+   "title": {
+    "description": "What is proposed, in a line. Matches \\S",
+    "type": [
+     "string",
+     "null"
+    ]
+   },
+   "details": {
+    "description": "All of it. Matches \\S",
+    "type": [
+     "string",
+     "null"
+    ]
+   },
+   "status": {
+    "anyOf": [
+     {
+      "type": "string",
+      "enum": [
+       "proposed",
+       "withdrawn"
+      ]
+     },
+     {
+      "type": "null"
+     }
+    ]
+   }
+  },
+  "required": [
+   "proposal_id",
+   "title",
+   "details",
+   "status"
+  ],
+  "additionalProperties": false
+ },
  "report": {
   "description": "A worker's report about its ticket.",
   "type": "object",
@@ -1210,6 +1294,59 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   ],
   "additionalProperties": false
  },
+ "state_change": {
+  "description": "A council enters another state.",
+  "type": "object",
+  "properties": {
+   "old_state": {
+    "anyOf": [
+     {
+      "type": "string",
+      "enum": [
+       "open",
+       "discussion",
+       "voting"
+      ]
+     },
+     {
+      "type": "null"
+     }
+    ]
+   },
+   "new_state": {
+    "type": "string",
+    "enum": [
+     "discussion",
+     "voting",
+     "closed"
+    ]
+   },
+   "reason": {
+    "description": "Why. Matches \\S",
+    "type": "string"
+   }
+  },
+  "required": [
+   "old_state",
+   "new_state",
+   "reason"
+  ],
+  "additionalProperties": false
+ },
+ "summary": {
+  "description": "What came out of a council; it closes it.",
+  "type": "object",
+  "properties": {
+   "summary_text": {
+    "description": "What was decided, why, and what stays open. Matches \\S",
+    "type": "string"
+   }
+  },
+  "required": [
+   "summary_text"
+  ],
+  "additionalProperties": false
+ },
  "verdict": {
   "description": "What the judge of a debate concludes.",
   "type": "object",
@@ -1267,13 +1404,48 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
    "consensus"
   ],
   "additionalProperties": false
+ },
+ "vote": {
+  "description": "The vote of a participant of a council on a proposal.",
+  "type": "object",
+  "properties": {
+   "proposal_id": {
+    "description": "Matches ^p[1-9][0-9]{0,5}$",
+    "type": "string"
+   },
+   "vote": {
+    "type": "string",
+    "enum": [
+     "yes",
+     "no",
+     "abstain"
+    ]
+   },
+   "rationale": {
+    "description": "Why.",
+    "type": [
+     "string",
+     "null"
+    ]
+   }
+  },
+  "required": [
+   "proposal_id",
+   "vote",
+   "rationale"
+  ],
+  "additionalProperties": false
  }
 };
 
 /** The text of an answer that others read, which the role's `output_schema` describes. */
 export const CONTENTS: Readonly<Record<string, string>> = {
+ "comment": "/text",
  "opinion": "/position",
  "pm_decision": "/final_report",
+ "proposal": "/details",
  "report": "/summary",
- "verdict": "/conclusion"
+ "summary": "/summary_text",
+ "verdict": "/conclusion",
+ "vote": "/rationale"
 };

@@ -12,6 +12,16 @@ export interface ObjectShape {
 
 /** Shapes by name. In place of a shape stands its name, or `""` where everything is read as it is written. */
 export const SHAPES: Readonly<Record<string, Shape | string>> = {
+ "agenda_item": {
+  "fields": {
+   "title": "",
+   "details": "",
+   "metadata": ""
+  },
+  "required": [
+   "title"
+  ]
+ },
  "common.text": {
   "fields": {
    "text": "",
@@ -282,6 +292,77 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "status"
   ]
  },
+ "comment": {
+  "fields": {
+   "text": "",
+   "reply_to_message_id": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "text"
+  ]
+ },
+ "council_state": {
+  "fields": {
+   "topic": "",
+   "goal": "",
+   "asked": "",
+   "state": "",
+   "proposal_id": "",
+   "round": "",
+   "max_rounds": "",
+   "must_end": "",
+   "rule": "",
+   "participants": {
+    "list": {
+     "fields": {
+      "agent_id": "",
+      "role": "",
+      "description": "",
+      "status": ""
+     },
+     "required": [
+      "agent_id",
+      "status"
+     ]
+    }
+   },
+   "agenda": "",
+   "proposals": {
+    "list": {
+     "fields": {
+      "proposal_id": "",
+      "agent_id": "",
+      "title": "",
+      "details": "",
+      "status": "",
+      "result": ""
+     },
+     "required": [
+      "proposal_id",
+      "agent_id",
+      "title",
+      "details",
+      "status"
+     ]
+    }
+   },
+   "metadata": ""
+  },
+  "required": [
+   "topic",
+   "asked",
+   "state",
+   "round",
+   "max_rounds",
+   "participants",
+   "agenda",
+   "proposals"
+  ]
+ },
  "error": {
   "fields": {
    "code": "",
@@ -541,6 +622,31 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "position"
   ]
  },
+ "participant": {
+  "fields": {
+   "agent_id": "",
+   "status": "",
+   "token_sha256": "",
+   "reason": "",
+   "metadata": ""
+  },
+  "required": [
+   "agent_id",
+   "status"
+  ]
+ },
+ "pass": {
+  "fields": {
+   "reason": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "reason"
+  ]
+ },
  "pm_decision": {
   "fields": {
    "analysis": "",
@@ -556,6 +662,87 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "required": [
    "analysis",
    "next_action"
+  ]
+ },
+ "proposal": {
+  "fields": {
+   "proposal_id": "",
+   "title": "",
+   "details": "",
+   "status": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": []
+ },
+ "proposal_result": {
+  "fields": {
+   "proposal_id": "",
+   "status": "",
+   "counts": {
+    "fields": {
+     "yes": "",
+     "no": "",
+     "abstain": ""
+    },
+    "required": [
+     "yes",
+     "no",
+     "abstain"
+    ]
+   },
+   "weights": {
+    "fields": {
+     "yes": "",
+     "no": "",
+     "abstain": ""
+    },
+    "required": [
+     "yes",
+     "no",
+     "abstain"
+    ]
+   },
+   "base": "",
+   "base_size": "",
+   "quorum": "",
+   "quorum_met": "",
+   "voted": "",
+   "rule": "",
+   "decided_early": "",
+   "decided_by": "",
+   "missing": "",
+   "dissent": {
+    "list": {
+     "fields": {
+      "agent_id": "",
+      "vote": "",
+      "rationale": ""
+     },
+     "required": [
+      "agent_id",
+      "vote"
+     ]
+    }
+   },
+   "metadata": ""
+  },
+  "required": [
+   "proposal_id",
+   "status",
+   "counts",
+   "weights",
+   "base",
+   "base_size",
+   "quorum",
+   "quorum_met",
+   "voted",
+   "rule",
+   "decided_early",
+   "missing",
+   "dissent"
   ]
  },
  "common.evidence": {
@@ -896,7 +1083,9 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "fields": {
    "user": "",
    "host": "",
-   "via": ""
+   "via": "",
+   "participant": "",
+   "key": ""
   },
   "required": [
    "user",
@@ -1005,6 +1194,33 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "required": [
    "reason",
    "message"
+  ]
+ },
+ "state_change": {
+  "fields": {
+   "old_state": "",
+   "new_state": "",
+   "reason": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "new_state",
+   "reason"
+  ]
+ },
+ "summary": {
+  "fields": {
+   "summary_text": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "summary_text"
   ]
  },
  "common.history_entry": {
@@ -1249,6 +1465,21 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   },
   "required": [
    "conclusion"
+  ]
+ },
+ "vote": {
+  "fields": {
+   "proposal_id": "",
+   "vote": "",
+   "rationale": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "proposal_id",
+   "vote"
   ]
  },
  "plan_file": {

@@ -175,6 +175,79 @@ export type EnvelopeHeader = {
   readonly payload: JsonObject;
 };
 /**
+ * A message in the mailbox of a council: a file in `meetings/<meeting_id>/messages/`.
+ */
+export type MeetingMessage = {
+  readonly message_id: string;
+  /**
+   * Names a session and its folders.
+   */
+  readonly meeting_id: string;
+  /**
+   * UTC RFC 3339 with `Z`.
+   */
+  readonly timestamp_utc: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly agent_id: string;
+  message_type:
+    | "agenda_item"
+    | "comment"
+    | "proposal"
+    | "vote"
+    | "summary"
+    | "state_change"
+    | "participant"
+    | "proposal_result"
+    | "error";
+  readonly title?: string;
+  readonly details?: string;
+  readonly text?: string;
+  readonly reply_to_message_id?: string;
+  readonly proposal_id?: string;
+  /**
+   * Of a proposal `proposed` or `withdrawn`, of its result `accepted`, `rejected`, `no_quorum` or `tied`, of a participant `invited`, `joined`, `declined` or `left`.
+   */
+  readonly status?: string;
+  readonly vote?: "yes" | "no" | "abstain";
+  readonly rationale?: string;
+  readonly summary_text?: string;
+  readonly old_state?: "open" | "discussion" | "voting";
+  readonly new_state?: "discussion" | "voting" | "closed";
+  readonly reason?: string;
+  readonly counts?: {
+    readonly yes?: number;
+    readonly no?: number;
+    readonly abstain?: number;
+  };
+  readonly weights?: {
+    readonly yes?: number;
+    readonly no?: number;
+    readonly abstain?: number;
+  };
+  readonly base?: "active" | "cast" | "invited";
+  readonly base_size?: number;
+  readonly quorum?: number;
+  readonly quorum_met?: boolean;
+  readonly voted?: number;
+  readonly rule?: string;
+  readonly decided_early?: boolean;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly decided_by?: string;
+  /**
+   * Items: A role id, `user`, or `scheduler`.
+   */
+  readonly missing?: readonly string[];
+  readonly dissent?: readonly JsonObject[];
+  readonly code?: string;
+  readonly message?: string;
+  readonly allowed?: string;
+  readonly refused_type?: string;
+};
+/**
  * A plan that can be run again: the bundled playbook manager reads it, and `bosun plan --export` writes it.
  */
 export type PlanFile = {
@@ -652,6 +725,17 @@ export type AuthProfile = {
   readonly pass_env?: PassEnv;
 };
 /**
+ * A point of a council's agenda.
+ */
+export type AgendaItem = {
+  /**
+   * What is to be talked about.
+   */
+  readonly title: string;
+  readonly details?: string;
+  readonly metadata?: Metadata;
+};
+/**
  * A person's decision on an approval request.
  */
 export type Approval = {
@@ -792,6 +876,82 @@ export type QuestionAnswer = {
   readonly question_id: string;
   readonly text: string;
   readonly metadata?: Metadata;
+};
+/**
+ * What a participant of a council says.
+ */
+export type Comment = {
+  /**
+   * What it says.
+   */
+  readonly text: string;
+  /**
+   * The message_id of an earlier message.
+   */
+  readonly reply_to_message_id?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
+ * A council as a role is asked to say something, to vote, or to lead.
+ */
+export type CouncilState = {
+  readonly topic: string;
+  readonly goal?: string;
+  /**
+   * What is wanted: a word in the discussion, a vote, what comes next, or the vote that decides a tie.
+   */
+  readonly asked: "discussion" | "vote" | "lead" | "tie";
+  readonly state: "open" | "discussion" | "voting";
+  /**
+   * The proposal that is voted on, or tied.
+   */
+  readonly proposal_id?: string;
+  readonly round: number;
+  readonly max_rounds: number;
+  /**
+   * Set if the discussion cannot go on.
+   */
+  readonly must_end?: true;
+  readonly rule?: string;
+  readonly participants: readonly CouncilMember[];
+  readonly agenda: readonly string[];
+  readonly proposals: readonly CouncilProposal[];
+  readonly metadata?: Metadata;
+};
+export type CouncilMember = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_id: string;
+  /**
+   * A short line for people.
+   */
+  readonly role?: string;
+  readonly description?: string;
+  readonly status: string;
+};
+export type CouncilProposal = {
+  readonly proposal_id: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly agent_id: string;
+  readonly title: string;
+  readonly details: string;
+  readonly status: string;
+  /**
+   * The latest proposal_result.
+   */
+  readonly result?: JsonObject;
 };
 /**
  * The sender cannot do what was asked, or refuses what it was given.
@@ -1093,6 +1253,38 @@ export type Opinion = {
   readonly metadata?: Metadata;
 };
 /**
+ * Somebody is invited to a council, joins it, declines or leaves.
+ */
+export type Participant = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_id: string;
+  readonly status: "invited" | "joined" | "declined" | "left";
+  readonly token_sha256?: string;
+  readonly reason?: string;
+  readonly metadata?: Metadata;
+};
+/**
+ * A participant of a council has nothing to say, or does not vote.
+ */
+export type Pass = {
+  /**
+   * Why, in a line.
+   */
+  readonly reason: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
  * Whom the PM of a meeting asks next, or the report that ends it.
  */
 export type PMDecision = {
@@ -1123,6 +1315,95 @@ export type PMDecision = {
   readonly ticket_id?: string;
   readonly usage?: Usage;
   readonly metadata?: Metadata;
+};
+/**
+ * What a council is to decide: a new proposal, or its own author's withdrawal of one.
+ */
+export type Proposal = {
+  /**
+   * Of a proposal that is withdrawn. A new one gets its id from the council.
+   */
+  readonly proposal_id?: string;
+  /**
+   * What is proposed, in a line.
+   */
+  readonly title?: string;
+  /**
+   * All of it.
+   */
+  readonly details?: string;
+  readonly status?: "proposed" | "withdrawn";
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
+ * How a council decided a proposal, and by which votes.
+ */
+export type ProposalResult = {
+  readonly proposal_id: string;
+  /**
+   * `tied` if the facilitator decides, or it is voted on again.
+   */
+  readonly status: "accepted" | "rejected" | "no_quorum" | "tied";
+  readonly counts: CountedVotes;
+  readonly weights: WeighedVotes;
+  readonly base: "active" | "cast" | "invited";
+  readonly base_size: number;
+  readonly quorum: number;
+  readonly quorum_met: boolean;
+  readonly voted: number;
+  readonly rule: string;
+  /**
+   * Whether votes were missing that could change nothing.
+   */
+  readonly decided_early: boolean;
+  /**
+   * A seat in the role registry.
+   */
+  readonly decided_by?: string;
+  /**
+   * Who could vote and did not.
+   *
+   * Items: A seat in the role registry.
+   */
+  readonly missing: readonly string[];
+  /**
+   * The votes against what was decided.
+   */
+  readonly dissent: readonly Dissent[];
+  readonly metadata?: Metadata;
+};
+/**
+ * How many voted so.
+ */
+export type CountedVotes = {
+  readonly yes: number;
+  readonly no: number;
+  readonly abstain: number;
+};
+/**
+ * The weight of those who voted so.
+ */
+export type WeighedVotes = {
+  readonly yes: number;
+  readonly no: number;
+  readonly abstain: number;
+};
+export type Dissent = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_id: string;
+  readonly vote: "yes" | "no";
+  readonly rationale?: string;
 };
 /**
  * A worker's report about its ticket.
@@ -1377,6 +1658,11 @@ export type ActingPerson = {
   readonly user: string;
   readonly host: string;
   readonly via: string;
+  /**
+   * A seat in the role registry.
+   */
+  readonly participant?: string;
+  readonly key?: string;
 };
 export type ParentSession = {
   /**
@@ -1449,6 +1735,46 @@ export type SessionStopped = {
   readonly limit?: string;
   readonly used?: number;
   readonly max?: number;
+  readonly metadata?: Metadata;
+};
+/**
+ * A council enters another state.
+ */
+export type StateChange = {
+  readonly old_state?: "open" | "discussion" | "voting";
+  readonly new_state: "discussion" | "voting" | "closed";
+  /**
+   * Why.
+   */
+  readonly reason: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
+ * What came out of a council; it closes it.
+ */
+export type Summary = {
+  /**
+   * What was decided, why, and what stays open.
+   */
+  readonly summary_text: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
   readonly metadata?: Metadata;
 };
 /**
@@ -1717,6 +2043,27 @@ export type Verdict = {
   readonly metadata?: Metadata;
 };
 /**
+ * The vote of a participant of a council on a proposal.
+ */
+export type Vote = {
+  readonly proposal_id: string;
+  readonly vote: "yes" | "no" | "abstain";
+  /**
+   * Why.
+   */
+  readonly rationale?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+/**
  * One record of a session's log. Made from the other schemas by `npm run schemas`; every record is checked against it when it is written.
  */
 export type StoredRecord = {
@@ -1737,20 +2084,27 @@ export type StoredRecord = {
    */
   readonly target: string;
   payload_type:
+    | "agenda_item"
     | "approval"
     | "approval_request"
     | "artifact_ref"
     | "check_result"
     | "clarification"
     | "clarification_response"
+    | "comment"
+    | "council_state"
     | "error"
     | "final_report"
     | "instruction"
     | "instruction_proposal"
     | "meeting_state"
     | "opinion"
+    | "participant"
+    | "pass"
     | "plan"
     | "pm_decision"
+    | "proposal"
+    | "proposal_result"
     | "report"
     | "requirement"
     | "review"
@@ -1762,13 +2116,16 @@ export type StoredRecord = {
     | "session_recovered"
     | "session_reopened"
     | "session_stopped"
+    | "state_change"
+    | "summary"
     | "ticket"
     | "time_shifted"
     | "timer_fired"
     | "turn_failed"
     | "turn_request"
     | "user_command"
-    | "verdict";
+    | "verdict"
+    | "vote";
   readonly version: "1.0";
   readonly payload: JsonObject;
   readonly record: RecordMeta;
@@ -1957,20 +2314,27 @@ export type Integrity = {
 
 /** The payload of each type an envelope can have. */
 export type PayloadByType = {
+  readonly agenda_item: AgendaItem;
   readonly approval: Approval;
   readonly approval_request: ApprovalRequest;
   readonly artifact_ref: ArtifactReference;
   readonly check_result: CheckResult;
   readonly clarification: Clarification;
   readonly clarification_response: ClarificationResponse;
+  readonly comment: Comment;
+  readonly council_state: CouncilState;
   readonly error: ReportedError;
   readonly final_report: FinalReport;
   readonly instruction: Instruction;
   readonly instruction_proposal: InstructionProposal;
   readonly meeting_state: MeetingState;
   readonly opinion: Opinion;
+  readonly participant: Participant;
+  readonly pass: Pass;
   readonly plan: Plan;
   readonly pm_decision: PMDecision;
+  readonly proposal: Proposal;
+  readonly proposal_result: ProposalResult;
   readonly report: Report;
   readonly requirement: Requirement;
   readonly review: Review1;
@@ -1982,6 +2346,8 @@ export type PayloadByType = {
   readonly session_recovered: SessionRecovered;
   readonly session_reopened: SessionReopened;
   readonly session_stopped: SessionStopped;
+  readonly state_change: StateChange;
+  readonly summary: Summary;
   readonly ticket: Ticket;
   readonly time_shifted: TimeShifted;
   readonly timer_fired: TimerFired;
@@ -1989,6 +2355,7 @@ export type PayloadByType = {
   readonly turn_request: TurnRequest;
   readonly user_command: UserCommand;
   readonly verdict: Verdict;
+  readonly vote: Vote;
 };
 
 /** The type of the envelope's header, and of each file that has a schema. */
@@ -1996,6 +2363,7 @@ export type DocumentByName = {
   readonly agent_file: AgentFile;
   readonly answers: AnswersFile;
   readonly envelope: EnvelopeHeader;
+  readonly meeting_message: MeetingMessage;
   readonly plan_file: PlanFile;
   readonly roles: RoleRegistry;
   readonly scheduler_config: SchedulerConfiguration;
@@ -2003,20 +2371,27 @@ export type DocumentByName = {
 
 /** All payload types. */
 export const PAYLOAD_TYPES = [
+  "agenda_item",
   "approval",
   "approval_request",
   "artifact_ref",
   "check_result",
   "clarification",
   "clarification_response",
+  "comment",
+  "council_state",
   "error",
   "final_report",
   "instruction",
   "instruction_proposal",
   "meeting_state",
   "opinion",
+  "participant",
+  "pass",
   "plan",
   "pm_decision",
+  "proposal",
+  "proposal_result",
   "report",
   "requirement",
   "review",
@@ -2028,13 +2403,16 @@ export const PAYLOAD_TYPES = [
   "session_recovered",
   "session_reopened",
   "session_stopped",
+  "state_change",
+  "summary",
   "ticket",
   "time_shifted",
   "timer_fired",
   "turn_failed",
   "turn_request",
   "user_command",
-  "verdict"
+  "verdict",
+  "vote"
 ] as const;
 
 /** The value of each key of the scheduler configuration that is left out. `plan_approval` depends on the roles, and `workspace` has no default. */

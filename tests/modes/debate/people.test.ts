@@ -235,15 +235,21 @@ describe("the rights", () => {
   const ANSWERS: Readonly<Record<(typeof AGENT_PAYLOAD_TYPES)[number], JsonObject>> = {
     artifact_ref: { label: "notes", uri: "artifacts/notes.txt" },
     clarification: { questions: [], status: "complete" },
+    comment: { text: "Go." },
     error: { code: "internal", message: "No." },
     instruction: { summary: "Do it" },
     instruction_proposal: { summary: "Like this?" },
     opinion: { round: 1, position: "Go." },
+    pass: { reason: "So." },
     plan: { tasks: [{ task_id: "a", description: "Do it" }] },
     pm_decision: { analysis: "So far.", next_action: "FINISH", final_report: "Go." },
+    proposal: { title: "Go", details: "Go." },
     report: { status: "completed" },
     review: { decision: "approved" },
+    state_change: { new_state: "voting", reason: "So." },
+    summary: { summary_text: "Go." },
     verdict: { conclusion: "Go." },
+    vote: { proposal_id: "p1", vote: "yes" },
   };
 
   it.each(
