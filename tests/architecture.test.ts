@@ -65,7 +65,7 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
 
 /** The only files above the engine that name or import a mode. */
 const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
-  "commands/options/run-input.ts": ["schedule"],
+  "commands/options/run-input.ts": ["panel", "schedule", "vote"],
   "commands/options/plan-file.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],
 };
