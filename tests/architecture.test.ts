@@ -70,7 +70,7 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/driver/act.ts": ["BOSUN_MEETING_TOKEN", "meeting", "meeting_id"],
   "commands/meeting-look.ts": ["meeting", "meeting_id", "vote"],
   "commands/meeting.ts": ["agenda_item", "meeting", "vote"],
-  "commands/options/run-input.ts": ["schedule"],
+  "commands/options/run-input.ts": ["panel", "schedule", "vote"],
   "commands/options/plan-file.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],
 };
