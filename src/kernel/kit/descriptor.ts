@@ -275,5 +275,7 @@ const FROM_SCHEDULER: Rights["scheduler"] = {
   session_closed: "always",
   clarification: "always",
   approval_request: "always",
+  approval: "always",
+  message: "always",
   error: "always",
 };

@@ -10,6 +10,8 @@ export interface Line {
   readonly text?: string;
   /** The role id, or the list of role ids, that it is addressed to. */
   readonly to?: string;
+  /** Which kind of message it is in the shared state: a result if absent. */
+  readonly as?: "FEEDBACK";
 }
 
 export type Lines = { readonly [K in PayloadType]?: Line };
@@ -23,18 +25,24 @@ export interface Said {
   readonly source: string;
   readonly payload_type: PayloadType;
   readonly to?: readonly string[];
+  /** What it is about, if that has another id than its source. */
+  readonly subject?: string;
 }
 
 /** The collection of these records. */
 export const SAID = "said";
 
 /** What is kept of a fact; undefined if the mode shows no records of its type. */
-export function saidIn(lines: Lines | undefined, { sequence, source, payload_type, payload }: Fact): Said | undefined {
+export function saidIn(
+  lines: Lines | undefined,
+  { sequence, source, subject, payload_type, payload }: Fact,
+): Said | undefined {
   const line = lines?.[payload_type];
   if (!line) return undefined;
   const named = line.to === undefined ? undefined : at(payload, line.to);
   const to = [named, ...listOf(named)].filter((role_id) => typeof role_id === "string");
-  return { sequence, source, payload_type, ...defined({ to: to.length > 0 ? to : undefined }) };
+  const about = subject === source ? undefined : subject;
+  return { sequence, source, payload_type, ...defined({ to: to.length > 0 ? to : undefined, subject: about }) };
 }
 
 /** The `context.transcript` that shows a reader what was said up to the record `as_of`. */

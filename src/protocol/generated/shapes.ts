@@ -524,6 +524,21 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "agents"
   ]
  },
+ "message": {
+  "fields": {
+   "sender": "",
+   "receiver": "",
+   "content": "",
+   "msg_type": "",
+   "metadata": ""
+  },
+  "required": [
+   "sender",
+   "receiver",
+   "content",
+   "msg_type"
+  ]
+ },
  "opinion": {
   "fields": {
    "round": "",

@@ -1040,6 +1040,22 @@ export type MeetingAgent = {
   readonly entries: number;
 };
 /**
+ * What one party of a session says to another.
+ */
+export type Message = {
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly sender: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly receiver: string;
+  readonly content: string;
+  readonly msg_type: "TASK" | "RESULT" | "FEEDBACK" | "SYSTEM";
+  readonly metadata?: Metadata;
+};
+/**
  * The opinion of a participant of a debate in one round.
  */
 export type Opinion = {
@@ -1717,6 +1733,7 @@ export type StoredRecord = {
     | "instruction"
     | "instruction_proposal"
     | "meeting_state"
+    | "message"
     | "opinion"
     | "plan"
     | "pm_decision"
@@ -1937,6 +1954,7 @@ export type PayloadByType = {
   readonly instruction: Instruction;
   readonly instruction_proposal: InstructionProposal;
   readonly meeting_state: MeetingState;
+  readonly message: Message;
   readonly opinion: Opinion;
   readonly plan: Plan;
   readonly pm_decision: PMDecision;
@@ -1983,6 +2001,7 @@ export const PAYLOAD_TYPES = [
   "instruction",
   "instruction_proposal",
   "meeting_state",
+  "message",
   "opinion",
   "plan",
   "pm_decision",
