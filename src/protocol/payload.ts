@@ -23,6 +23,7 @@ export const AGENT_PAYLOAD_TYPES = [
   "instruction_proposal",
   "opinion",
   "plan",
+  "plan_decision",
   "pm_decision",
   "report",
   "review",

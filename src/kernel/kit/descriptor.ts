@@ -108,7 +108,7 @@ export interface ModeCommand {
 }
 
 /**
- * An option of the command. The schema of its field says whether its value is a text, a number, a list of the parts between commas, the session
+ * An option of the command. Without a value it is a switch. The schema of its field says whether its value is a text, a number, a list of the parts between commas, the session
  * whose transcript the field holds (`TRANSCRIPT`), or the file whose JSON Schema it holds (`JSON_SCHEMA`).
  */
 export interface ModeOption {

@@ -2,6 +2,7 @@ import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
 import { lackingIn } from "../../kernel/kit/results.ts";
 import type { View } from "../../kernel/kit/state.ts";
+import { stepResult } from "../../kernel/kit/steps.ts";
 import { madeBy, transformed } from "../../kernel/kit/transform.ts";
 import type { Reference } from "../../kernel/mode.ts";
 import { cutTo, filled, firstOf, from, linesOf } from "../../kernel/references.ts";
@@ -89,12 +90,7 @@ export const pipelineMode = modeOf(pipeline, {
       if (status === "skipped" && reason === "step_failed") draft.move(id, "put_back");
   },
   result: (session) => {
-    const steps = session.all().map(({ id, role, status, reason, handed_on }) => ({
-      step: id,
-      role_id: role.role_id,
-      status,
-      ...defined({ reason, result: handed_on }),
-    }));
+    const steps = session.all().map((step) => stepResult(step, step.role.role_id, step.handed_on));
     return { ...defined({ output: handedOn(session, Infinity) }), steps };
   },
 });

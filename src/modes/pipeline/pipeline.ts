@@ -2,9 +2,9 @@ import type { CheckCommand } from "../../kernel/kit/commands.ts";
 import type { Descriptor } from "../../kernel/kit/descriptor.ts";
 import { sharedState } from "../../kernel/kit/shared-state.ts";
 import type { Self, Subject } from "../../kernel/kit/state.ts";
+import { STEP_STATUSES, stepParts, stepsOf } from "../../kernel/kit/steps.ts";
 import { TRANSFORM, type Transform, wrongTransform } from "../../kernel/kit/transform.ts";
 import type { Reference } from "../../kernel/mode.ts";
-import type { ResultPart } from "../../kernel/presentation.ts";
 import { from } from "../../kernel/references.ts";
 import { type JsonObject, listOf, objectOf, textOf, textWithin } from "../../lib/json.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
@@ -123,13 +123,7 @@ export const pipeline: Descriptor<PipelineInput, Pipeline, Step> = {
     }),
   },
   presentation: {
-    statuses: {
-      error: { icon: "x", tone: "bad", stage: "failed" },
-      in_progress: { icon: ">", tone: "busy", stage: "begun" },
-      pending: { icon: "·", tone: "quiet", stage: "waiting" },
-      skipped: { icon: "-", tone: "warn", stage: "failed" },
-      done: { icon: "+", tone: "good", stage: "done" },
-    },
+    statuses: STEP_STATUSES,
     lines: { message: ["content"] },
     closingReasons: {
       step_failed: "A step failed.",
@@ -138,7 +132,7 @@ export const pipeline: Descriptor<PipelineInput, Pipeline, Step> = {
     },
     worthRetrying: ({ result }) =>
       stepsOf(objectOf(result)).flatMap(({ step, status }) => (status === "error" ? [textWithin(step)] : [])),
-    parts,
+    parts: (result) => stepParts(result, { title: "Output", text: textOf(result.output) || "No step gave a result." }),
   },
   shown: ({ order, role, has_template, after, retry, result, handed_on }, { opened }) => ({
     title: from(opened, has_template ? `/input/steps/${order}/task_template` : "/input/task"),
@@ -168,21 +162,4 @@ function wrongPlaceholders({ task_template = "" }: StepInput, pointer: string): 
   const unknown = [...words].filter((word) => word !== "task" && word !== "prev_result");
   const expected = "{task} or {prev_result}; a word in braces that is text is written {{so}}";
   return unknown.map((word) => ({ pointer, what: `"task_template" has the unknown placeholder {${word}}`, expected }));
-}
-
-function stepsOf({ steps }: JsonObject): JsonObject[] {
-  return listOf(steps).map(objectOf);
-}
-
-/** The output, then the results of the steps that led to it. */
-function parts(result: JsonObject): ResultPart[] {
-  const points = stepsOf(result).map(({ step, status, reason }) => {
-    const why = reason === undefined ? "" : ` (${textWithin(reason)})`;
-    return `${textWithin(step)}: ${textWithin(status)}${why}`;
-  });
-  const others = stepsOf(result).filter((step) => step.result !== undefined && step.result !== result.output);
-  return [
-    { title: "Output", text: textOf(result.output) || "No step gave a result.", points },
-    ...others.map((step) => ({ title: textWithin(step.step), text: textWithin(step.result), points: [] })),
-  ];
 }

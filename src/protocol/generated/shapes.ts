@@ -556,6 +556,35 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "position"
   ]
  },
+ "plan_decision": {
+  "fields": {
+   "analysis": "",
+   "satisfied": "",
+   "next_action": "",
+   "steps": {
+    "list": {
+     "fields": {
+      "agent": "",
+      "task": ""
+     },
+     "required": [
+      "agent",
+      "task"
+     ]
+    }
+   },
+   "agent": "",
+   "final_report": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "analysis",
+   "next_action"
+  ]
+ },
  "pm_decision": {
   "fields": {
    "analysis": "",
@@ -989,6 +1018,63 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "required": [
    "reason",
    "message"
+  ]
+ },
+ "shared_state": {
+  "fields": {
+   "task": "",
+   "plan": "",
+   "results": "",
+   "messages": {
+    "list": "message"
+   },
+   "status": "",
+   "current_step": "",
+   "max_steps": "",
+   "agents": {
+    "list": {
+     "fields": {
+      "agent_name": "",
+      "role": "",
+      "description": "",
+      "input_schema": ""
+     },
+     "required": [
+      "agent_name",
+      "role"
+     ]
+    }
+   },
+   "steps": {
+    "list": {
+     "fields": {
+      "step": "",
+      "role_id": "",
+      "task": "",
+      "status": "",
+      "reason": ""
+     },
+     "required": [
+      "step",
+      "role_id",
+      "task",
+      "status"
+     ]
+    }
+   },
+   "replans_left": "",
+   "stalls": "",
+   "must_finish": "",
+   "metadata": ""
+  },
+  "required": [
+   "task",
+   "plan",
+   "results",
+   "messages",
+   "status",
+   "current_step",
+   "max_steps"
   ]
  },
  "common.history_entry": {

@@ -1079,6 +1079,52 @@ export type Opinion = {
   readonly metadata?: Metadata;
 };
 /**
+ * What the planner of an orchestration decides: the open steps, that the next one is carried out, or the report that ends it.
+ */
+export type PlanDecision = {
+  /**
+   * What the latest result is worth, and where the task stands. Whoever carries out a step gets it.
+   */
+  readonly analysis: string;
+  /**
+   * Whether the latest result is what its step was for.
+   */
+  readonly satisfied?: boolean;
+  readonly next_action: "PLAN" | "GO_ON" | "FINISH";
+  /**
+   * With PLAN: all steps that are open from now on, in order. The first is carried out next.
+   */
+  readonly steps?: readonly PlannedStep[];
+  /**
+   * With GO_ON: the agent_name of another agent for the next step.
+   */
+  readonly agent?: string;
+  /**
+   * With FINISH: the summary of the results that the person gets, in Markdown.
+   */
+  readonly final_report?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+export type PlannedStep = {
+  /**
+   * The agent_name of the agent.
+   */
+  readonly agent: string;
+  /**
+   * What it is to do, with all that it needs to know besides earlier results.
+   */
+  readonly task: string;
+};
+/**
  * Whom the PM of a meeting asks next, or the report that ends it.
  */
 export type PMDecision = {
@@ -1437,6 +1483,75 @@ export type SessionStopped = {
   readonly metadata?: Metadata;
 };
 /**
+ * Where a session stands, as the planner of an orchestration gets it.
+ */
+export type SharedState = {
+  readonly task: string;
+  /**
+   * The tasks of all steps, in order.
+   */
+  readonly plan: readonly string[];
+  /**
+   * The latest result of each agent, by its name.
+   */
+  readonly results: {
+    readonly [k: string]: string;
+  };
+  readonly messages: readonly Message[];
+  readonly status: "planning" | "executing" | "reviewing" | "done" | "failed";
+  /**
+   * How many steps have begun.
+   */
+  readonly current_step: number;
+  readonly max_steps: number;
+  /**
+   * Who can carry out steps.
+   */
+  readonly agents?: readonly StepAgent[];
+  /**
+   * All steps, in order. Those that are pending are open.
+   */
+  readonly steps?: readonly Step1[];
+  /**
+   * How often the open steps may still change.
+   */
+  readonly replans_left?: number;
+  /**
+   * How many steps in a row have brought nothing.
+   */
+  readonly stalls?: number;
+  /**
+   * Only FINISH is accepted now.
+   */
+  readonly must_finish?: true;
+  readonly metadata?: Metadata;
+};
+export type StepAgent = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_name: string;
+  /**
+   * A short line for people.
+   */
+  readonly role: string;
+  readonly description?: string;
+  readonly input_schema?: ContentSchema;
+};
+export type Step1 = {
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly step: string;
+  /**
+   * A seat in the role registry.
+   */
+  readonly role_id: string;
+  readonly task: string;
+  readonly status: "pending" | "in_progress" | "done" | "error" | "skipped";
+  readonly reason?: string;
+};
+/**
  * The scheduler's ticket for a task.
  */
 export type Ticket = {
@@ -1580,7 +1695,7 @@ export type TurnRequest = {
   readonly metadata?: Metadata;
 };
 /**
- * Which texts may stand in the answer, by the pointer into its payload: one of the list, if the answer has this value at all.
+ * Which texts may stand in the answer, by the pointer into its payload, in which `*` stands for every entry of a list: one of the texts, if the answer has this value at all.
  */
 export type Choices = {
   readonly [k: string]: readonly string[];
@@ -1736,6 +1851,7 @@ export type StoredRecord = {
     | "message"
     | "opinion"
     | "plan"
+    | "plan_decision"
     | "pm_decision"
     | "report"
     | "requirement"
@@ -1748,6 +1864,7 @@ export type StoredRecord = {
     | "session_recovered"
     | "session_reopened"
     | "session_stopped"
+    | "shared_state"
     | "ticket"
     | "time_shifted"
     | "timer_fired"
@@ -1957,6 +2074,7 @@ export type PayloadByType = {
   readonly message: Message;
   readonly opinion: Opinion;
   readonly plan: Plan;
+  readonly plan_decision: PlanDecision;
   readonly pm_decision: PMDecision;
   readonly report: Report;
   readonly requirement: Requirement;
@@ -1969,6 +2087,7 @@ export type PayloadByType = {
   readonly session_recovered: SessionRecovered;
   readonly session_reopened: SessionReopened;
   readonly session_stopped: SessionStopped;
+  readonly shared_state: SharedState;
   readonly ticket: Ticket;
   readonly time_shifted: TimeShifted;
   readonly timer_fired: TimerFired;
@@ -2004,6 +2123,7 @@ export const PAYLOAD_TYPES = [
   "message",
   "opinion",
   "plan",
+  "plan_decision",
   "pm_decision",
   "report",
   "requirement",
@@ -2016,6 +2136,7 @@ export const PAYLOAD_TYPES = [
   "session_recovered",
   "session_reopened",
   "session_stopped",
+  "shared_state",
   "ticket",
   "time_shifted",
   "timer_fired",

@@ -240,6 +240,7 @@ describe("the rights", () => {
     instruction_proposal: { summary: "Like this?" },
     opinion: { round: 1, position: "Go." },
     plan: { tasks: [{ task_id: "a", description: "Do it" }] },
+    plan_decision: { analysis: "So far.", next_action: "FINISH", final_report: "Go." },
     pm_decision: { analysis: "So far.", next_action: "FINISH", final_report: "Go." },
     report: { status: "completed" },
     review: { decision: "approved" },
