@@ -1,6 +1,6 @@
 import type { Answer, TurnEvent, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { LedgerTurn } from "../../src/kernel/ledger.ts";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type JsonObject, objectOf } from "../../src/lib/json.ts";
 import type { SessionValue } from "../../src/modes/schedule/state.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import { later } from "../../src/protocol/timestamp.ts";
@@ -228,6 +228,10 @@ export class Crew {
         return asks ? questions(random) : this.#planned(request, random, isGood);
       case "meeting_state":
         return pmDecision(request, random, isGood);
+      case "shared_state":
+        return planDecision(request, random, isGood);
+      case "message":
+        return contribution(request, random, isGood);
       case "clarification_response":
         return asks && random.chance(0.3) ? questions(random) : this.#planned(request, random, isGood);
       case "ticket":
@@ -247,6 +251,8 @@ export class Crew {
         }
         return asks ? questions(random) : instruction(random, subject);
       case "instruction":
+        // The step of a pipeline may have to answer with JSON.
+        if ("steps" in objectOf(request.payload.context["metadata"])) return contribution(request, random, isGood);
         return report(
           isGood ? "completed" : random.pick(["completed", "completed", "blocked", "error", "proposal"]),
           random,
@@ -349,7 +355,8 @@ function report(status: "proposal" | "completed" | "blocked" | "error", random: 
 /** A contribution to a conversation or meeting, or an analysis, which may have to be JSON. */
 function contribution({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
   const said = report(isGood ? "completed" : "error", random);
-  const isJson = payload.context["metadata"] !== undefined && "schema" in payload.context["metadata"];
+  const metadata = objectOf(payload.context["metadata"]);
+  const isJson = "schema" in metadata || "steps" in metadata;
   return isJson && random.chance(0.7) ? { ...said, payload: { ...said.payload, summary: '{"so":"be it"}' } } : said;
 }
 
@@ -371,6 +378,29 @@ function pmDecision({ payload }: TurnRequest, random: Random, isGood: boolean): 
       ? { next_action: "FINISH", final_report: `# So be it ${payload.role_id}` }
       : { next_action: "CALL_AGENT", target_agent: target_agent ?? "nobody", prompt_for_agent: "Why?" };
   return { payload_type: "pm_decision", payload: { analysis: "So far.", ...decision } };
+}
+
+function planDecision({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
+  const state = payload.message.payload as {
+    agents: { agent_name: string }[];
+    max_steps: number;
+    current_step: number;
+  };
+  const may = payload.choices?.["/next_action"] ?? [];
+  const next_action = isGood ? random.pick([...may]) : random.pick(["PLAN", "GO_ON", "FINISH"]);
+  const agent = isGood ? random.pick(state.agents).agent_name : "stranger";
+  const count = random.between(1, Math.max(1, Math.min(3, state.max_steps - state.current_step)));
+  const steps = Array.from({ length: count }, (_, at) => ({
+    agent,
+    task: `Go ${random.pick(["this", "that"])} way ${at}`,
+  }));
+  const decision = {
+    PLAN: { steps },
+    GO_ON: random.chance(0.3) ? { agent } : {},
+    FINISH: { final_report: `# So be it ${payload.role_id}` },
+  }[next_action];
+  const judged = random.chance(0.7) ? { satisfied: random.chance(0.5) } : {};
+  return { payload_type: "plan_decision", payload: { analysis: "So far.", ...judged, next_action, ...decision } };
 }
 
 function verdict({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
