@@ -4,7 +4,7 @@ import { analysis } from "./analysis/analysis.ts";
 import { conversation } from "./conversation/conversation.ts";
 import { debate } from "./debate/debate.ts";
 import { meeting } from "./meeting/meeting.ts";
-import { orchestrate } from "./orchestrate/orchestrate.ts";
+import { orchestration } from "./orchestration/orchestration.ts";
 import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
 
@@ -30,7 +30,7 @@ const KNOWN: readonly KnownMode[] = [
   ofKit(conversation, async () => (await import("./conversation/mode.ts")).conversationMode),
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
   ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode),
-  ofKit(orchestrate, async () => (await import("./orchestrate/mode.ts")).orchestrateMode),
+  ofKit(orchestration, async () => (await import("./orchestration/mode.ts")).orchestrationMode),
   ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
   {
     letter: "s",

@@ -211,7 +211,7 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
       this.patchHolder(undefined, { waits_for: ask_id });
       return this.out.command({ do: "ask", ask_id, kind: "permission", record });
     }
-    const payload = { decision: "approved", ask_id, scope: "session", notes: "plan_approval is never" };
+    const payload = { decision: "approved", ask_id, scope: "session", notes: "the settings ask nobody" };
     this.out.envelope({ target: "user", payload_type: "approval", payload });
   }
 

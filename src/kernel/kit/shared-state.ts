@@ -28,7 +28,7 @@ export function sharedState<S extends Self, U extends Subject>(
 ): JsonObject {
   const { opened, ended } = session.self;
   const task = from(opened, `/input/${requirement}`);
-  const messages: JsonObject[] = [messageOf("user", "all", "TASK", task, {})];
+  const messages: JsonObject[] = [messageOf("user", "all", "TASK", task)];
   const results: Record<string, Json> = {};
   const told = new Set<string>();
   const tell = (one: U | undefined) => {
@@ -61,12 +61,13 @@ export function sharedState<S extends Self, U extends Subject>(
   };
 }
 
-function messageOf(
+/** A payload of type `message`. */
+export function messageOf(
   sender: string,
   receiver: string,
   msg_type: string,
   content: Json,
-  metadata: JsonObject,
+  metadata: JsonObject = {},
 ): JsonObject {
   return { sender, receiver, content, msg_type, metadata };
 }

@@ -1,6 +1,5 @@
-import { defined, type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import { defined, type Json, type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
 import type { Presentation, ResultPart } from "../presentation.ts";
-import type { Reference } from "../mode.ts";
 import type { Subject } from "./state.ts";
 
 /** The statuses of subjects that are steps of a work. */
@@ -16,7 +15,7 @@ export const STEP_STATUSES = {
 export function stepResult(
   { id, status, reason }: Subject,
   role_id: string,
-  result: Reference | undefined,
+  result: Json | undefined,
   more: JsonObject = {},
 ): JsonObject {
   return { step: id, role_id, ...more, status, ...defined({ reason, result }) };

@@ -10,6 +10,7 @@ import { wrongAt } from "../step.ts";
 import type { CheckCommand } from "./commands.ts";
 import type { Draft } from "./draft.ts";
 import { valueIn } from "./json-schema.ts";
+import { messageOf } from "./shared-state.ts";
 import type { Self, Subject } from "./state.ts";
 
 /** How an input says that one text is made of another: the value at a pointer of its JSON, a program, or a function of the host program. */
@@ -66,8 +67,7 @@ export function transformed<S extends Self, U extends Subject>(
   }
   const content = textAt(summary, pointer);
   if (!content.ok) return content;
-  const metadata = { step: id, pointer };
-  const payload = { sender: source, receiver: "all", content: content.value, msg_type: "RESULT", metadata };
+  const payload = messageOf(source, "all", "RESULT", content.value, { step: id, pointer });
   const record = draft.out.envelope({ target: "user", payload_type: "message", subject: id, payload });
   return ok(from(record, "/content"));
 }

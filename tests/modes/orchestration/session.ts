@@ -1,7 +1,7 @@
 import type { KitState } from "../../../src/kernel/kit/state.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { orchestrateMode } from "../../../src/modes/orchestrate/mode.ts";
-import { orchestrate, type Orchestration, type PlanStep } from "../../../src/modes/orchestrate/orchestrate.ts";
+import { orchestrationMode } from "../../../src/modes/orchestration/mode.ts";
+import { type Orchestration, orchestration, type PlanStep } from "../../../src/modes/orchestration/orchestration.ts";
 import type { ResolvedConfiguration } from "../../../src/protocol/payload.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { kitRules } from "../kit-rules.ts";
@@ -17,8 +17,8 @@ export const ROLES: readonly Role[] = [
 /** A plan: each step as `agent: task`. */
 type Written = readonly string[];
 
-/** A session of the orchestrate mode, by default of three agents and a planner. */
-export class OrchestrateSession extends ModeSession<KitState<Orchestration, PlanStep>> {
+/** A session of the orchestration mode, by default of three agents and a planner. */
+export class OrchestrationSession extends ModeSession<KitState<Orchestration, PlanStep>> {
   constructor(input: JsonObject = {}, config: Partial<ResolvedConfiguration> = {}, roles: readonly Role[] = ROLES) {
     const given = {
       task: "Rank the cities.",
@@ -26,7 +26,7 @@ export class OrchestrateSession extends ModeSession<KitState<Orchestration, Plan
       planner: "planner",
       ...input,
     };
-    super(orchestrateMode, kitRules(orchestrate), { roles, input: given, config });
+    super(orchestrationMode, kitRules(orchestration), { roles, input: given, config });
   }
 
   decides(next_action: string, more: JsonObject = {}): this {

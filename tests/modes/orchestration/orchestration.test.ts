@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { listOf, objectOf } from "../../../src/lib/json.ts";
-import { OrchestrateSession, ROLES } from "./session.ts";
+import { OrchestrationSession, ROLES } from "./session.ts";
 
 const PLAN = ["researcher: Weather?", "researcher: Costs?", "analyst: Compare.", "writer: Report."];
 
 describe("an orchestration", () => {
   it("goes from the plan through its steps to the report, with one turn of the planner between two steps", () => {
-    const session = new OrchestrateSession();
+    const session = new OrchestrationSession();
     expect([session.open, session.may]).toEqual([["planner shared_state"], ["PLAN"]]);
     session.plans(PLAN);
     expect(session.open).toEqual(["researcher message step-1"]);
@@ -28,7 +28,7 @@ describe("an orchestration", () => {
   });
 
   it("hands an agent its task as a message, and the results and analyses so far", () => {
-    const session = new OrchestrateSession().plans(PLAN).done("Mild.").goesOn({ analysis: "The weather is there." });
+    const session = new OrchestrationSession().plans(PLAN).done("Mild.").goesOn({ analysis: "The weather is there." });
     const { message, context } = session.resolved(session.draft("step-2"));
     expect(message).toEqual({
       payload_type: "message",
@@ -45,7 +45,7 @@ describe("an orchestration", () => {
   });
 
   it("shows the planner seed 2's shared state: messages with sender and receiver, results by agent, and the plan", () => {
-    const session = new OrchestrateSession().plans(PLAN).done("Mild.");
+    const session = new OrchestrationSession().plans(PLAN).done("Mild.");
     expect(session.board).toMatchObject({
       task: "Rank the cities.",
       plan: ["Weather?", "Costs?", "Compare.", "Report."],
@@ -70,7 +70,7 @@ describe("an orchestration", () => {
   });
 
   it("lets the planner choose another agent before a step", () => {
-    const session = new OrchestrateSession().plans(PLAN).done("Mild.").goesOn({ agent: "Web Researcher" });
+    const session = new OrchestrationSession().plans(PLAN).done("Mild.").goesOn({ agent: "Web Researcher" });
     expect(session.open).toEqual(["researcher message step-2"]);
     session.done("Dear.").goesOn({ agent: "writer" });
     expect(session.open).toEqual(["writer message step-3"]);
@@ -79,7 +79,7 @@ describe("an orchestration", () => {
 
   it("lets a schema take only its agents and what may follow", () => {
     const ids = ["researcher", "analyst", "writer"];
-    expect(new OrchestrateSession().draft(undefined).choices).toEqual({
+    expect(new OrchestrationSession().draft(undefined).choices).toEqual({
       "/next_action": ["PLAN"],
       "/steps/*/agent": ids,
       "/agent": ids,
@@ -93,12 +93,12 @@ describe("a plan", () => {
     [["researcher: Weather?", "ghost: Haunt."], "validation_failed /steps/1/agent"],
     [Array.from({ length: 11 }, (_, at) => `writer: Page ${at}.`), "validation_failed /steps"],
   ])("of strangers, of the planner, or longer than the steps that are left is refused (%#)", (steps, refused) => {
-    const session = new OrchestrateSession().plans(steps);
+    const session = new OrchestrationSession().plans(steps);
     expect([session.refused, session.open]).toEqual([refused, ["planner shared_state"]]);
   });
 
   it("says which agents there are when it is refused, with their names", () => {
-    const session = new OrchestrateSession().plans(["ghost: Haunt."]);
+    const session = new OrchestrationSession().plans(["ghost: Haunt."]);
     expect(session.last.step.refused?.hint).toBe("the agents are researcher (Web researcher), analyst, writer");
   });
 
@@ -106,7 +106,7 @@ describe("a plan", () => {
     const schema = { type: "object", required: ["city"] };
     const [first, ...others] = ROLES;
     const roles = [{ ...first, input_schema: schema } as (typeof ROLES)[number], ...others];
-    const session = new OrchestrateSession({}, {}, roles).plans(["researcher: Weather?"]);
+    const session = new OrchestrationSession({}, {}, roles).plans(["researcher: Weather?"]);
     expect(session.refused).toBe("validation_failed /steps/0/task");
     expect(session.decides("PLAN", { steps: [{ agent: "researcher", task: '{"city":"Beijing"}' }] }).open).toEqual([
       "researcher message step-1",
@@ -114,7 +114,7 @@ describe("a plan", () => {
   });
 
   it("that changes takes the place of the open steps, and never of those that are done", () => {
-    const session = new OrchestrateSession().plans(PLAN).done("Nothing.");
+    const session = new OrchestrationSession().plans(PLAN).done("Nothing.");
     session.plans(["analyst: Estimate.", "writer: Report."], { satisfied: false });
     expect(session.steps).toEqual([
       "step-1 researcher done",
@@ -129,7 +129,7 @@ describe("a plan", () => {
   });
 
   it("that changes nothing goes on and does not count", () => {
-    const session = new OrchestrateSession({ max_replans: 0 }).plans(PLAN.slice(0, 2)).done("Mild.");
+    const session = new OrchestrationSession({ max_replans: 0 }).plans(PLAN.slice(0, 2)).done("Mild.");
     expect(session.may).toEqual(["GO_ON", "FINISH"]);
     session.plans(["writer: Costs?"]);
     expect(session.refused).toBe("validation_failed /next_action");
@@ -141,7 +141,7 @@ describe("a plan", () => {
   });
 
   it("is the only thing that a first turn may answer, and its lack ends the session", () => {
-    const session = new OrchestrateSession({}, { max_retries: 1 }).goesOn();
+    const session = new OrchestrationSession({}, { max_retries: 1 }).goesOn();
     expect(session.refused).toBe("validation_failed /next_action");
     expect(session.finishes().ended).toMatchObject({ outcome: "failed", reason: "no_plan" });
   });
@@ -149,7 +149,7 @@ describe("a plan", () => {
 
 describe("the limits", () => {
   it("of steps leave the planner one turn, which may only finish", () => {
-    const session = new OrchestrateSession({ max_steps: 2 })
+    const session = new OrchestrationSession({ max_steps: 2 })
       .plans(PLAN.slice(0, 2))
       .done("Mild.")
       .goesOn()
@@ -162,7 +162,7 @@ describe("the limits", () => {
   });
 
   it("of steps count those that failed, and a planner that plans for ever ends", () => {
-    const session = new OrchestrateSession({ max_steps: 3, max_replans: 100 }).plans(["writer: 0"]);
+    const session = new OrchestrationSession({ max_steps: 3, max_replans: 100 }).plans(["writer: 0"]);
     for (let turn = 1; turn < 3; turn += 1) session.fails().plans([`writer: ${turn}`]);
     session.fails();
     expect(session.may).toEqual(["FINISH"]);
@@ -171,7 +171,10 @@ describe("the limits", () => {
   });
 
   it("of changes leave what is planned, and then the end", () => {
-    const session = new OrchestrateSession({ max_replans: 1 }).plans(["researcher: A"]).done("a").plans(["writer: B"]);
+    const session = new OrchestrationSession({ max_replans: 1 })
+      .plans(["researcher: A"])
+      .done("a")
+      .plans(["writer: B"]);
     session.done("b");
     expect([session.may, session.board]).toMatchObject([["FINISH"], { must_finish: true, replans_left: 0 }]);
   });
@@ -179,14 +182,14 @@ describe("the limits", () => {
 
 describe("a step", () => {
   it("that fails for good is judged by the planner like any other", () => {
-    const session = new OrchestrateSession().plans(PLAN).fails();
+    const session = new OrchestrationSession().plans(PLAN).fails();
     expect([session.steps[0], session.open]).toEqual(["step-1 researcher error (cancelled)", ["planner shared_state"]]);
     expect(session.board).toMatchObject({ stalls: 1, steps: [{ status: "error", reason: "cancelled" }, {}, {}, {}] });
     expect(session.goesOn().open).toEqual(["researcher message step-2"]);
   });
 
   it("is tried again before, and a blank result is none", () => {
-    const session = new OrchestrateSession({}, { max_retries: 1 }).plans(PLAN);
+    const session = new OrchestrationSession({}, { max_retries: 1 }).plans(PLAN);
     session.answer("step-1", "report", { status: "completed", summary: " " });
     expect([session.refused, session.open]).toEqual(["validation_failed /summary", ["researcher message step-1"]]);
     session.answer("step-1", "report", { status: "blocked" });
@@ -194,12 +197,15 @@ describe("a step", () => {
   });
 
   it("may find nothing, which is a result", () => {
-    const session = new OrchestrateSession().plans(PLAN).done("There is nothing to find.").goesOn({ satisfied: true });
+    const session = new OrchestrationSession()
+      .plans(PLAN)
+      .done("There is nothing to find.")
+      .goesOn({ satisfied: true });
     expect([session.open, session.state.self?.stalls]).toEqual([["researcher message step-2"], 0]);
   });
 
   it("is one of several in a row that bring nothing: the person is told of the third", () => {
-    const session = new OrchestrateSession().plans(PLAN).fails().goesOn({ satisfied: false }).done("?");
+    const session = new OrchestrationSession().plans(PLAN).fails().goesOn({ satisfied: false }).done("?");
     session.goesOn({ satisfied: false });
     expect(session.last.envelopes).toEqual([]);
     session.fails();
@@ -212,7 +218,7 @@ describe("a step", () => {
   });
 
   it("is left out when a person cancels it, and the planner hears of it", () => {
-    const session = new OrchestrateSession().plans(PLAN).command("cancel", "step-2").command("cancel", "step-1");
+    const session = new OrchestrationSession().plans(PLAN).command("cancel", "step-2").command("cancel", "step-1");
     expect(session.steps.slice(0, 2)).toEqual([
       "step-1 researcher skipped (cancelled)",
       "step-2 researcher skipped (cancelled)",
@@ -222,7 +228,7 @@ describe("a step", () => {
 });
 
 describe("a person who reviews the plan", () => {
-  const reviewed = () => new OrchestrateSession({ review_plan: true }).plans(PLAN.slice(0, 2));
+  const reviewed = () => new OrchestrationSession({ review_plan: true }).plans(PLAN.slice(0, 2));
 
   it("is asked with the plan, and lets it be carried out", () => {
     const session = reviewed();
@@ -260,12 +266,12 @@ describe("a person who reviews the plan", () => {
 });
 
 it("an orchestration goes on where a stop interrupted it", () => {
-  const session = new OrchestrateSession().plans(PLAN).admit("step-1").stop().recover();
+  const session = new OrchestrationSession().plans(PLAN).admit("step-1").stop().recover();
   expect(session.open).toEqual(["researcher message step-1"]);
   expect(session.done("Mild.").finishes().ended).toMatchObject({ outcome: "done" });
 });
 
 it("a planner that gives up ends the session", () => {
-  const session = new OrchestrateSession().answer(undefined, "error", { code: "agent_failed", message: "I cannot." });
+  const session = new OrchestrationSession().answer(undefined, "error", { code: "agent_failed", message: "I cannot." });
   expect(session.ended).toMatchObject({ outcome: "failed", reason: "agent_failed" });
 });

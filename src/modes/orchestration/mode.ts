@@ -2,6 +2,7 @@ import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
 import { lackingIn } from "../../kernel/kit/results.ts";
 import { lackFor, seatedAs, whoIs } from "../../kernel/kit/seated.ts";
+import { messageOf } from "../../kernel/kit/shared-state.ts";
 import type { View } from "../../kernel/kit/state.ts";
 import { stepResult } from "../../kernel/kit/steps.ts";
 import type { FactOf } from "../../kernel/mode.ts";
@@ -11,7 +12,7 @@ import { defined } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { Failure, Fallible } from "../../protocol/failure.ts";
 import { cut } from "../../protocol/refusal.ts";
-import { orchestrate, type Orchestration, type PlanStep, stateOf } from "./orchestrate.ts";
+import { type Orchestration, orchestration, type PlanStep, stateOf } from "./orchestration.ts";
 
 type D = Draft<Orchestration, PlanStep>;
 type V = View<Orchestration, PlanStep>;
@@ -24,12 +25,12 @@ const STALLS = 3;
 const AGREED = "carry it out";
 
 /** The rules of an orchestration. */
-export const orchestrateMode = modeOf(orchestrate, {
-  begin: ({ task: _, agents, planner, ...limits }, { payload: { roles } }) => ({
+export const orchestrationMode = modeOf(orchestration, {
+  begin: ({ agents, planner, max_steps, max_replans, review_plan }, { payload: { roles } }) => ({
     self: {
       planner: { role_id: planner, type: seatedAs(roles, planner).type },
       agents: agents.map((id) => ({ id, ...seatedAs(roles, id) })),
-      ...limits,
+      ...{ max_steps, max_replans, review_plan },
       ...{ begun: 0, replans: 0, stalls: 0 },
     },
     subjects: [],
@@ -45,8 +46,8 @@ export const orchestrateMode = modeOf(orchestrate, {
     const ids = agents.map(({ id }) => id);
     const choices = { "/next_action": mayAnswer(session), "/steps/*/agent": ids, "/agent": ids };
     if (!step) return { payload: stateOf(session), choices };
-    const said = { sender: planner.role_id, receiver: step.agent, content: step.task, msg_type: "TASK" };
-    return { payload: { ...said, metadata: { step: step.id, number: begun, of: max_steps } }, view: "summary" };
+    const metadata = { step: step.id, number: begun, of: max_steps };
+    return { payload: messageOf(planner.role_id, step.agent, "TASK", step.task, metadata), view: "summary" };
   },
   goOn(draft) {
     if (draft.self.phase === "executing" && mayAnswer(draft).length === 1) draft.go("steps_over");
@@ -75,8 +76,7 @@ export const orchestrateMode = modeOf(orchestrate, {
   // The planner gets one more turn, in which it may only finish; after that, the results are the report.
   seatSpent(draft) {
     const { phase } = draft.self;
-    if (phase === "planning") return draft.finish("failed", "no_plan");
-    if (phase === "concluding") return draft.finish("failed", "no_report");
+    if (phase !== "executing") return draft.finish("failed", phase === "planning" ? "no_plan" : "no_report");
     draft.go("steps_over");
     draft.offer();
   },
@@ -87,8 +87,8 @@ export const orchestrateMode = modeOf(orchestrate, {
       planner: planner.role_id,
       plan: { begun, max_steps, replans, max_replans },
       steps: session.all().map((step) => {
-        const result = step.result === undefined ? undefined : from(step.result, "/summary");
-        return stepResult(step, step.agent, result, { task: step.task });
+        const { agent, task, result } = step;
+        return stepResult(step, agent, result && from(result, "/summary"), { task });
       }),
     };
   },
@@ -116,10 +116,8 @@ function decided(draft: D, { sequence, payload }: FactOf<"plan_decision">): Fail
     return undefined;
   }
   const open = openSteps(draft);
-  const [next, ...others] = open;
-  const plan = isPlan
-    ? planOf(draft, steps, (place) => `/steps/${place}`)
-    : planOf(draft, next ? [{ agent: agent ?? next.agent, task: next.task }, ...others] : [], () => "");
+  const wanted = isPlan ? steps : open.map((step, place) => (place === 0 && agent ? { ...step, agent } : step));
+  const plan = planOf(draft, wanted, (place) => (isPlan ? `/steps/${place}` : ""));
   if (!plan.ok) return plan.error;
   const isOther = isPlan && wordsOf(open) !== wordsOf(plan.value);
   if (isOther && !may.includes("PLAN")) return closed;
@@ -148,13 +146,9 @@ function planOf({ self }: D, steps: readonly Planned[], at: (place: number) => s
   return ok(planned);
 }
 
-function wordsOf(steps: readonly Planned[]): string {
-  return JSON.stringify(steps.map(({ agent, task }) => [agent, task.trim()]));
-}
+const wordsOf = (steps: readonly Planned[]) => JSON.stringify(steps.map(({ agent, task }) => [agent, task.trim()]));
 
-function openSteps(session: V): PlanStep[] {
-  return session.all().filter(({ status }) => status === "pending");
-}
+const openSteps = (session: V): PlanStep[] => session.all().filter(({ status }) => status === "pending");
 
 /** Puts a plan in place of the open steps. */
 function replan(draft: D, plan: readonly Planned[]): void {
@@ -179,7 +173,7 @@ function replaceOpen(draft: D): void {
 function carryOut(draft: D, agent?: string): void {
   const [next] = openSteps(draft);
   if (!next) return;
-  if (agent !== undefined && agent !== next.agent) draft.patchSubject(next.id, { agent });
+  if (agent !== undefined) draft.patchSubject(next.id, { agent });
   draft.patch({ begun: draft.self.begun + 1 });
   draft.offer(next.id);
 }
@@ -189,7 +183,6 @@ function stalled(draft: D): void {
   const stalls = draft.self.stalls + 1;
   draft.patch({ stalls });
   if (stalls % STALLS > 0) return;
-  const content = `${stalls} steps in a row have brought nothing that helps.`;
-  const payload = { sender: "scheduler", receiver: "all", content, msg_type: "SYSTEM" };
+  const payload = messageOf("scheduler", "all", "SYSTEM", `${stalls} steps in a row have brought nothing that helps.`);
   draft.out.envelope({ target: "user", payload_type: "message", payload });
 }

@@ -1,13 +1,14 @@
 import type { Descriptor } from "../../kernel/kit/descriptor.ts";
 import { introduced, type Seated } from "../../kernel/kit/seated.ts";
 import { sharedState } from "../../kernel/kit/shared-state.ts";
+import { SPEAKERS } from "../../kernel/kit/speakers.ts";
 import type { Self, Subject, View } from "../../kernel/kit/state.ts";
 import { STEP_STATUSES, stepParts, stepResult } from "../../kernel/kit/steps.ts";
 import { type JsonObject, objectOf, textOf } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 
 /** The input of an orchestration. `agents` and `planner` are role ids. */
-interface OrchestrateInput extends Pick<Orchestration, "max_steps" | "max_replans" | "review_plan"> {
+interface OrchestrationInput extends Pick<Orchestration, "max_steps" | "max_replans" | "review_plan"> {
   readonly task: string;
   readonly agents: readonly string[];
   readonly planner: string;
@@ -37,18 +38,16 @@ export interface Orchestration extends Self {
   readonly finished_by?: number;
 }
 
-const AGENTS = ["participant", "worker", "manager"] as const;
-
 /** A planner plans steps for agents, judges each result, changes the plan if need be, and sums up (seed 2). */
-export const orchestrate: Descriptor<OrchestrateInput, Orchestration, PlanStep> = {
-  name: "orchestrate",
+export const orchestration: Descriptor<OrchestrationInput, Orchestration, PlanStep> = {
+  name: "orchestration",
   letter: "o",
   rules: 1,
   subject: "step",
   seat: "planner",
   messages: {
     shared_state: { to: ["manager", "participant"], answers: ["plan_decision"] },
-    message: { to: AGENTS, answers: ["report"] },
+    message: { to: SPEAKERS, answers: ["report"] },
   },
   lines: { plan_decision: { text: "/analysis", as: "FEEDBACK" }, report: { text: "/summary" } },
   phases: {
@@ -78,11 +77,12 @@ export const orchestrate: Descriptor<OrchestrateInput, Orchestration, PlanStep> 
     },
   },
   seats: [
-    { at: "agents.*", types: AGENTS },
+    { at: "agents.*", types: SPEAKERS },
     { at: "planner", types: ["manager", "participant"], fills: true },
   ],
   requirement: "task",
   command: {
+    words: "orchestrate",
     summary: "a planner has agents carry out a plan that it may change, and sums up",
     examples: ['bosun orchestrate "Rank three cities to live in" --agents researcher,analyst,writer --max-steps 6'],
     noun: "task",
@@ -103,11 +103,11 @@ export const orchestrate: Descriptor<OrchestrateInput, Orchestration, PlanStep> 
       no_report: "The planner wrote no report: the results of the steps stand in its place.",
     },
     parts(result) {
-      const { begun, max_steps, replans } = objectOf(result.plan);
+      const { begun, max_steps, replans, max_replans } = objectOf(result.plan);
       const title = result.report === undefined ? "No report" : `Report of ${textOf(result.planner)}`;
       const text = textOf(result.report) || "The session ended without one.";
-      const figures = `${Number(begun)} of at most ${Number(max_steps)} steps, ${Number(replans)} changes of the plan`;
-      return stepParts(result, { title, text }, [figures]);
+      const changed = `the plan changed ${Number(replans)} of at most ${Number(max_replans)} times`;
+      return stepParts(result, { title, text }, [`${Number(begun)} of at most ${Number(max_steps)} steps; ${changed}`]);
     },
   },
   shown: ({ agent, task, result }) => ({ title: task, owner: agent, result }),
@@ -117,11 +117,10 @@ export const orchestrate: Descriptor<OrchestrateInput, Orchestration, PlanStep> 
 /** Where an orchestration stands, as the planner and programs get it. */
 export function stateOf(session: View<Orchestration, PlanStep>): JsonObject {
   const { planner, agents, phase, begun, max_steps, max_replans, replans, stalls } = session.self;
-  const working = session.count("in_progress") > 0 ? "executing" : "reviewing";
-  const status = phase === "planning" ? "planning" : working;
+  const status = phase === "planning" ? phase : session.count("in_progress") > 0 ? "executing" : "reviewing";
   const progress = { status, current_step: begun, max_steps, isPlanned: true, lead: planner.role_id } as const;
   return {
-    ...sharedState(orchestrate, session, progress),
+    ...sharedState(orchestration, session, progress),
     agents: agents.map(introduced),
     steps: session.all().map((step) => stepResult(step, step.agent, undefined, { task: step.task })),
     replans_left: max_replans - replans,
