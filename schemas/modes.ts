@@ -65,7 +65,8 @@ function fieldText(name: string, field: JsonObject, isRequired: boolean): string
     ...(standard === undefined ? [] : [`default ${code(standard)}`]),
   ];
   const what = values.length === 0 ? "" : ` (${values.join("; ")})`;
-  const of = objectOf(items)["properties"] === undefined ? "" : ` {${fieldsText(objectOf(items))}}`;
+  const inner = type === "array" ? objectOf(items) : holds === undefined ? field : {};
+  const of = inner["properties"] === undefined ? "" : ` {${fieldsText(inner)}}`;
   return `${code(type === "array" ? `${name}[]` : name)}${isRequired ? " (r)" : ""}${of}${what}`;
 }
 

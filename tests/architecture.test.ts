@@ -52,6 +52,7 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/kit/draft.ts": ["tickets"],
   "kernel/kit/mode.ts": ["tickets"],
   "kernel/kit/people.ts": ["ticket_id"],
+  "kernel/kit/shared-state.ts": ["TASK", "plan", "task"],
   "kernel/ledger.ts": ["ticket"],
   "kernel/mode.ts": ["review"],
   "kernel/permissions.ts": ["ticket"],

@@ -13,6 +13,7 @@ import {
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { reportPage } from "../config/installation.ts";
+import type { Json } from "../lib/json.ts";
 import { err, ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { fails, type Fallible, isOfStorage } from "../protocol/failure.ts";
@@ -29,6 +30,7 @@ import { tellNext } from "../ui/words.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
 import { addPagerOption, paged, type PagerOption } from "./context/paged.ts";
 import { type LogSource, sourceOf, typedName } from "./lookup/log-source.ts";
+import { projectionIn } from "./lookup/modes.ts";
 import { gatherReport } from "./presenters/gathered-report.ts";
 import { proofObject } from "./presenters/verify.ts";
 
@@ -60,11 +62,15 @@ async function report(context: CommandContext, [named]: readonly string[], optio
   if (!source.ok) return source;
   const made = await gatherReport(source.value);
   if (!made.ok) return made;
+  const { mode } = made.value.session;
+  // A log that proves nothing has no state.
+  const isProved = options.json === true && made.value.proof.decisions === "ok" && !isDamaged(made.value.proof);
+  const projection = isProved ? await projectionIn(source.value.folder, mode) : undefined;
   for (const { path, parts } of files.value) {
     const written = writeWhole(path, parts(made.value));
     if (!written.ok) return written;
   }
-  show(context, source.value, made.value, options, files.value);
+  show(context, source.value, made.value, options, files.value, projection);
   return ok(isDamaged(made.value.proof) ? EXIT_VERIFICATION : EXIT_DONE);
 }
 
@@ -170,11 +176,12 @@ function show(
   made: SessionReport,
   { md, json = false }: ReportOptions,
   files: readonly ReportFile[],
+  projection: Json | undefined,
 ): void {
   const paths = files.map(({ path }) => path);
   if (json) {
     const verification = { ...proofObject(out, source, made.proof), head: made.proof.head };
-    return out.line(safeJson({ ...reportObject(made), verification, files: paths }));
+    return out.line(safeJson({ ...reportObject(made), projection, verification, files: paths }));
   }
   if (md === true) {
     for (const part of markdownReport(made)) out.line(part.trimEnd());

@@ -260,7 +260,9 @@ export interface RunChecks {
   readonly do: "run_checks";
   readonly check_id: string;
   readonly subject?: string;
-  readonly criteria: readonly CriterionReference[];
+  readonly criteria: readonly (CriterionReference | Transform)[];
+  /** The text that they get on stdin. What one that passes prints on stdout is its whole output. */
+  readonly input?: Reference;
 }
 
 /**
@@ -292,6 +294,14 @@ export type Outcome = "done" | "failed" | "cancelled";
 
 /** An executable criterion inside a record. */
 export type CriterionReference = Reference;
+
+/** What makes one text of another: a program, or a function of this name of the host program. */
+export type Transform = {
+  readonly text: string;
+  readonly command?: Reference;
+  readonly timeout_s?: Reference;
+  readonly function?: string;
+};
 
 /** The value at a JSON pointer inside the payload of a record. */
 export type Reference = { readonly $from: readonly [sequence: number, pointer: string] };

@@ -6,6 +6,7 @@ import { council } from "./council/council.ts";
 import { debate } from "./debate/debate.ts";
 import { meeting } from "./meeting/meeting.ts";
 import { panel } from "./panel/panel.ts";
+import { orchestration } from "./orchestration/orchestration.ts";
 import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
 
@@ -32,6 +33,7 @@ const KNOWN: readonly KnownMode[] = [
   ofKit(council, async () => (await import("./council/mode.ts")).councilMode),
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
   ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode, "discusses"),
+  ofKit(orchestration, async () => (await import("./orchestration/mode.ts")).orchestrationMode),
   ofKit(panel, async () => (await import("./panel/mode.ts")).panelMode),
   ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
   {

@@ -25,6 +25,7 @@ export const AGENT_PAYLOAD_TYPES = [
   "opinion",
   "pass",
   "plan",
+  "plan_decision",
   "pm_decision",
   "proposal",
   "report",

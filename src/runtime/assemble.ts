@@ -25,6 +25,7 @@ import type { SessionLease } from "./context.ts";
 import type { NotificationHook } from "./notifications.ts";
 import { withholderFor } from "./secrets.ts";
 import { Session, type SessionSetup } from "./session.ts";
+import type { TextFunctions } from "./text-functions.ts";
 import { SteadyClock } from "./time/steady-clock.ts";
 
 /** What all sessions of this process share. */
@@ -37,6 +38,8 @@ export interface Surroundings {
   /** What sandboxes of a session close; absent in measurements. */
   readonly closedIn?: (session: Pick<Assembled<unknown>, "session_id" | "config" | "roles" | "workspace">) => Closed;
   readonly agentFor: (role: Role, config: ResolvedConfiguration, closed?: Closed) => Agent;
+  /** What inputs of sessions may name as a function that makes one text of another. */
+  readonly functions?: TextFunctions;
   /** False in measurements without log files. */
   readonly files: boolean;
   /** Runs `notify.command`; absent in measurements. */
@@ -131,6 +134,7 @@ export function assemble<S>(around: Surroundings, lease: SessionLease, made: Ass
       paths,
       closed,
       agentFor: (role) => around.agentFor(role, config, closed),
+      functions: around.functions,
       notify,
       takeChild: around.childrenOf?.(around, { ...known, lease }) ?? noChildren,
     }),

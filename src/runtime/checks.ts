@@ -1,14 +1,19 @@
 import { OutputEnd } from "../agents/cli/output-end.ts";
+import type { OutputListener } from "../agents/cli/process.ts";
 import { gated } from "../agents/gate.ts";
 import { sizeOf } from "../kernel/cut.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import { outagePause, UNAVAILABLE } from "../kernel/outages.ts";
 import { resolve } from "../kernel/references.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { defined, type JsonObject, textOf } from "../lib/json.ts";
 import type { CriterionObject } from "../protocol/payload.ts";
 import type { SessionContext } from "./context.ts";
 import { runProgram } from "./program.ts";
+import { made, TEXT_BYTES, tooLong } from "./text-functions.ts";
 import { workspaceAway } from "./turns/away.ts";
+
+/** A criterion, or what makes one text of another. */
+type Runnable = CriterionObject & { readonly function?: string };
 
 interface RunningChecks {
   readonly subject: string | undefined;
@@ -77,18 +82,24 @@ export class Checks {
     const results: JsonObject[] = [];
     const seen = new Set<string>();
     const kept = outputsOfResult();
+    const { records } = this.#context;
+    const input = checks.input && textOf(resolve(checks.input, records));
     for (const reference of checks.criteria) {
-      const criterion = resolve(reference, this.#context.records) as unknown as CriterionObject;
-      const key = JSON.stringify([criterion.command, criterion.expect_exit]);
+      const { function: name, ...criterion } = resolve(reference, records) as unknown as Runnable;
+      const key = JSON.stringify([name, criterion.command, criterion.expect_exit]);
       if (seen.has(key)) continue;
       seen.add(key);
-      let checked = await this.#check(checks, criterion, signal);
+      const run = () =>
+        name === undefined
+          ? this.#check(checks, criterion, input, signal)
+          : this.#call(name, criterion, input ?? "", signal);
+      let checked = await run();
       // Without a workspace, or a process, a check says nothing about the work.
       for (let tries = 0; checked === undefined && !signal.aborted; tries += 1) {
         const text = `The checks of ${checks.subject ?? "the session"} wait: the workspace is away, or no program can be started.`;
         if (tries === 0) this.#context.bus.emit({ kind: "warning", text });
         await this.#pause(outagePause(tries), signal);
-        if (!signal.aborted) checked = await this.#check(checks, criterion, signal);
+        if (!signal.aborted) checked = await run();
       }
       if (checked === undefined || signal.aborted) return undefined;
       const { output, ...result } = checked;
@@ -104,25 +115,48 @@ export class Checks {
     });
   }
 
+  /** Undefined if the session ends first. */
+  async #call(
+    name: string,
+    { text }: CriterionObject,
+    input: string,
+    signal: AbortSignal,
+  ): Promise<Checked | undefined> {
+    const { clock, functions = {} } = this.#context;
+    const began = clock.monotonic();
+    const ended = await made(functions, name, input, signal);
+    const duration_ms = Math.round(clock.monotonic() - began);
+    return ended && { criterion: { text }, exit_code: null, duration_ms, ...ended };
+  }
+
   /** Undefined if nothing could be started, or the workspace is away. */
   async #check(
     { check_id, subject }: LedgerChecks,
     criterion: CriterionObject,
+    input: string | undefined,
     signal: AbortSignal,
-  ): Promise<(JsonObject & { readonly output: string }) | undefined> {
+  ): Promise<Checked | undefined> {
     const { clock, config, workspace } = this.#context;
     const began = clock.monotonic();
     const { command = [], expect_exit = 0 } = criterion;
-    const gate = gated(command, expect_exit);
+    const gate = gated(command, expect_exit, input !== undefined);
     const output = new OutputEnd(OUTPUT_BYTES);
+    const text = new OutputEnd(TEXT_BYTES);
+    const both: OutputListener = {
+      chunk(stream, bytes) {
+        if (stream === "stdout") text.chunk(stream, bytes);
+        output.chunk(stream, bytes);
+      },
+    };
     const program = {
       kind: "check",
       id: check_id,
       command: gate.command,
       subject,
+      ...defined({ input }),
       timeout_ms: (criterion.timeout_s ?? config.timeout_s) * 1000,
     } as const;
-    const ran = await runProgram(this.#context, program, output, signal);
+    const ran = await runProgram(this.#context, program, input === undefined ? output : both, signal);
     const base = { criterion: criterion as unknown as JsonObject };
     if (!ran.ok) {
       if (ran.error.code === UNAVAILABLE) return undefined;
@@ -131,19 +165,22 @@ export class Checks {
     }
     const { cause, exit } = ran.value;
     const { code, signal: killed } = exit ? gate.endedAs(exit) : { code: null, signal: null };
-    const passed = cause === "exited" && code === expect_exit;
+    const isTooLong = input !== undefined && text.isCut;
+    const passed = cause === "exited" && code === expect_exit && !isTooLong;
     if (!passed && workspaceAway(workspace)) return undefined;
     return {
       ...base,
       exit_code: code,
       passed,
-      output: output.text(),
+      output: isTooLong ? tooLong("It") : passed && input !== undefined ? text.text() : output.text(),
       duration_ms: Math.round(clock.monotonic() - began),
       ...(killed ? { signal: killed } : {}),
       ...(cause === "timeout" ? { timed_out: true } : {}),
     };
   }
 }
+
+type Checked = JsonObject & { readonly output: string };
 
 /** Number of bytes kept of the end of a check's output, as evidence. */
 const OUTPUT_BYTES = 8 * 1024;

@@ -19,6 +19,7 @@ import type { SessionPaths } from "./paths.ts";
 import type { MailboxFolder } from "./mailbox-folder.ts";
 import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
+import type { TextFunctions } from "./text-functions.ts";
 import type { SteadyClock } from "./time/steady-clock.ts";
 
 /** A lease, with what its owner must know of the inbox. */
@@ -51,6 +52,7 @@ export interface SessionEnvironment {
   /** What sandboxes of this session close. */
   readonly closed?: Closed | undefined;
   readonly agentFor: (role: Role) => Agent;
+  readonly functions?: TextFunctions | undefined;
 }
 
 /** What every part of a running session shares: its environment, and what a part may do to the session. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { listOf, objectOf } from "../../src/lib/json.ts";
 import { rolesAt, type Speaker, Stage } from "../debate/stage.ts";
 import { rig, until, withoutRetries } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
@@ -13,6 +14,8 @@ interface Case {
   readonly input?: object;
   /** Number of agents that are asked first, at once. */
   readonly first: number;
+  /** Whether the subjects are there only when the first has answered. */
+  readonly planned?: boolean;
   /** A subject that hears a note, and the role that reads it. */
   readonly told: { readonly subject: string; readonly role_id: string };
   /** The words that begin a session which this one reads, with one turn. */
@@ -82,6 +85,25 @@ const CASES: readonly Case[] = [
     retried: { code: 2, said: /is a meeting, which retries by itself/ },
   },
   {
+    words: ["orchestrate", "Python or Go?", "--agents", "python,go,architect", "--planner", "judge"],
+    first: 1,
+    planned: true,
+    told: { subject: "step-2", role_id: "architect" },
+    cancelled: "step-3",
+    answer(agent) {
+      if (agent.role_id !== "judge") return report(agent);
+      const { status, steps = [] } = agent.request.message.payload;
+      const plan = ["go", "architect", "python"].map((name) => ({ agent: name, task: `What does ${name} say?` }));
+      const isOpen = listOf(steps).some((step) => objectOf(step)["status"] === "pending");
+      const next = isOpen ? { next_action: "GO_ON" } : { next_action: "FINISH", final_report: "# Go" };
+      agent.say("plan_decision", {
+        analysis: "So far.",
+        ...(status === "planning" ? { next_action: "PLAN", steps: plan } : next),
+      });
+    },
+    retried: { code: 2, said: /is an orchestration, which retries by itself/ },
+  },
+  {
     words: ["pipeline", "Python or Go?"],
     input: { steps: ["python", "go", "architect"].map((role) => ({ role, on_error: "abort" })) },
     first: 1,
@@ -123,7 +145,11 @@ describe.each(CASES)("a session of `bosun $words.0`", (mode) => {
     await until("its scheduler to be gone", async () => (await statusOf(here, "it")).owner === null);
 
     expect(await here.run(["resume", "it", "--detach"])).toMatchObject({ code: 0, stderr: "" });
-    const asked = await stage.gathered(mode.first);
+    let asked = await stage.gathered(mode.first);
+    if (mode.planned) {
+      for (const agent of asked) mode.answer(agent);
+      asked = await stage.gathered(1);
+    }
     const watching = here.start(["attach", "it"]);
     await until("the watcher to show it", () => watching.stdout().includes("RESUMED"));
     const { subject, role_id } = mode.told;

@@ -59,6 +59,7 @@ export function newPlace(scenario: Scenario): Place {
   );
   const plan = { summary: "The plan", tasks: scenario.tasks ?? [] };
   writeFileSync(join(workspace, "plan.json"), `${JSON.stringify(plan)}\n`);
+  if (scenario.input) writeFileSync(join(workspace, "input.json"), JSON.stringify(scenario.input));
   const session_id = `s-${scenario.name}-${process.pid}-${made}`;
   return { directory, home: join(directory, "home"), workspace, session_id, scenario };
 }

@@ -17,6 +17,8 @@ export interface Scenario {
   readonly roles: readonly JsonObject[];
   readonly config?: JsonObject;
   readonly tasks?: readonly JsonObject[];
+  /** Stands in `input.json` of the workspace, in which the arguments are typed. */
+  readonly input?: JsonObject;
   /** How a person reacts to the first question. */
   readonly person?: "answers" | "cancels";
   /** The scheduler gets so many SIGTERM when this ticket is worked on. */
@@ -154,6 +156,20 @@ export const SCENARIOS: readonly Scenario[] = [
     exit_code: 1,
   },
   ...DESCRIPTORS.map(ofKit),
+  {
+    name: "piped",
+    begin: ["pipeline", "input.json", "This or that?"],
+    input: {
+      steps: [
+        { role: "this", transform: { command: ["sh", "-c", "sleep 0.1; tr a-z A-Z"] } },
+        { role: "that", group: "both" },
+        { role: "judge", group: "both", transform: { command: ["tr", "a-z", "A-Z"] } },
+        { role: "this", task_template: "{prev_result}" },
+      ],
+    },
+    roles: DEBATERS,
+    exit_code: 0,
+  },
   {
     name: "discussed",
     begin: ["run", "Write what was talked over"],

@@ -56,7 +56,7 @@ function coded(text: string | undefined): string[] {
 function partAbout(type: string): string | undefined {
   const elsewhere = { turn_request: "## 6. `turn_request`", final_report: "### 13.1 `final_report`" };
   const heading = elsewhere[type as keyof typeof elsewhere] ?? `### \`${type}\``;
-  const row = SPEC.split("\n").find((line) => line.startsWith(`| \`${type}\` | `) && line.includes("(r)"));
+  const row = new RegExp(`^\\| \`${type}\` \\| (?!\\(r\\)).*\\(r\\).*$`, "m").exec(SPEC)?.[0];
   const at = SPEC.indexOf(`\n${heading}\n`);
   return at < 0 ? row : SPEC.slice(at, SPEC.indexOf("\n##", at + 1));
 }

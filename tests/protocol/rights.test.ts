@@ -40,6 +40,7 @@ const always: { [sender in Sender]: PayloadType[] } = {
     "session_closed",
     "approval_request",
     "approval",
+    "message",
     "ticket",
     "review_request",
     "review",

@@ -83,6 +83,10 @@ const required: { [name: string]: string } = {
     "/session_id /outcome /usage /log /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",
   final_report:
     "/session_id /mode /outcome /started_at /finished_at /tickets /usage /recoveries /next_steps /log /tickets/*/ticket_id /tickets/*/task_id /tickets/*/description /tickets/*/status /clarifications/*/question /clarifications/*/answer /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",
+  message: "/sender /receiver /content /msg_type",
+  shared_state:
+    "/task /plan /results /messages /status /current_step /max_steps /messages/*/sender /messages/*/receiver /messages/*/content /messages/*/msg_type /agents/*/agent_name /agents/*/role /steps/*/step /steps/*/role_id /steps/*/task /steps/*/status",
+  plan_decision: "/analysis /next_action /steps /steps/*/agent /steps/*/task /final_report",
   session_closed: "/outcome /exit_code",
   roles: "/roles /roles/*/role_id /roles/*/type /roles/*/cli_command /roles/*/backend",
   scheduler_config: "/checks/ticket/*/text",
@@ -98,6 +102,7 @@ const open = [
   "approval_request/about",
   "approval_request/estimate",
   "envelope/payload",
+  "message/metadata",
   "roles/roles/*/metadata",
   "session_finished/result",
   "turn_failed/details",

@@ -1,6 +1,6 @@
 import type { Answer, TurnEvent, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { LedgerTurn } from "../../src/kernel/ledger.ts";
-import type { JsonObject } from "../../src/lib/json.ts";
+import { type JsonObject, objectOf } from "../../src/lib/json.ts";
 import type { SessionValue } from "../../src/modes/schedule/state.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import { later } from "../../src/protocol/timestamp.ts";
@@ -9,6 +9,7 @@ import { reported } from "./quotas.ts";
 import { renamed } from "./renaming.ts";
 import { probe } from "./scenario.ts";
 import { type Random, randomOf } from "./random.ts";
+import { opinion, planDecision, pmDecision, verdict } from "./talkers.ts";
 import type { World } from "./world.ts";
 
 /** The manager's plan: the current one, or before it the scenario's. */
@@ -228,6 +229,10 @@ export class Crew {
         return asks ? questions(random) : this.#planned(request, random, isGood);
       case "meeting_state":
         return pmDecision(request, random, isGood);
+      case "shared_state":
+        return planDecision(request, random, isGood);
+      case "message":
+        return contribution(request, random, isGood);
       case "clarification_response":
         return asks && random.chance(0.3) ? questions(random) : this.#planned(request, random, isGood);
       case "ticket":
@@ -247,6 +252,8 @@ export class Crew {
         }
         return asks ? questions(random) : instruction(random, subject);
       case "instruction":
+        // The step of a pipeline may have to answer with JSON.
+        if ("steps" in objectOf(request.payload.context["metadata"])) return contribution(request, random, isGood);
         return report(
           isGood ? "completed" : random.pick(["completed", "completed", "blocked", "error", "proposal"]),
           random,
@@ -349,31 +356,7 @@ function report(status: "proposal" | "completed" | "blocked" | "error", random: 
 /** A contribution to a conversation or meeting, or an analysis, which may have to be JSON. */
 function contribution({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
   const said = report(isGood ? "completed" : "error", random);
-  const isJson = payload.context["metadata"] !== undefined && "schema" in payload.context["metadata"];
+  const metadata = objectOf(payload.context["metadata"]);
+  const isJson = "schema" in metadata || "steps" in metadata;
   return isJson && random.chance(0.7) ? { ...said, payload: { ...said.payload, summary: '{"so":"be it"}' } } : said;
-}
-
-function opinion({ payload, role }: TurnRequest, random: Random, isGood: boolean): Answer {
-  const metadata = payload.context["metadata"] as { round?: number } | undefined;
-  const round = (metadata?.round ?? 1) + (isGood ? 0 : random.between(0, 1));
-  return {
-    payload_type: "opinion",
-    payload: { round, position: `${role.role_id} says so`, changed: random.chance(0.5) },
-  };
-}
-
-function pmDecision({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
-  const { agents, must_finish } = payload.message.payload as { agents: JsonObject[]; must_finish?: true };
-  const isLast = must_finish === true || random.chance(0.2);
-  const target_agent = isGood ? agents[random.between(0, agents.length - 1)]?.["agent_name"] : "stranger";
-  const decision =
-    isLast && isGood
-      ? { next_action: "FINISH", final_report: `# So be it ${payload.role_id}` }
-      : { next_action: "CALL_AGENT", target_agent: target_agent ?? "nobody", prompt_for_agent: "Why?" };
-  return { payload_type: "pm_decision", payload: { analysis: "So far.", ...decision } };
-}
-
-function verdict({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
-  const stranger = !isGood && random.chance(0.5) ? { winner: "stranger" } : {};
-  return { payload_type: "verdict", payload: { conclusion: `So be it ${payload.role_id}`, ...stranger } };
 }

@@ -31,6 +31,7 @@ export function sessionOf(descriptor: AnyDescriptor, random: Random): KitSession
     if (holds === "schema") return { type: "object", required: ["so"] };
     if (examples !== undefined) return random.pick(listOf(examples));
     if (choices !== undefined) return random.pick(listOf(choices));
+    if (type === "boolean") return random.chance(0.3);
     if (type === "integer") return random.between(Number(minimum), Math.min(Number(maximum), Number(minimum) + MORE));
     if (type === "array") {
       const length = random.between(Number(minItems), Number(minItems) + MORE);

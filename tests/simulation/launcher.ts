@@ -88,6 +88,8 @@ function launched(world: World, process: SimulatedProcess, scheduler: Scheduler)
       if (!process.alive) return;
       world.findings.found(process.subject, probed, found === "passes");
       world.log(() => `${process.subject} ${probed.join(" ")} ${found}`);
+      if (found === "passes" && !scheduler.isDead)
+        scheduler.deliver(() => streams[0].emit("data", Buffer.from(`${probed.join(" ")} found it.\n`)));
       // The command ends, not the gate in front of it.
       const exit = { passes: WITNESSED, fails: 1, hangs: null }[found];
       processes.end(process, { code: exit, signal: exit === null ? "SIGKILL" : null });

@@ -45,6 +45,9 @@ export function answerSchema(expects: readonly string[], choices: Choices = {}):
 /** A schema with one of these texts at the place of a pointer; the same schema if it has no such place. */
 function narrowed(schema: JsonObject, [pointer, texts]: [pointer: string, texts: readonly string[]]): JsonObject {
   const [, key = "", rest = ""] = /^\/([^/]*)(.*)$/s.exec(pointer) ?? [];
+  const { anyOf, items } = schema;
+  if (anyOf) return { ...schema, anyOf: listOf(anyOf).map((one) => narrowed(objectOf(one), [pointer, texts])) };
+  if (key === "*" && items) return { ...schema, items: narrowed(objectOf(items), [rest, texts]) };
   const properties = objectOf(schema["properties"]);
   if (!Object.hasOwn(properties, key)) return schema;
   const place = objectOf(properties[key]);

@@ -18,6 +18,7 @@ const DATA: readonly string[] = [
   "message.checks",
   "message.artifacts",
   "message.diff_stat",
+  "message.messages",
   "message.scratchpad",
   "message.details",
   "failed_checks",

@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import { type Listing, readPlainFile, recordIn } from "../../log/reader.ts";
+import { type Listing, listFolder, readFolder, readPlainFile, recordIn } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
-import { textOf } from "../../lib/json.ts";
+import { type Json, textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
-import type { UnsealedRecord } from "../../protocol/record.ts";
+import { resolve } from "../../kernel/references.ts";
+import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import type { Retell } from "../../runtime/retelling.ts";
 import { hasRowsOf, stateIn, type StoredState } from "../../runtime/stored-state.ts";
 import { keptRecord } from "../../store/kept-record.ts";
@@ -73,6 +74,19 @@ export async function retellingOfFolder(folder: string, { files }: Listing): Pro
     if (record === null) throw new Error(`record ${sequence} cannot be read`);
     return record;
   });
+}
+
+/** The session of a whole log in its mode's own words; undefined if the mode has none, or other rules made the log. */
+export async function projectionIn(folder: string, name: string): Promise<Json | undefined> {
+  if (readerOf(name)?.projection === undefined) return undefined;
+  const [listing, mode] = [listFolder(folder), await loadMode(name)];
+  if (!listing.ok || mode === undefined) return undefined;
+  const lines = Array.from(readFolder(folder, listing.value), ({ bytes }) => String(bytes));
+  const { replayState } = await import("../../runtime/replayed-state.ts");
+  const replayed = replayState(mode, lines);
+  const projected = replayed && mode.projection?.(replayed.engine.state);
+  const read = (sequence: number) => JSON.parse(lines[sequence - 1] ?? "") as LogRecord;
+  return projected && resolve(projected, { record: read, bytes: () => 0, file: () => "" });
 }
 
 /** How to read the records of any log; `first` is its first record. The rules are loaded only for a log of an earlier version. */

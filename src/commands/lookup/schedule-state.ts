@@ -6,9 +6,10 @@ import {
   type SessionValue,
   type Ticket,
 } from "../../modes/schedule/state.ts";
+import { commandLines } from "../../kernel/kit/commands.ts";
 import { textOf } from "../../lib/json.ts";
 import { at } from "../../lib/json-pointer.ts";
-import { commandLines, commandsOf, unseen } from "../../modes/schedule/commands.ts";
+import { commandsOf, unseen } from "../../modes/schedule/commands.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";

@@ -183,6 +183,7 @@ function valuesOf(
   for (const option of fillingOptions(descriptor)) {
     const { flags, field } = option;
     const text = option === operand ? words[0] : given[new Option(flags).attributeName()];
+    if (text === true) values[field] = true;
     if (typeof text !== "string") continue;
     const type = fieldOf(descriptor.input, field)?.type;
     const isText = type === "string" || type === "object";

@@ -117,7 +117,7 @@ export interface ModeCommand {
 }
 
 /**
- * An option of the command. The schema of its field says whether its value is a text, a number, a list of the parts between commas, the session
+ * An option of the command. Without a value it is a switch. The schema of its field says whether its value is a text, a number, a list of the parts between commas, the session
  * whose transcript the field holds (`TRANSCRIPT`), or the file whose JSON Schema it holds (`JSON_SCHEMA`).
  */
 export interface ModeOption {
@@ -295,5 +295,7 @@ const FROM_SCHEDULER: Rights["scheduler"] = {
   session_closed: "always",
   clarification: "always",
   approval_request: "always",
+  approval: "always",
+  message: "always",
   error: "always",
 };

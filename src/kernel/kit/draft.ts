@@ -1,9 +1,10 @@
 import { defined, type JsonObject } from "../../lib/json.ts";
 import type { Question } from "../../protocol/payload.ts";
-import type { CriterionReference, Fact, OpenSession, Outcome, Step } from "../mode.ts";
+import type { Fact, OpenSession, Outcome, RunChecks, Step } from "../mode.ts";
 import { isOver } from "../presentation.ts";
 import { from } from "../references.ts";
 import { EventRefused, type Patch, patched } from "../step.ts";
+import { aboutCommands, askAboutCommands, type CheckCommand } from "./commands.ts";
 import { accepts, type Descriptor } from "./descriptor.ts";
 import { type Holders, MODE_TIMER, offerTurn, type Tries, waitingForSession, withdraw } from "./holder.ts";
 import type { Lifecycles } from "./lifecycles.ts";
@@ -76,6 +77,10 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
 
   all(): U[] {
     return this.#subjects.all().toSorted(inOrder);
+  }
+
+  said(): Said[] {
+    return [...this.#before.said.values(), ...(this.#said ? [this.#said] : [])];
   }
 
   count(status: string): number {
@@ -184,12 +189,30 @@ export class Draft<S extends Self, U extends Subject> implements View<S, U>, Hol
     return set.id;
   }
 
-  /** Runs executable criteria. */
-  runChecks(id: string | undefined, criteria: readonly CriterionReference[]): void {
+  /** Runs executable criteria; with an `input`, programs or functions that make another text of it. */
+  runChecks(id: string | undefined, criteria: RunChecks["criteria"], input?: RunChecks["input"]): void {
     this.#mustBeFree(id);
     const check_id = this.out.nextChecks();
     this.patchHolder(id, { waits_for: check_id });
-    this.out.command({ do: "run_checks", check_id, criteria, ...defined({ subject: id }) });
+    this.out.command({ do: "run_checks", check_id, criteria, ...defined({ subject: id, input }) });
+  }
+
+  /** Puts on record which commands the session will have run. With `asks`, a person allows them first (`Rules.allowed`). */
+  showCommands(
+    commands: readonly CheckCommand[],
+    { asks, why }: { readonly asks: boolean; readonly why: string },
+  ): void {
+    this.#mustBeFree(undefined);
+    const ask_id = askAboutCommands(this.fact.sequence);
+    const about = aboutCommands(`the ${this.#kit.descriptor.name}`, commands, why);
+    const request = { subject: "permission", ask_id, about };
+    const record = this.out.envelope({ target: "user", payload_type: "approval_request", payload: request });
+    if (asks) {
+      this.patchHolder(undefined, { waits_for: ask_id });
+      return this.out.command({ do: "ask", ask_id, kind: "permission", record });
+    }
+    const payload = { decision: "approved", ask_id, scope: "session", notes: "the settings ask nobody" };
+    this.out.envelope({ target: "user", payload_type: "approval", payload });
   }
 
   /** Begins a child session. A step can begin one, since its id is the fact's sequence. */

@@ -88,7 +88,7 @@ export function withdraw(holders: Holders, id: string | undefined, reason: strin
 }
 
 /** A message with its counts alone, without those that say nothing. */
-function counted({ message, retries, refused = [], rounds, as_of }: PutAgain): PutAgain {
+export function counted({ message, retries, refused = [], rounds, as_of }: PutAgain): PutAgain {
   return { message, retries, ...(refused.length > 0 ? { refused } : {}), ...defined({ rounds, as_of }) };
 }
 

@@ -12,11 +12,18 @@ const MAX_LEVELS = 50;
 export function valueFitting(text: string, schema: JsonObject, pointer: string): Fallible<Json> {
   const field = pointer.slice(1);
   const hint = `the ${field} is JSON that fits the schema, and nothing else`;
-  const bare = /^```\w*\n(.*)\n```$/s.exec(text.trim())?.[1] ?? text;
-  const parsed = parseFile(Buffer.from(bare), MAX_LEVELS, MAX_MEMBERS, field);
-  if (!parsed.ok) return err(wrongAt(pointer, parsed.error.message, hint));
+  const value = valueIn(text, pointer, hint);
   const check = textCheck(schema, { isPersons: true });
-  const lack = check.ok ? check.value(bare) : undefined;
-  if (lack === undefined) return ok(parsed.value as Json);
-  return err(wrongAt(pointer, `the ${field} does not fit the schema: ${lack}`, hint));
+  const lack = value.ok && check.ok ? check.value(bareOf(text)) : undefined;
+  return lack === undefined ? value : err(wrongAt(pointer, `the ${field} does not fit the schema: ${lack}`, hint));
+}
+
+/** The JSON in a text field, bare or in one fence. */
+export function valueIn(text: string, pointer: string, hint: string): Fallible<Json> {
+  const parsed = parseFile(Buffer.from(bareOf(text)), MAX_LEVELS, MAX_MEMBERS, pointer.slice(1));
+  return parsed.ok ? ok(parsed.value as Json) : err(wrongAt(pointer, parsed.error.message, hint));
+}
+
+function bareOf(text: string): string {
+  return /^```\w*\n(.*)\n```$/s.exec(text.trim())?.[1] ?? text;
 }

@@ -1,6 +1,7 @@
 import { withArticle } from "../../lib/article.ts";
 import { failure } from "../../protocol/failure.ts";
 import { isNotice } from "../../protocol/payload.ts";
+import { refusalFrom } from "../../protocol/refusal.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
 import { childId } from "../children.ts";
 import type { Command, Fact, FactOf, Mode } from "../mode.ts";
@@ -9,7 +10,7 @@ import { onClarification, onClarificationResponse } from "./asks.ts";
 import { contradictionsIn } from "./contradictions.ts";
 import { beginningOf, type Descriptor, readerOf, rightsOf } from "./descriptor.ts";
 import { Draft } from "./draft.ts";
-import { endedTurn, MODE_TIMER, retriedBy, waitingForSession } from "./holder.ts";
+import { counted, endedTurn, MODE_TIMER, retriedBy, waitingForSession, waitsForChecks } from "./holder.ts";
 import { readInput } from "./input.ts";
 import { lifecyclesOf } from "./lifecycles.ts";
 import { onCommand, onRecovered, onStopped } from "./people.ts";
@@ -69,8 +70,9 @@ function dispatch<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
       return kit.rules.timedOut?.(draft, timer_id.slice(MODE_TIMER.length));
     }
     case "check_result":
-      draft.stopWaiting(fact.subject, fact.payload.check_id);
-      return kit.rules.checked?.(draft, fact, draft.subject(fact.subject));
+      return onChecked(kit, draft, fact);
+    case "approval":
+      return onAllowed(kit, draft, fact);
     case "session_finished":
       // One that was withdrawn is no longer awaited.
       if (draft.stopWaiting(fact.subject, waitingForSession(childId(fact.payload.session_id))))
@@ -160,9 +162,38 @@ function onAnswer<S extends Self, U extends Subject>(kit: Kit<S, U>, draft: Draf
   }
   if (fact.payload_type === "clarification") return onClarification(kit, draft, fact, turn);
   const why = rules.answered(draft, fact, one);
-  if (!why) draft.keep();
-  else if ("failed" in why) setBack(kit, draft, id, turn, why.failed);
+  if (!why) {
+    draft.keep();
+    // The checks of an answer may refuse it.
+    if (waitsForChecks(draft.holder(id)?.waits_for)) draft.patchHolder(id, { put_again: counted(turn) });
+  } else if ("failed" in why) setBack(kit, draft, id, turn, why.failed);
   else refuseAnswer(kit, draft, id, turn, why);
+}
+
+function onChecked<S extends Self, U extends Subject>(
+  kit: Kit<S, U>,
+  draft: Draft<S, U>,
+  fact: FactOf<"check_result">,
+): void {
+  const id = fact.subject;
+  const { put_again } = draft.holder(id) ?? {};
+  draft.patchHolder(id, { put_again: undefined });
+  draft.stopWaiting(id, fact.payload.check_id);
+  const why = kit.rules.checked?.(draft, fact, draft.subject(id));
+  if (!why || !put_again) return;
+  if ("failed" in why) setBack(kit, draft, id, put_again, why.failed);
+  else setBack(kit, draft, id, put_again, why.code, [{ ...refusalFrom("report", why) }]);
+}
+
+/** A person has decided on commands. */
+function onAllowed<S extends Self, U extends Subject>(
+  { rules }: Kit<S, U>,
+  draft: Draft<S, U>,
+  { payload: { ask_id = "", decision } }: FactOf<"approval">,
+): void {
+  if (!draft.stopWaiting(undefined, ask_id)) return draft.out.forbid("nothing waits for approval", "see bosun status");
+  draft.out.command({ do: "clear_ask", ask_id });
+  rules.allowed?.(draft, decision === "approved");
 }
 
 function onOutsider<S extends Self, U extends Subject>({ rules }: Kit<S, U>, draft: Draft<S, U>, fact: Fact): void {

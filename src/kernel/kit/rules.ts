@@ -24,7 +24,7 @@ export interface Rules<I, S extends Self, U extends Subject> {
   /** What the message says. Texts are references to records. */
   question(session: View<S, U>, subject: U | undefined): Question;
   /** Handles an expected answer. A failure refuses it, and the message is sent again; a `failed` code makes it a failed turn. */
-  answered(draft: Draft<S, U>, fact: Fact, subject: U | undefined): Failure | { readonly failed: string } | undefined;
+  answered(draft: Draft<S, U>, fact: Fact, subject: U | undefined): Refused;
   /** Offers what is to be asked next, or finishes. Called when nobody is asked and nothing awaited: of those asked at once, the last has answered or is out. */
   goOn(draft: Draft<S, U>): void;
   /** The retries of a subject are spent, or its failure is not retried. */
@@ -47,13 +47,18 @@ export interface Rules<I, S extends Self, U extends Subject> {
   told?(draft: Draft<S, U>, text: string | undefined, subject: U | undefined): void;
   /** A timer of `Draft.setTimer` is due. */
   timedOut?(draft: Draft<S, U>, name: string): void;
-  /** The checks of `Draft.runChecks` have ended. */
-  checked?(draft: Draft<S, U>, fact: FactOf<"check_result">, subject: U | undefined): void;
+  /** The checks of `Draft.runChecks` have ended. If an answer began them, it may be refused as in `answered`, and is asked for again. */
+  checked?(draft: Draft<S, U>, fact: FactOf<"check_result">, subject: U | undefined): Refused | void;
+  /** A person has decided on the commands of `Draft.showCommands`. */
+  allowed?(draft: Draft<S, U>, isAllowed: boolean): void;
   /** The child session of `Draft.openSession` has ended. */
   childEnded?(draft: Draft<S, U>, fact: FactOf<"session_finished">, subject: U | undefined): void;
   /** The `result` of the final report. */
   result(session: View<S, U>): JsonObject;
 }
+
+/** Why an answer is refused, or the code of the turn that failed with it. */
+export type Refused = Failure | { readonly failed: string } | undefined;
 
 export type Handlers<D, U> = {
   readonly [K in PayloadType]?: (draft: D, fact: FactOf<K>, subject: U | undefined) => Failure | undefined;

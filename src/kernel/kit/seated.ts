@@ -1,4 +1,5 @@
-import { defined, type Json } from "../../lib/json.ts";
+import { canonicalJson } from "../../lib/canonical.ts";
+import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import { lackIn } from "../../protocol/content-check.ts";
 import type { Failure, Fallible } from "../../protocol/failure.ts";
@@ -27,6 +28,16 @@ export function seatedAs(roles: readonly Role[], id: string): Seated {
   return { type, display_name, ...defined({ description, input_schema: role?.input_schema || undefined }) };
 }
 
+/** A role as whoever chooses among several is told it. */
+export function introduced({
+  id,
+  display_name,
+  description,
+  input_schema,
+}: Seated & { readonly id: string }): JsonObject {
+  return { agent_name: id, role: display_name, ...defined({ description, input_schema }) };
+}
+
 /** Who is meant: the one with this id, or else the only one with this display name. The failure at `pointer` lists those there are. */
 export function whoIs<U extends Seated & { readonly id: string }>(
   name: string,
@@ -41,6 +52,19 @@ export function whoIs<U extends Seated & { readonly id: string }>(
   return err(wrongAt(pointer, `"${name}" is no ${who} of this ${of}`, `the ${who}s are ${names.join(", ")}`));
 }
 
+/** Why a text does not fit the `input_schema` of whom it is for. */
+export function lackFor(
+  { id, input_schema }: Pick<Seated, "input_schema"> & { readonly id: string },
+  text: string,
+  pointer: string,
+): Failure | undefined {
+  const lack = lackIn(input_schema, text);
+  if (lack === undefined) return undefined;
+  // A schema that was stored has its members in this order.
+  const form = typeof input_schema === "string" ? input_schema : canonicalJson(input_schema ?? null);
+  return wrongAt(pointer, `"${id}" takes only bare JSON of its input_schema: ${lack}`, `the schema is ${form}`);
+}
+
 /**
  * Why a question cannot be put to a subject; keeps it if it can. One that its `input_schema` does not fit is refused, and once the one that it has just
  * answered: whoever asks the same again means it.
@@ -50,12 +74,9 @@ export function unfitFor<S extends Self, U extends Subject & Seated>(
   one: U,
   { text, pointer, isAnswered }: { readonly text: string; readonly pointer: string; readonly isAnswered: boolean },
 ): Failure | undefined {
-  const { id, input_schema, question, repeated } = one;
-  const lack = lackIn(input_schema, text);
-  if (lack !== undefined) {
-    const form = typeof input_schema === "string" ? input_schema : JSON.stringify(input_schema);
-    return wrongAt(pointer, `"${id}" takes only bare JSON of its input_schema: ${lack}`, `the schema is ${form}`);
-  }
+  const { id, question, repeated } = one;
+  const lack = lackFor(one, text, pointer);
+  if (lack) return lack;
   const isRepeated = isAnswered && question === text.trim() && !repeated;
   const kept: Patch<Seated> = { question: text.trim(), repeated: isRepeated ? true : undefined };
   draft.patchSubject(id, kept as Patch<U>);

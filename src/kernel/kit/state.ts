@@ -69,14 +69,20 @@ export interface View<S extends Self, U extends Subject> {
   all(): U[];
   /** Number of subjects in a status. */
   count(status: string): number;
+  /** The records that `Descriptor.lines` names, in no particular order. */
+  said(): Said[];
 }
 
-export function viewOf<S extends Self, U extends Subject>(self: S, { subjects, counts }: KitState<S, U>): View<S, U> {
+export function viewOf<S extends Self, U extends Subject>(
+  self: S,
+  { subjects, counts, said }: KitState<S, U>,
+): View<S, U> {
   return {
     self,
     subject: (id) => (id === undefined ? undefined : subjects.get(id)),
     all: () => [...subjects.values()].toSorted(inOrder),
     count: (status) => counts.get(status) ?? 0,
+    said: () => [...said.values()],
   };
 }
 

@@ -27,7 +27,7 @@ export function setBack<S extends Self, U extends Subject>(
   kit: Kit<S, U>,
   draft: Draft<S, U>,
   id: string | undefined,
-  turn: OpenTurn,
+  turn: PutAgain,
   code: string,
   refused: readonly Json[] = [],
 ): void {
@@ -43,7 +43,7 @@ function retriesSpent<S extends Self, U extends Subject>(
   { descriptor, rules }: Kit<S, U>,
   draft: Draft<S, U>,
   id: string | undefined,
-  turn: OpenTurn,
+  turn: PutAgain,
   code: string,
   refused: readonly Json[],
 ): void {

@@ -10,6 +10,8 @@ export interface Line {
   readonly text?: string;
   /** The role id, or the list of role ids, that it is addressed to. */
   readonly to?: string;
+  /** Which kind of message it is in the shared state: a result if absent. */
+  readonly as?: "FEEDBACK";
 }
 
 export type Lines = { readonly [K in PayloadType]?: Line };
@@ -23,6 +25,8 @@ export interface Said {
   readonly source: string;
   readonly payload_type: PayloadType;
   readonly to?: readonly string[];
+  /** What it is about, if that has another id than its source. */
+  readonly subject?: string;
 }
 
 /** The collection of these records. */
@@ -30,13 +34,14 @@ export const SAID = "said";
 
 /** What is kept of a fact; undefined if the mode shows no records of its type. */
 export function saidIn(lines: Lines | undefined, fact: Fact): Said | undefined {
-  const { sequence, actor, payload_type, payload } = fact;
+  const { sequence, actor, subject, payload_type, payload } = fact;
   const { participant: source = fact.source } = actor ?? {};
   const line = lines?.[payload_type];
   if (!line) return undefined;
   const named = line.to === undefined ? undefined : at(payload, line.to);
   const to = [named, ...listOf(named)].filter((role_id) => typeof role_id === "string");
-  return { sequence, source, payload_type, ...defined({ to: to.length > 0 ? to : undefined }) };
+  const about = subject === source ? undefined : subject;
+  return { sequence, source, payload_type, ...defined({ to: to.length > 0 ? to : undefined, subject: about }) };
 }
 
 /** The `context.transcript` that shows a reader what was said up to the record `as_of`. */

@@ -1,4 +1,5 @@
 import type { Descriptor } from "../../kernel/kit/descriptor.ts";
+import { sharedState } from "../../kernel/kit/shared-state.ts";
 import type { Self, Subject } from "../../kernel/kit/state.ts";
 import { from } from "../../kernel/references.ts";
 import type { RoleType } from "../../protocol/roles.ts";
@@ -46,13 +47,14 @@ export const debate: Descriptor<DebateInput, Debate, Debater> = {
   name: "debate",
   letter: "d",
   rules: 10,
-  rows: 2,
+  rows: 3,
   subject: "debater",
   seat: "judge",
   messages: {
     requirement: { to: ["participant"], answers: ["opinion"] },
     report: { to: ["participant", "manager"], answers: ["verdict"] },
   },
+  lines: { opinion: { text: "/position" }, verdict: { text: "/conclusion" } },
   phases: { debating: { round_over: "debating", argued: "judging" }, judging: {} },
   states: {
     waiting: { asked: "answering", dropped: "dropped" },
@@ -109,5 +111,10 @@ export const debate: Descriptor<DebateInput, Debate, Debater> = {
   shown: ({ id, opinions }) => {
     const last = opinions.at(-1);
     return { title: last === undefined ? id : from(last, "/position"), owner: id };
+  },
+  projection: (session) => {
+    const { phase, round, rounds } = session.self;
+    const status = phase === "judging" ? "reviewing" : "executing";
+    return sharedState(debate, session, { status, current_step: round, max_steps: rounds, isPlanned: false });
   },
 };

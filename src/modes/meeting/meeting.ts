@@ -1,8 +1,8 @@
 import type { Descriptor } from "../../kernel/kit/descriptor.ts";
-import type { Seated } from "../../kernel/kit/seated.ts";
+import { introduced, type Seated } from "../../kernel/kit/seated.ts";
 import type { Self, Subject, View } from "../../kernel/kit/state.ts";
 import { from } from "../../kernel/references.ts";
-import { defined, type Json, type JsonObject } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import { meetingPresentation } from "./presentation.ts";
@@ -101,9 +101,9 @@ export function meetingState(session: View<Meeting, Agent>): JsonObject {
     scratchpad,
     current_round: scratchpad.length,
     max_rounds,
-    agents: agents.map(({ id, display_name, description, input_schema }) => {
-      const entries = scratchpad.filter(({ agent_name }) => agent_name === id).length;
-      return { agent_name: id, role: display_name, ...defined({ description, input_schema }), entries };
+    agents: agents.map((agent) => {
+      const entries = scratchpad.filter(({ agent_name }) => agent_name === agent.id).length;
+      return { ...introduced(agent), entries };
     }),
     ...(phase === "concluding" ? { must_finish: true } : {}),
   };

@@ -1,18 +1,13 @@
 import { hash } from "node:crypto";
+import { aboutCommands, askAboutCommands, type CheckCommand } from "../../kernel/kit/commands.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { defined, type JsonObject } from "../../lib/json.ts";
-import { shellWord } from "../../lib/shell-word.ts";
 import type { Criterion, Task } from "../../protocol/payload.ts";
 import { about } from "../../protocol/recording.ts";
-import { cut } from "../../protocol/refusal.ts";
 import type { Draft } from "./draft.ts";
 import type { SessionValue, Ticket } from "./state.ts";
 
-/** The arguments of a command with which the scheduler checks work. */
-export type CheckCommand = readonly string[];
-
-/** Maximum length of an action in characters; the details have all of it. */
-const MAX_ACTION = 2_000;
+const WHY = "The plan does not have it. It checks work, in the strictest sandbox of the workers.";
 
 export function commandsIn(criteria: readonly Criterion[] = []): CheckCommand[] {
   return criteria.flatMap((one) => (typeof one === "object" && one.command !== undefined ? [one.command] : []));
@@ -49,7 +44,7 @@ export function asksForCommands({ session: { settings, later_commands } }: Draft
 
 /** The id of the ask about the commands of a ticket's instruction. The ticket may wait for something else by now. */
 export function asksAbout({ instructed }: Ticket): string | undefined {
-  return instructed && askId(instructed.record);
+  return instructed && askAboutCommands(instructed.record);
 }
 
 /** Puts new commands on record as a permission that their manager wants. Returns the id of the ask; `undefined` if nobody has to be asked. */
@@ -59,9 +54,9 @@ export function announce(
   commands: readonly CheckCommand[],
 ): string | undefined {
   const { fact, session } = draft;
-  const ask_id = askId(fact.sequence);
+  const ask_id = askAboutCommands(fact.sequence);
   const its = defined({ subject });
-  const described = { role_id: fact.source, ...descriptionOf(commands) };
+  const described = aboutCommands(fact.source, commands, WHY);
   const payload: JsonObject = { subject: "permission", ask_id, ...about(subject), about: described };
   const record = draft.out.envelope({ target: "user", payload_type: "approval_request", payload, ...its });
   if (asksForCommands(draft)) {
@@ -73,24 +68,4 @@ export function announce(
   const approval = { decision: "approved", ask_id, scope: subject === undefined ? "session" : "ticket", notes };
   draft.out.envelope({ target: fact.source, payload_type: "approval", payload: approval, ...its });
   return undefined;
-}
-
-function askId(record: number): string {
-  return `p${record}`;
-}
-
-function descriptionOf(commands: readonly CheckCommand[]): JsonObject {
-  const lines = commandLines(commands);
-  const action = `have Bosun run: ${lines.join("; ").replaceAll(/\s*\n\s*/g, "; ")}`;
-  const details = lines.join("\n");
-  return {
-    action: cut(action, MAX_ACTION),
-    ...(action.length <= MAX_ACTION && action.endsWith(`: ${details}`) ? {} : { details }),
-    why: "The plan does not have it. It checks work, in the strictest sandbox of the workers.",
-  };
-}
-
-/** As a person would type them. */
-export function commandLines(commands: readonly CheckCommand[]): string[] {
-  return commands.map((command) => command.map(shellWord).join(" "));
 }

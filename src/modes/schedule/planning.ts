@@ -1,8 +1,9 @@
+import { commandLines } from "../../kernel/kit/commands.ts";
 import type { FactOf } from "../../kernel/mode.ts";
 import { defined } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
-import { announce, asksForCommands, commandLines, commandsIn, commandsOf, digestsOf, unseen } from "./commands.ts";
+import { announce, asksForCommands, commandsIn, commandsOf, digestsOf, unseen } from "./commands.ts";
 import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";

@@ -27,8 +27,6 @@ export const SCHEDULE_RIGHTS: Rights = {
   user: { ...user, error: "any_turn" },
   scheduler: {
     ...scheduler,
-    // Of commands that nobody has to be asked about.
-    approval: "always",
     ticket: "always",
     review_request: "always",
     // If checks review a ticket, the scheduler approves it when they pass.

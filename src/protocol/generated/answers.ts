@@ -928,6 +928,83 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   ],
   "additionalProperties": false
  },
+ "plan_decision": {
+  "description": "What the planner of an orchestration decides: the open steps, that the next one is carried out, or the report that ends it.",
+  "type": "object",
+  "properties": {
+   "analysis": {
+    "description": "What the latest result is worth, and where the task stands. Whoever carries out a step gets it.",
+    "type": "string"
+   },
+   "satisfied": {
+    "description": "Whether the latest result is what its step was for.",
+    "type": [
+     "boolean",
+     "null"
+    ]
+   },
+   "next_action": {
+    "type": "string",
+    "enum": [
+     "PLAN",
+     "GO_ON",
+     "FINISH"
+    ]
+   },
+   "steps": {
+    "description": "With PLAN: all steps that are open from now on, in order. The first is carried out next.",
+    "anyOf": [
+     {
+      "type": "array",
+      "items": {
+       "type": "object",
+       "properties": {
+        "agent": {
+         "description": "The agent_name of the agent.",
+         "type": "string"
+        },
+        "task": {
+         "description": "What it is to do, with all that it needs to know besides earlier results. Matches \\S",
+         "type": "string"
+        }
+       },
+       "required": [
+        "agent",
+        "task"
+       ],
+       "additionalProperties": false
+      }
+     },
+     {
+      "type": "null"
+     }
+    ]
+   },
+   "agent": {
+    "description": "With GO_ON: the agent_name of another agent for the next step.",
+    "type": [
+     "string",
+     "null"
+    ]
+   },
+   "final_report": {
+    "description": "With FINISH: the summary of the results that the person gets, in Markdown. Matches \\S",
+    "type": [
+     "string",
+     "null"
+    ]
+   }
+  },
+  "required": [
+   "analysis",
+   "satisfied",
+   "next_action",
+   "steps",
+   "agent",
+   "final_report"
+  ],
+  "additionalProperties": false
+ },
  "pm_decision": {
   "description": "Whom the PM of a meeting asks next, or the report that ends it.",
   "type": "object",
@@ -1442,6 +1519,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, JsonObject>> = {
 export const CONTENTS: Readonly<Record<string, string>> = {
  "comment": "/text",
  "opinion": "/position",
+ "plan_decision": "/final_report",
  "pm_decision": "/final_report",
  "proposal": "/details",
  "report": "/summary",

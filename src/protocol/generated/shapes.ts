@@ -605,6 +605,21 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "agents"
   ]
  },
+ "message": {
+  "fields": {
+   "sender": "",
+   "receiver": "",
+   "content": "",
+   "msg_type": "",
+   "metadata": ""
+  },
+  "required": [
+   "sender",
+   "receiver",
+   "content",
+   "msg_type"
+  ]
+ },
  "opinion": {
   "fields": {
    "round": "",
@@ -645,6 +660,35 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   },
   "required": [
    "reason"
+  ]
+ },
+ "plan_decision": {
+  "fields": {
+   "analysis": "",
+   "satisfied": "",
+   "next_action": "",
+   "steps": {
+    "list": {
+     "fields": {
+      "agent": "",
+      "task": ""
+     },
+     "required": [
+      "agent",
+      "task"
+     ]
+    }
+   },
+   "agent": "",
+   "final_report": "",
+   "turn_id": "",
+   "ticket_id": "",
+   "usage": "common.usage",
+   "metadata": ""
+  },
+  "required": [
+   "analysis",
+   "next_action"
   ]
  },
  "pm_decision": {
@@ -1194,6 +1238,63 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
   "required": [
    "reason",
    "message"
+  ]
+ },
+ "shared_state": {
+  "fields": {
+   "task": "",
+   "plan": "",
+   "results": "",
+   "messages": {
+    "list": "message"
+   },
+   "status": "",
+   "current_step": "",
+   "max_steps": "",
+   "agents": {
+    "list": {
+     "fields": {
+      "agent_name": "",
+      "role": "",
+      "description": "",
+      "input_schema": ""
+     },
+     "required": [
+      "agent_name",
+      "role"
+     ]
+    }
+   },
+   "steps": {
+    "list": {
+     "fields": {
+      "step": "",
+      "role_id": "",
+      "task": "",
+      "status": "",
+      "reason": ""
+     },
+     "required": [
+      "step",
+      "role_id",
+      "task",
+      "status"
+     ]
+    }
+   },
+   "replans_left": "",
+   "stalls": "",
+   "must_finish": "",
+   "metadata": ""
+  },
+  "required": [
+   "task",
+   "plan",
+   "results",
+   "messages",
+   "status",
+   "current_step",
+   "max_steps"
   ]
  },
  "state_change": {

@@ -1230,6 +1230,22 @@ export type MeetingAgent = {
   readonly entries: number;
 };
 /**
+ * What one party of a session says to another.
+ */
+export type Message = {
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly sender: string;
+  /**
+   * A role id, `user`, or `scheduler`.
+   */
+  readonly receiver: string;
+  readonly content: string;
+  readonly msg_type: "TASK" | "RESULT" | "FEEDBACK" | "SYSTEM";
+  readonly metadata?: Metadata;
+};
+/**
  * The opinion of a participant of a debate in one round.
  */
 export type Opinion = {
@@ -1283,6 +1299,52 @@ export type Pass = {
   readonly ticket_id?: string;
   readonly usage?: Usage;
   readonly metadata?: Metadata;
+};
+/**
+ * What the planner of an orchestration decides: the open steps, that the next one is carried out, or the report that ends it.
+ */
+export type PlanDecision = {
+  /**
+   * What the latest result is worth, and where the task stands. Whoever carries out a step gets it.
+   */
+  readonly analysis: string;
+  /**
+   * Whether the latest result is what its step was for.
+   */
+  readonly satisfied?: boolean;
+  readonly next_action: "PLAN" | "GO_ON" | "FINISH";
+  /**
+   * With PLAN: all steps that are open from now on, in order. The first is carried out next.
+   */
+  readonly steps?: readonly PlannedStep[];
+  /**
+   * With GO_ON: the agent_name of another agent for the next step.
+   */
+  readonly agent?: string;
+  /**
+   * With FINISH: the summary of the results that the person gets, in Markdown.
+   */
+  readonly final_report?: string;
+  /**
+   * The turn that this belongs to. An agent that writes it must name its own turn.
+   */
+  readonly turn_id?: string;
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly usage?: Usage;
+  readonly metadata?: Metadata;
+};
+export type PlannedStep = {
+  /**
+   * The agent_name of the agent.
+   */
+  readonly agent: string;
+  /**
+   * What it is to do, with all that it needs to know besides earlier results.
+   */
+  readonly task: string;
 };
 /**
  * Whom the PM of a meeting asks next, or the report that ends it.
@@ -1738,6 +1800,75 @@ export type SessionStopped = {
   readonly metadata?: Metadata;
 };
 /**
+ * Where a session stands, as the planner of an orchestration gets it.
+ */
+export type SharedState = {
+  readonly task: string;
+  /**
+   * The tasks of all steps, in order.
+   */
+  readonly plan: readonly string[];
+  /**
+   * The latest result of each agent, by its name.
+   */
+  readonly results: {
+    readonly [k: string]: string;
+  };
+  readonly messages: readonly Message[];
+  readonly status: "planning" | "executing" | "reviewing" | "done" | "failed";
+  /**
+   * How many steps have begun.
+   */
+  readonly current_step: number;
+  readonly max_steps: number;
+  /**
+   * Who can carry out steps.
+   */
+  readonly agents?: readonly StepAgent[];
+  /**
+   * All steps, in order. Those that are pending are open.
+   */
+  readonly steps?: readonly Step1[];
+  /**
+   * How often the open steps may still change.
+   */
+  readonly replans_left?: number;
+  /**
+   * How many steps in a row have brought nothing.
+   */
+  readonly stalls?: number;
+  /**
+   * Only FINISH is accepted now.
+   */
+  readonly must_finish?: true;
+  readonly metadata?: Metadata;
+};
+export type StepAgent = {
+  /**
+   * A seat in the role registry.
+   */
+  readonly agent_name: string;
+  /**
+   * A short line for people.
+   */
+  readonly role: string;
+  readonly description?: string;
+  readonly input_schema?: ContentSchema;
+};
+export type Step1 = {
+  /**
+   * The ticket that this belongs to. An agent that writes it must name the ticket of its own turn.
+   */
+  readonly step: string;
+  /**
+   * A seat in the role registry.
+   */
+  readonly role_id: string;
+  readonly task: string;
+  readonly status: "pending" | "in_progress" | "done" | "error" | "skipped";
+  readonly reason?: string;
+};
+/**
  * A council enters another state.
  */
 export type StateChange = {
@@ -1921,7 +2052,7 @@ export type TurnRequest = {
   readonly metadata?: Metadata;
 };
 /**
- * Which texts may stand in the answer, by the pointer into its payload: one of the list, if the answer has this value at all.
+ * Which texts may stand in the answer, by the pointer into its payload, in which `*` stands for every entry of a list: one of the texts, if the answer has this value at all.
  */
 export type Choices = {
   readonly [k: string]: readonly string[];
@@ -2098,10 +2229,12 @@ export type StoredRecord = {
     | "instruction"
     | "instruction_proposal"
     | "meeting_state"
+    | "message"
     | "opinion"
     | "participant"
     | "pass"
     | "plan"
+    | "plan_decision"
     | "pm_decision"
     | "proposal"
     | "proposal_result"
@@ -2116,6 +2249,7 @@ export type StoredRecord = {
     | "session_recovered"
     | "session_reopened"
     | "session_stopped"
+    | "shared_state"
     | "state_change"
     | "summary"
     | "ticket"
@@ -2328,10 +2462,12 @@ export type PayloadByType = {
   readonly instruction: Instruction;
   readonly instruction_proposal: InstructionProposal;
   readonly meeting_state: MeetingState;
+  readonly message: Message;
   readonly opinion: Opinion;
   readonly participant: Participant;
   readonly pass: Pass;
   readonly plan: Plan;
+  readonly plan_decision: PlanDecision;
   readonly pm_decision: PMDecision;
   readonly proposal: Proposal;
   readonly proposal_result: ProposalResult;
@@ -2346,6 +2482,7 @@ export type PayloadByType = {
   readonly session_recovered: SessionRecovered;
   readonly session_reopened: SessionReopened;
   readonly session_stopped: SessionStopped;
+  readonly shared_state: SharedState;
   readonly state_change: StateChange;
   readonly summary: Summary;
   readonly ticket: Ticket;
@@ -2385,10 +2522,12 @@ export const PAYLOAD_TYPES = [
   "instruction",
   "instruction_proposal",
   "meeting_state",
+  "message",
   "opinion",
   "participant",
   "pass",
   "plan",
+  "plan_decision",
   "pm_decision",
   "proposal",
   "proposal_result",
@@ -2403,6 +2542,7 @@ export const PAYLOAD_TYPES = [
   "session_recovered",
   "session_reopened",
   "session_stopped",
+  "shared_state",
   "state_change",
   "summary",
   "ticket",

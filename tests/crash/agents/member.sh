@@ -19,6 +19,13 @@ case $request in
   *'"agent_name":"agents2","content"'*) say pm_decision '{"analysis":"Done.","next_action":"FINISH","final_report":"# Both"}' ;;
   esac
   ;;
+*'"expects":["error","plan_decision"]'*)
+  case $request in
+  *'"status":"planning"'*) say plan_decision '{"analysis":"So far.","next_action":"PLAN","steps":[{"agent":"agents1","task":"This."},{"agent":"agents2","task":"That."}],"usage":{"input_tokens":3}}' ;;
+  *'"status":"pending"'*) say plan_decision '{"analysis":"So far.","satisfied":true,"next_action":"GO_ON"}' ;;
+  *) say plan_decision '{"analysis":"Done.","satisfied":true,"next_action":"FINISH","final_report":"# Both"}' ;;
+  esac
+  ;;
 *) say report '{"status":"completed","summary":"'"$BOSUN_ROLE_ID"' did it.","usage":{"input_tokens":3}}' ;;
 esac
 echo "end $subject $BOSUN_TURN_ID $$" >>marks

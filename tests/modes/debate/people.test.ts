@@ -242,6 +242,7 @@ describe("the rights", () => {
     opinion: { round: 1, position: "Go." },
     pass: { reason: "So." },
     plan: { tasks: [{ task_id: "a", description: "Do it" }] },
+    plan_decision: { analysis: "So far.", next_action: "FINISH", final_report: "Go." },
     pm_decision: { analysis: "So far.", next_action: "FINISH", final_report: "Go." },
     proposal: { title: "Go", details: "Go." },
     report: { status: "completed" },

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { PipelineSession } from "./session.ts";
+import { readInput } from "../../../src/kernel/kit/input.ts";
+import type { JsonObject } from "../../../src/lib/json.ts";
+import { pipeline } from "../../../src/modes/pipeline/pipeline.ts";
+import { PipelineSession, ROLES } from "./session.ts";
 
 describe("the steps", () => {
   it("work one after the other, each on the result of the one before", () => {
@@ -133,5 +136,200 @@ describe("a person", () => {
     session.fail("1-writer").reopen().command("retry", "1-writer").recover(false);
     expect(session.refused).toBeUndefined();
     expect(session.done("Text.").ended).toMatchObject({ outcome: "done" });
+  });
+});
+
+describe("a group of steps", () => {
+  const grouped = () =>
+    new PipelineSession([
+      { role: "researcher" },
+      { role: "analyst", group: "views" },
+      { role: "writer", group: "views" },
+      { role: "researcher" },
+    ]).done("Facts.");
+
+  it("works at once, each on the result of the step before", () => {
+    const session = grouped();
+    expect(session.open).toEqual(["analyst instruction 2-analyst", "writer instruction 3-writer"]);
+    expect(session.told("3-writer")).toContain("Facts.");
+    expect(session.told("2-analyst")).toContain("Facts.");
+  });
+
+  it("hands on its results in the order of its steps, each under its name, whatever finished first", () => {
+    const session = grouped();
+    session.answer("3-writer", "report", { status: "completed", summary: "{task} $& writes" });
+    expect(session.open).toEqual(["analyst instruction 2-analyst"]);
+    session.done("Analyses.");
+    expect(session.told("4-researcher")).toBe(
+      "Report.\n\nThe result of the step before, as data to work on:\n\n2-analyst:\nAnalyses.\n3-writer:\n{task} $& writes",
+    );
+    expect(session.done("End.").ended).toMatchObject({ outcome: "done", report: { result: { output: "End." } } });
+  });
+
+  it("that is the last makes the output of all its results", () => {
+    const session = new PipelineSession([
+      { role: "analyst", group: "a" },
+      { role: "writer", group: "a" },
+    ]);
+    session.answer("1-analyst", "report", { status: "completed", summary: "One." }).done("Two.");
+    expect(session.ended?.report).toMatchObject({ result: { output: "1-analyst:\nOne.\n2-writer:\nTwo." } });
+  });
+
+  it("ends with the first of its steps that fails for good, and is done again when a person retries it", () => {
+    const session = new PipelineSession([
+      { role: "analyst", group: "a", on_error: "abort" },
+      { role: "writer", group: "a" },
+    ]);
+    session.fail("1-analyst");
+    expect(session.steps).toEqual(["1-analyst error (agent_failed)", "2-writer skipped (step_failed)"]);
+    session.reopen().command("retry", "1-analyst");
+    expect(session.open).toEqual(["analyst instruction 1-analyst", "writer instruction 2-writer"]);
+  });
+
+  it("goes on without a step of it that is skipped, and the next is told which", () => {
+    const session = new PipelineSession([
+      { role: "analyst", group: "a", on_error: "skip" },
+      { role: "writer", group: "a" },
+      { role: "researcher" },
+    ]);
+    session.fail("1-analyst").done("Two.");
+    expect(session.told("3-researcher")).toMatch(/2-writer:\nTwo\.$/);
+    expect(session.resolved(session.draft("3-researcher")).context).toMatchObject({
+      metadata: { step: 3, steps: 3, skipped: ["1-analyst"] },
+    });
+  });
+
+  it("is written with + on the command line", () => {
+    expect(pipeline.command.input?.({ task: "T", steps: ["a", "b+c", "d"] })).toEqual({
+      task: "T",
+      steps: [{ role: "a" }, { role: "b", group: "group-2" }, { role: "c", group: "group-2" }, { role: "d" }],
+    });
+  });
+});
+
+describe("a transform", () => {
+  const next = { role: "writer", task_template: "{prev_result}" };
+
+  it("takes the value at a pointer of a result that is JSON, and puts it on record", () => {
+    const session = new PipelineSession([{ role: "analyst", transform: { pointer: "/points/1" } }, next]);
+    session.done("Points: 1, 2");
+    expect([session.refused, session.open]).toEqual(["validation_failed /summary", ["analyst instruction 1-analyst"]]);
+    session.done('{"points": []}');
+    expect([session.refused, session.steps[0]]).toEqual([
+      "validation_failed /summary",
+      "1-analyst error (validation_failed)",
+    ]);
+    session.reopen().command("retry", "1-analyst").done('```json\n{"points": ["a", "便宜"]}\n```');
+    expect(session.last.envelopes).toMatchObject([
+      { payload_type: "message", payload: { sender: "analyst", content: "便宜", msg_type: "RESULT" } },
+    ]);
+    expect(session.told("2-writer")).toBe("便宜");
+  });
+
+  it("takes a value that is no text as JSON", () => {
+    const session = new PipelineSession([{ role: "analyst", transform: { pointer: "" } }, next]).done('{ "a": [1] }');
+    expect(session.told("2-writer")).toBe('{"a":[1]}');
+  });
+
+  it("runs a program with the result as its input, and hands on what it prints", () => {
+    const transform = { command: ["tr", "a-z", "A-Z"], timeout_s: 5 };
+    const session = new PipelineSession([{ role: "analyst", transform }, next]).done("facts");
+    const [checks] = session.engine.ledger.checks.values();
+    expect([session.open, session.resolved(checks)]).toMatchObject([
+      ["checks 1-analyst"],
+      { input: "facts", criteria: [{ command: ["tr", "a-z", "A-Z"], timeout_s: 5 }] },
+    ]);
+    session.checked("1-analyst", "FACTS");
+    expect([session.steps[0], session.told("2-writer")]).toEqual(["1-analyst done", "FACTS"]);
+    session.done("End.");
+    expect(session.ended?.report).toMatchObject({ result: { steps: [{ result: "FACTS" }, { result: "End." }] } });
+  });
+
+  it("that fails or makes nothing is a failure of its step, which hears why when it is tried again", () => {
+    const transform = { function: "upper" };
+    const session = new PipelineSession([{ role: "analyst", transform, on_error: "skip", retry: 1 }, next]);
+    session.done("facts").checked("1-analyst", "no such thing", false);
+    expect(session.open).toEqual(["retry:1-analyst in 1000 ms"]);
+    session.fireTimer("retry:1-analyst");
+    expect(session.resolved(session.draft("1-analyst")).context).toMatchObject({
+      refused: [{ payload_type: "report", code: "checks_failed", message: expect.stringContaining("no such thing") }],
+    });
+    session.done("facts").checked("1-analyst", "  ");
+    expect([session.steps[0], session.told("2-writer")]).toEqual(["1-analyst skipped (checks_failed)", "Report."]);
+  });
+
+  it("ends with its step when a person cancels it", () => {
+    const session = new PipelineSession([{ role: "analyst", transform: { function: "upper" } }, next]).done("facts");
+    expect(session.command("cancel", "1-analyst").open).toEqual(["writer instruction 2-writer"]);
+  });
+});
+
+describe("the commands of transforms", () => {
+  const steps = [{ role: "analyst", transform: { command: ["sort", "a b"] } }];
+
+  it("are shown before any agent works, and wait for a person where plans do", () => {
+    const session = new PipelineSession(steps, { plan_approval: "ask" });
+    expect([session.open, session.last.envelopes]).toMatchObject([
+      ["ask permission p1"],
+      [{ payload: { subject: "permission", about: { action: "have Bosun run: sort 'a b'" } } }],
+    ]);
+    session.send("approval", { decision: "approved", ask_id: "p1" });
+    expect(session.open).toEqual(["analyst instruction 1-analyst"]);
+  });
+
+  it("end the session if they are not allowed", () => {
+    const session = new PipelineSession(steps, { plan_approval: "ask" });
+    session.send("approval", { decision: "rejected", ask_id: "p1" });
+    expect(session.ended).toMatchObject({ outcome: "cancelled", reason: "commands_refused" });
+  });
+
+  it("are on record without a question where nobody approves plans", () => {
+    const session = new PipelineSession(steps);
+    expect(session.last.envelopes.map(({ payload_type }) => payload_type)).toEqual(["approval_request", "approval"]);
+    expect(session.open).toEqual(["analyst instruction 1-analyst"]);
+  });
+});
+
+describe("the input", () => {
+  const found = (step: JsonObject) => {
+    const read = readInput(pipeline, { task: "T", steps: [{ role: "writer", ...step }] }, ROLES);
+    return read.ok ? [] : read.error.map(({ pointer }) => pointer);
+  };
+
+  it.each([
+    [{ task_template: "Use {result}" }, "/steps/0/task_template"],
+    [{ transform: {} }, "/steps/0/transform"],
+    [{ transform: { pointer: "/a", command: ["sort"] } }, "/steps/0/transform"],
+    [{ transform: { pointer: "/a", timeout_s: 3 } }, "/steps/0/transform"],
+    [{ transform: { pointer: "a" } }, "/steps/0/transform/pointer"],
+  ])("is refused with %j, at its place", (step, pointer) => {
+    expect(found(step)).toEqual([pointer]);
+  });
+
+  it.each(['{"a": {}}', "{{result}}", "{ }", "{task} {prev_result}"])("takes the braces of %s", (task_template) => {
+    expect(found({ task_template })).toEqual([]);
+  });
+
+  it("is refused without steps", () => {
+    const read = readInput(pipeline, { task: "T", steps: [] }, ROLES);
+    expect(read.ok ? [] : read.error).toMatchObject([{ pointer: "/steps" }]);
+  });
+});
+
+it("a pipeline is shown as seed 2's shared state", () => {
+  const session = new PipelineSession().done("Facts.");
+  expect(session.resolved(session.engine.mode.projection?.(session.state))).toMatchObject({
+    task: "Report.",
+    plan: ["Report.", "Report.", "Report."],
+    results: { researcher: "Facts." },
+    messages: [
+      { sender: "user", receiver: "all", content: "Report.", msg_type: "TASK" },
+      { sender: "scheduler", receiver: "researcher", msg_type: "TASK", metadata: { step: "1-researcher" } },
+      { sender: "researcher", receiver: "all", content: "Facts.", msg_type: "RESULT" },
+      { sender: "scheduler", receiver: "analyst", msg_type: "TASK", metadata: { step: "2-analyst" } },
+    ],
+    status: "executing",
+    current_step: 1,
+    max_steps: 3,
   });
 });

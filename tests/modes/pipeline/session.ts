@@ -1,20 +1,20 @@
-import type { KitState, Self } from "../../../src/kernel/kit/state.ts";
+import type { KitState } from "../../../src/kernel/kit/state.ts";
 import { type JsonObject, objectOf } from "../../../src/lib/json.ts";
 import { pipelineMode } from "../../../src/modes/pipeline/mode.ts";
-import { pipeline, type Step } from "../../../src/modes/pipeline/pipeline.ts";
+import { type Pipeline, pipeline, type Step } from "../../../src/modes/pipeline/pipeline.ts";
 import type { ResolvedConfiguration } from "../../../src/protocol/payload.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { kitRules } from "../kit-rules.ts";
 import { ModeSession } from "../kit.ts";
 
-const ROLES: readonly Role[] = [
+export const ROLES: readonly Role[] = [
   { role_id: "researcher", type: "participant", backend: "scripted" },
   { role_id: "analyst", type: "worker", backend: "scripted" },
   { role_id: "writer", type: "manager", backend: "scripted" },
 ];
 
 /** A session of the pipeline mode, by default with a step for each role. */
-export class PipelineSession extends ModeSession<KitState<Self, Step>> {
+export class PipelineSession extends ModeSession<KitState<Pipeline, Step>> {
   constructor(
     steps: readonly JsonObject[] = ROLES.map(({ role_id }) => ({ role: role_id })),
     config: Partial<ResolvedConfiguration> = {},
@@ -34,6 +34,18 @@ export class PipelineSession extends ModeSession<KitState<Self, Step>> {
 
   report(payload: JsonObject): this {
     return this.answer(this.asked, "report", payload);
+  }
+
+  /** The transform of a step's result ends with this output. */
+  checked(subject: string, output: string, passed = true): this {
+    const [checks] = this.engine.ledger.checks.values();
+    const result = { criterion: "a transform", exit_code: passed ? 0 : 1, passed, output };
+    return this.submit(
+      "scheduler",
+      "check_result",
+      { check_id: checks?.check_id ?? "", results: [result] },
+      { subject },
+    );
   }
 
   get asked(): string {

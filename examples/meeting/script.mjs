@@ -1,9 +1,4 @@
-// Plays a model for run.mjs: a server of OpenAI's chat completions that knows one meeting by heart. A worker thread, which tells its port.
-import { once } from "node:events";
-import { createServer } from "node:http";
-import { text } from "node:stream/consumers";
-import { parentPort } from "node:worker_threads";
-
+// What the scripted model says in this example.
 const AGENTS = {
   architect: ["首席架构师", "你是资深软件架构师。你关注可扩展性和技术债务，先讲风险，再讲条件，回答简短。"],
   business_analyst: ["商业分析师", "你是商业分析师。你用 ROI 和市场可行性衡量每个方案，给出数字的来源，回答简短。"],
@@ -37,8 +32,7 @@ const DECISIONS = [
 let decided = 0;
 
 /** What the model says to this conversation. */
-function answerTo(messages) {
-  const said = messages.map(({ content }) => (typeof content === "string" ? content : content.map((part) => part.text).join("\n")));
+export function answerTo(said) {
   const asked = said.at(-1);
   const [, built] = /The agent is called "(\w+)"/.exec(asked) ?? [];
   if (built !== undefined) {
@@ -54,19 +48,3 @@ function answerTo(messages) {
   const [, speaker = "architect"] = /^You are .*\(`(\w+)`\)/m.exec(asked) ?? [];
   return { payload_type: "report", report: { status: "completed", summary: CONTRIBUTIONS[speaker] }, error: null };
 }
-
-async function answer(request, response) {
-  const { messages } = JSON.parse(await text(request));
-  const content = JSON.stringify(answerTo(messages));
-  const chunk = (choice, more = {}) =>
-    response.write(`data: ${JSON.stringify({ id: "scripted", object: "chat.completion.chunk", created: 0, model: "scripted", choices: [choice], ...more })}\n\n`);
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const piece of content.match(/.{1,40}/gsu)) chunk({ index: 0, delta: { role: "assistant", content: piece }, finish_reason: null });
-  const usage = { prompt_tokens: Math.ceil(JSON.stringify(messages).length / 4), completion_tokens: Math.ceil(content.length / 2) };
-  chunk({ index: 0, delta: {}, finish_reason: "stop" }, { usage: { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens } });
-  response.end("data: [DONE]\n\n");
-}
-
-const server = createServer((request, response) => void answer(request, response));
-await once(server.listen(0, "127.0.0.1"), "listening");
-parentPort.postMessage(server.address().port);
