@@ -24,6 +24,6 @@ export function commandOf(descriptor: AnyDescriptor): Register {
     const assign = `assign${seating.length === 1 ? "s" : ""} the seats, whatever types the roles have in your registry.`;
     command.addHelpText("after", `\n${seating.join(" and ")} ${assign}`);
     return (context, words, given: BeginOptions) =>
-      beginOrResume(context, given, () => readModeInput(context, descriptor, words, given));
+      beginOrResume(context, given, (runOptions) => readModeInput(context, descriptor, words, given, runOptions));
   };
 }
