@@ -66,10 +66,9 @@ describe("a pipeline with a command", () => {
     expect(denied.stdout).toContain("Its commands were not allowed.");
   });
 
-  it("asks at a terminal", async () => {
+  it("asks at a terminal if no setting says otherwise", async () => {
     const here = rig();
-    const config = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
-    const pane = open(here, sorting(here, "--config", config));
+    const pane = open(here, sorting(here));
     await pane.asks("wants to have Bosun run: sh -c");
     expect(ran(here)).toBe(false);
     pane.type("1", "Enter");

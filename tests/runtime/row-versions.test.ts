@@ -62,11 +62,13 @@ function rowsOf({ home }: Surroundings, session_id: string): Map<string, unknown
   return new Map(kept.map(({ collection, id, value: text }) => [`${collection} ${id}`, JSON.parse(text)]));
 }
 
+const VERSION = debateMode.rows ?? 1;
+
 /** What the session's records lead to, in rows of this version. */
 function replayed({ store }: Surroundings, session_id: string): Map<string, unknown> {
   const rows = replayState(debateMode, store.records(session_id, 1))?.rows.values() ?? [];
   const all = Array.from(rows, ({ collection, id, value: one }): [string, unknown] => [`${collection} ${id}`, one]);
-  return new Map([...all, ["rows version", 2]]);
+  return new Map([...all, ["rows version", VERSION]]);
 }
 
 function changed({ home }: Surroundings, sql: string): void {
@@ -177,11 +179,13 @@ describe("a new session", () => {
 
   it("is refused by a version that knows only earlier rows, and stays as it is", async () => {
     const around = await closedDebate();
-    changed(around, "UPDATE state SET value = '3' WHERE collection = 'rows'");
+    changed(around, `UPDATE state SET value = '${VERSION + 1}' WHERE collection = 'rows'`);
     const before = rowsOf(around, SESSION);
     const refused = failureOf(await resume(around, SESSION));
     expect(refused).toMatchObject({ code: "newer_database", hint: "Update Bosun with `npm install -g bosun`." });
-    expect(refused.message).toContain(`${SESSION} was written by a newer Bosun (version 3 of the rows of a debate`);
+    expect(refused.message).toContain(
+      `${SESSION} was written by a newer Bosun (version ${VERSION + 1} of the rows of a debate`,
+    );
     const stored = value(await around.store.load(SESSION));
     const read = catchStorage(async () => ok(await stateOf(around.store, stored, debateMode)));
     expect(failureOf(await read)).toEqual(refused);

@@ -32,8 +32,8 @@ export function commandOf(descriptor: AnyDescriptor): Register {
         detach: given.foreground !== true,
         ...(typeof named === "string" ? { session: named } : {}),
       };
-      return beginOrResume(context, apart === undefined ? given : alone, () =>
-        readModeInput(context, descriptor, words, given),
+      return beginOrResume(context, apart === undefined ? given : alone, (runOptions) =>
+        readModeInput(context, descriptor, words, given, runOptions),
       );
     };
   };

@@ -23,7 +23,8 @@ import { readyToBegin } from "./ready.ts";
 import { withAgentFiles } from "./agent-files.ts";
 import { findConfiguration, loadRegistry } from "./registry.ts";
 import { type AskedOf, checkedRequirement, typedRequirement } from "./requirement.ts";
-import type { RunInput, RunInputOptions } from "./run-input.ts";
+import { byTerminal, type RunInput, type RunInputOptions } from "./run-input.ts";
+import type { RunOptions } from "./run-options.ts";
 
 /**
  * Reads and checks the input of a session of a mode of the kit. A role takes the type of its seat, unless its own fits. Failures: `usage`,
@@ -34,6 +35,7 @@ export async function readModeInput(
   descriptor: AnyDescriptor,
   words: readonly string[],
   options: RunInputOptions,
+  { ask, scheduler }: Pick<RunOptions, "ask" | "scheduler">,
 ): Promise<Fallible<RunInput>> {
   const { name, requirement: field, seats } = descriptor;
   const given = await givenInput(context, descriptor, words, options);
@@ -71,12 +73,17 @@ export async function readModeInput(
   if (!input.ok) return err(failureOf(descriptor, input.error, given.value));
   const requirement = checkedRequirement(ok(textOf(input.value[field])), askedOf(descriptor));
   if (!requirement.ok) return requirement;
-  const ready = await readyToBegin(context, options, found.value, seated);
+  const at_terminal = ask && scheduler !== "detached";
+  const ready = await readyToBegin(context, options, found.value, seated, at_terminal);
   if (!ready.ok) return ready;
   const { roles, settings } = ready.value;
   const { workspace } = settings.values;
   const session = { requirement: requirement.value, config: settings.values, roles, workspace, facts: [] };
-  return ok({ mode: name, session: { ...session, input: { ...input.value, [field]: requirement.value } } });
+  return ok({
+    mode: name,
+    by_terminal: byTerminal(settings),
+    session: { ...session, input: { ...input.value, [field]: requirement.value } },
+  });
 }
 
 /** An input as it was given: the fields that were typed, in place of those of a file. */

@@ -52,6 +52,10 @@ export interface RunInput {
 
 const BY_TERMINAL = ["plan_approval", "confirm"] as const;
 
+export function byTerminal({ origins }: Pick<Settings, "origins">): (typeof BY_TERMINAL)[number][] {
+  return BY_TERMINAL.filter((key) => !origins.has(key));
+}
+
 /** Reads and checks the input of a run. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
 export async function readRunInput(
   context: CommandContext,
@@ -151,7 +155,7 @@ async function inputOf(
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
     playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
-    by_terminal: BY_TERMINAL.filter((key) => !origins.has(key)),
+    by_terminal: byTerminal({ origins }),
   });
 }
 

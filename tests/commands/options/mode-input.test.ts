@@ -56,7 +56,7 @@ beforeEach(() => {
 function read(words: readonly string[], options: object = {}) {
   const { workspace: directory, environment } = here;
   const context = { terminal: paperTerminal(), directory, environment, home: undefined, leave: () => {} };
-  return readModeInput(context, STEPWISE, words, { roles, ...options });
+  return readModeInput(context, STEPWISE, words, { roles, ...options }, { ask: false, scheduler: "here" });
 }
 
 function step(role: string, on_error: string) {

@@ -172,3 +172,20 @@ describe("the judge", () => {
     expect(session.verdict({ winner: "go" }).phase).toBe("closed");
   });
 });
+
+it("a debate is shown as seed 2's shared state", () => {
+  const session = new DebateSession().opinion("go", "Go.").opinion("python", "Python.");
+  const shared = { task: "Python or Go?", plan: [], current_step: 1, max_steps: 2 };
+  expect(session.resolved(session.engine.mode.projection?.(session.state))).toMatchObject({
+    ...shared,
+    results: { go: "Go.", python: "Python." },
+    messages: [
+      { sender: "user", receiver: "all", content: "Python or Go?", msg_type: "TASK" },
+      { sender: "go", receiver: "all", content: "Go.", msg_type: "RESULT" },
+      { sender: "python", receiver: "all", content: "Python.", msg_type: "RESULT" },
+    ],
+    status: "executing",
+  });
+  const ended = session.command("cancel").engine;
+  expect(ended.mode.projection?.(ended.state)).toMatchObject({ status: "failed" });
+});
