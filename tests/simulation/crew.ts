@@ -8,6 +8,7 @@ import type { Conduct } from "./agents.ts";
 import { reported } from "./quotas.ts";
 import { renamed } from "./renaming.ts";
 import { probe } from "./scenario.ts";
+import { councilWord } from "./council-words.ts";
 import { type Random, randomOf } from "./random.ts";
 import { opinion, planDecision, pmDecision, verdict } from "./talkers.ts";
 import type { World } from "./world.ts";
@@ -233,6 +234,8 @@ export class Crew {
         return planDecision(request, random, isGood);
       case "message":
         return contribution(request, random, isGood);
+      case "council_state":
+        return councilWord(request, random, isGood);
       case "clarification_response":
         return asks && random.chance(0.3) ? questions(random) : this.#planned(request, random, isGood);
       case "ticket":
