@@ -165,7 +165,7 @@ const WORDS_SHOWN = 4_000;
 const FIRST_LINE = /^\S+Z process \d+ .*$/gm;
 
 /** The log file of a session's schedulers that run in their own processes. */
-export function schedulerLog(home: string, session_id: string): string {
+function schedulerLog(home: string, session_id: string): string {
   return join(sessionPaths(home, session_id).folder, "scheduler.log");
 }
 
@@ -175,7 +175,7 @@ export function firstLine(at: string, session_id: string): string {
 }
 
 /** The end of a sentence about the exit of the last scheduler: its messages, or a full stop if there are none. */
-export function lastWords(home: string, session_id: string): string {
+function lastWords(home: string, session_id: string): string {
   let text = "";
   try {
     text = readFileSync(schedulerLog(home, session_id), "utf8");
