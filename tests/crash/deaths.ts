@@ -84,6 +84,11 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
       return records("session_stopped");
     case "given_file_written":
       return Math.min(1, records("plan"));
+    case "mail_written":
+      return MODES.get(textOf(log[0]?.payload["mode"]))?.reader.mailbox === undefined ? 0 : 3;
+    case "drop_read":
+      // A file that is read twice is taken once: tests/commands/council.test.ts.
+      return 0;
     case "document_begun":
       return MODES.get(textOf(log[0]?.payload["mode"]))?.reader.presentation.document === undefined ? 0 : 1;
     default:

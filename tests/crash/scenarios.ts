@@ -97,6 +97,8 @@ function ofKit(descriptor: AnyDescriptor): Scenario {
     name,
     begin: [
       ...beginningOf(descriptor).split(" "),
+      // A session that others join is begun apart, else.
+      ...(command.apart === undefined ? [] : ["--foreground"]),
       ...read,
       ...topic,
       "This or that?",

@@ -20,6 +20,7 @@ const MORE = 3;
 
 export function sessionOf(descriptor: AnyDescriptor, random: Random): KitSession {
   const roles: Role[] = [];
+  let outside = 0;
   const input = objectOf(valueOf(descriptor.input, ""));
   // What does not go with the rest is left out.
   const wrong = (descriptor.check?.(input as never, roles) ?? []).map(({ pointer }) => pointer.slice(1));
@@ -50,6 +51,10 @@ export function sessionOf(descriptor: AnyDescriptor, random: Random): KitSession
   function seated(at: string): string | undefined {
     const seat = descriptor.seats.find((one) => one.at === at);
     if (!seat) return undefined;
+    if (seat.open && roles.length > 0 && random.chance(0.3)) {
+      outside += 1;
+      return `guest${outside}`;
+    }
     const known = seat.shared && roles.length > 0 && random.chance(0.3) ? random.pick(roles) : undefined;
     const role_id = known?.role_id ?? `role${roles.length + 1}`;
     if (!known) roles.push({ role_id, type: random.pick([...seat.types]), cli_command: ["agent"] });

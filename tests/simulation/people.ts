@@ -4,11 +4,10 @@ import type { QuestionSet, Ticket } from "../../src/modes/schedule/state.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import type { Crew } from "./crew.ts";
 import { MODES } from "./modes.ts";
+import { PARTS, partOf, takesPart, type Word } from "./outsiders.ts";
 import { type Random, randomOf } from "./random.ts";
 import { renamed } from "./renaming.ts";
 import { SESSION_ID, type World } from "./world.ts";
-
-type Word = readonly [payload_type: string, payload: JsonObject];
 
 /** People at other terminals: they see what is stored, and write to the inbox. */
 export class People {
@@ -31,6 +30,20 @@ export class People {
     for (let index = 0; index < interjections; index++) {
       world.time.after(world.chance.between(500, 30_000), () => this.#interject());
     }
+    if (takesPart(world.scenario.mode)) this.#takePart(0);
+  }
+
+  /** Those from outside act, and the local user ends it after a while. */
+  #takePart(times: number): void {
+    const { chance, database, isCalm, sessions, time } = this.#world;
+    time.after(chance.between(200, 4000), () => {
+      const [row] = sessions;
+      if (row?.outcome !== null && row !== undefined) return;
+      const part = row && partOf(database, chance, isCalm || times > PARTS);
+      if (row && part && this.#store.inbox.pending(row.session_id).length < 3)
+        this.#put(row.session_id, part.word, part.who);
+      this.#takePart(times + 1);
+    });
   }
 
   /** Everything that they sent, by a mark that must be found in the record once. */
@@ -291,11 +304,15 @@ export class People {
     this.#put(session_id, words[what]());
   }
 
-  #put(session_id: string, word: Word): void {
+  #put(session_id: string, word: Word, who: JsonObject = {}): void {
     this.#said += 1;
     const via = `person-${this.#said}`;
     const [payload_type, payload] = word;
-    const put = this.#world.database.put(session_id, { payload_type, payload }, { user: "ada", host: "there", via });
+    const put = this.#world.database.put(
+      session_id,
+      { payload_type, payload },
+      { user: "ada", host: "there", via, ...who },
+    );
     if (put.ok) this.words.set(via, word);
     this.#world.log(
       () => `${via} says ${this.#world.nameOf(session_id)}${payload_type} ${JSON.stringify(payload).slice(0, 120)}`,

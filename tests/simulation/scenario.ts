@@ -66,7 +66,8 @@ export const CALM: Misfortunes = {
 export function scenarioOf(seed: number): Scenario {
   const random = randomOf(seed, "scenario");
   const ofKit = random.chance(0.15) ? random.pick(DESCRIPTORS) : undefined;
-  const comparable = random.chance(0.3);
+  // What outsiders and those who are asked at once say comes in an order that a misfortune changes.
+  const comparable = random.chance(0.3) && ofKit?.outsiders === undefined;
   const drawn: KitSession | undefined = ofKit && sessionOf(ofKit, random);
   const roles = drawn?.roles ?? crew(random, comparable);
   const tasks = drawn ? [] : planOf(random, roles);

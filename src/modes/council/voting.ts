@@ -160,5 +160,7 @@ export function close(draft: D, reason: string, summary?: number): void {
   const envelope = { target: "user", payload_type: "summary", payload: { summary_text: text } } as const;
   draft.patch({ summary: summary ?? draft.out.envelope(envelope) });
   changeState(draft, "closed", reason);
+  // Closing ends the timers of before this step; the end of a vote has just set others.
+  for (const name of ["discussion", "voting"]) draft.clearTimer(name);
   draft.finish("done");
 }

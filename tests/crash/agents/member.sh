@@ -18,6 +18,19 @@ case $request in
   *'"agent_name":"agents2","content"'*) say pm_decision '{"analysis":"Done.","next_action":"FINISH","final_report":"# Both"}' ;;
   esac
   ;;
+*'"council_state"'*)
+  case $request in
+  *'"asked":"vote"'*) say vote '{"proposal_id":"p1","vote":"yes","usage":{"input_tokens":3}}' ;;
+  *'"asked":"lead"'*'"status":"proposed"'*) say state_change '{"new_state":"voting","reason":"Vote.","usage":{"input_tokens":3}}' ;;
+  *'"asked":"lead"'*) say summary '{"summary_text":"Both.","usage":{"input_tokens":3}}' ;;
+  *)
+    case $BOSUN_ROLE_ID in
+    participants1) say proposal '{"title":"Both","details":"This and that.","usage":{"input_tokens":3}}' ;;
+    *) say comment '{"text":"So it is.","usage":{"input_tokens":3}}' ;;
+    esac
+    ;;
+  esac
+  ;;
 *) say report '{"status":"completed","summary":"'"$BOSUN_ROLE_ID"' did it.","usage":{"input_tokens":3}}' ;;
 esac
 echo "end $subject $BOSUN_TURN_ID $$" >>marks
