@@ -14,7 +14,7 @@ import { callTool, inputSchemaOf, type McpTool } from "./tool.ts";
 const MESSAGE_BYTES = 16 * 1024 * 1024;
 
 const INSTRUCTIONS =
-  "Bosun schedules crews of agents. A session carries out a requirement or a plan; session_status says what it needs from a person. In a meeting agents and people discuss, propose and vote.";
+  "Bosun schedules crews of agents. A session carries out a requirement or a plan; session_status says what it needs from a person. By the other tools agents and people decide together.";
 
 /**
  * Serves tools and resources over stdin and stdout until stdin ends, one call after another. Resolves when the last call is done, even if its
