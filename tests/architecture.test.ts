@@ -69,8 +69,14 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
 const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/catalogue.ts": ["meeting", "meetings", "vote"],
   "commands/driver/act.ts": ["BOSUN_MEETING_TOKEN", "meeting", "meeting_id"],
+  "commands/driver/acts.ts": ["agenda_item", "vote"],
+  "commands/mcp.ts": ["BOSUN_MEETING_TOKEN", "MEETING_TOOLS", "meeting"],
+  "commands/mcp/meeting-tools.ts": [
+    ...["MEETING", "MEETING_TOOLS", "Votes", "agenda", "meeting", "meeting_$", "meeting_create", "meeting_discover"],
+    ...["meeting_info", "meeting_read", "meetings", "vote", "votes"],
+  ],
   "commands/meeting-look.ts": ["meeting", "meeting_id", "vote"],
-  "commands/meeting.ts": ["agenda_item", "meeting", "vote"],
+  "commands/meeting.ts": ["meeting"],
   "commands/options/run-input.ts": ["panel", "schedule", "vote"],
   "commands/options/plan-file.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],

@@ -1,9 +1,13 @@
 import "./mcp/own-stdout.ts";
 import type { Command } from "commander";
 import { markerOfProcess } from "../agents/process-marker.ts";
+import type { Environment } from "../config/found.ts";
 import { ok } from "../lib/result.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Action, CommandContext, Exit } from "./context/command.ts";
+import { TOKEN_VARIABLE } from "./driver/act.ts";
+import { newToken } from "./lookup/id.ts";
+import { MEETING_TOOLS } from "./mcp/meeting-tools.ts";
 import { serve } from "./mcp/server.ts";
 import { SESSION_TOOLS } from "./mcp/session-tools.ts";
 
@@ -14,14 +18,21 @@ export function register(_command: Command): Action<object> {
 
 async function mcp(context: CommandContext): Promise<Exit> {
   const { terminal } = context;
-  const environment = { ...markOfParent(), ...context.environment };
+  const environment = withToken({ ...markOfParent(), ...context.environment });
   // What commands say to people goes to stderr.
   const out = terminal.err;
-  await serve(
-    { ...context, environment, terminal: { ...terminal, out, hasPerson: false, canRedraw: false } },
-    SESSION_TOOLS,
-  );
+  await serve({ ...context, environment, terminal: { ...terminal, out, hasPerson: false, canRedraw: false } }, [
+    ...SESSION_TOOLS,
+    ...MEETING_TOOLS,
+  ]);
   return ok(EXIT_DONE);
+}
+
+/** Gives an agent in its turn a token under its role's id, if it has none. It is known by that once it has joined with it. */
+function withToken(environment: Environment): Environment {
+  const { BOSUN_MEETING_TOKEN = "", BOSUN_TURN_ID, BOSUN_ROLE_ID } = environment;
+  const isAgent = BOSUN_MEETING_TOKEN === "" && BOSUN_TURN_ID !== undefined && BOSUN_ROLE_ID !== undefined;
+  return isAgent ? { ...environment, [TOKEN_VARIABLE]: newToken(BOSUN_ROLE_ID) } : environment;
 }
 
 /** What tells an agent's turn. Codex gives its servers few variables, and not these. */

@@ -6,17 +6,16 @@ import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { fails } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { ARCHIVED, jsonIn, manifestIn } from "../runtime/mailbox-folder.ts";
+import { ARCHIVED } from "../runtime/mailbox-folder.ts";
 import { subscribe } from "../runtime/subscribe.ts";
 import { systemClock } from "../runtime/time/clock.ts";
 import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import type { CommandContext, Exit, Register } from "./context/command.ts";
-import { homeOf, otherHomes } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
 import { watchSignals } from "./context/signals.ts";
 import { type Found, readHomeOf, withSession } from "./lookup/homes.ts";
-import { type Filter, mailboxOf, manifestsIn, messagesIn, rewriteMailbox } from "./lookup/mailbox.ts";
+import { aboutMailbox, type Filter, mailboxOf, manifestsOf, messagesIn, rewriteMailbox } from "./lookup/mailbox.ts";
 import { SHOW } from "./lookup/resolve.ts";
 import type { StoreReader } from "../store/store.ts";
 
@@ -91,14 +90,10 @@ function lookAt(
 
 /** Lists the meetings of all homes of this user, that of the current directory first. */
 async function list(context: CommandContext, { json, all = false, as }: Options): Promise<Exit> {
-  const here = homeOf(context);
-  if (!here.ok) return here;
+  const found = manifestsOf(context, { all, as });
+  if (!found.ok) return found;
   const { out } = context.terminal;
-  const homes = [here.value, ...otherHomes(context, here.value)];
-  const found = homes.flatMap((home) => manifestsIn(home).map((manifest): JsonObject => ({ ...manifest, home })));
-  const isWanted = ({ state, participants }: JsonObject) =>
-    (all || !["closed", "archived"].includes(textOf(state))) && (as === undefined || listOf(participants).includes(as));
-  const wanted = found.filter(isWanted);
+  const wanted = found.value;
   for (const one of wanted) out.line(json ? safeJson(one) : listLine(one));
   if (wanted.length === 0 && !json) out.line(`There is no ${all ? "" : "open "}meeting.`);
   return ok(EXIT_DONE);
@@ -110,17 +105,16 @@ function listLine({ meeting_id, state, topic, participants }: JsonObject): strin
 }
 
 function info({ terminal: { out } }: CommandContext, { directory }: Seen, { json }: Options): Exit {
-  const manifest = manifestIn(directory);
-  if (!manifest)
-    return fails("not_found", `There is no manifest in ${directory}.`, { hint: "bosun rebuild writes it again." });
-  const participants = listOf(jsonIn(join(directory, "participants.json"))?.["participants"]).map(objectOf);
-  if (json) out.line(safeJson({ ...manifest, participants, directory }));
-  else showInfo(out, manifest, participants, directory);
+  const about = aboutMailbox(directory);
+  if (!about.ok) return about;
+  if (json) out.line(safeJson(about.value));
+  else showInfo(out, about.value);
   return ok(EXIT_DONE);
 }
 
-function showInfo(out: Output, manifest: JsonObject, participants: readonly JsonObject[], directory: string): void {
-  const { meeting_id, topic, goal, state, creator, facilitator = creator, protocol, proposals } = manifest;
+function showInfo(out: Output, about: JsonObject): void {
+  const { meeting_id, topic, goal, state, creator, facilitator = creator, protocol, proposals } = about;
+  const participants = listOf(about.participants).map(objectOf);
   const lines = [
     `${textOf(meeting_id)} is in ${textOf(state)}; ${textOf(facilitator)} leads`,
     textOf(topic),
@@ -133,7 +127,7 @@ function showInfo(out: Output, manifest: JsonObject, participants: readonly Json
       ({ agent_id, status, role }) =>
         `${textOf(agent_id)}  ${textOf(status)}${role === undefined ? "" : "  takes turns"}`,
     ),
-    `files  ${directory}`,
+    `files  ${textOf(about.directory)}`,
   ];
   for (const line of lines) out.line(safeLine(line));
 }

@@ -245,8 +245,8 @@ describe("resources", () => {
     for (const [uri, allowed] of [
       ["bosun://sessions/s-none", "no session"],
       ["bosun://sessions/s-one/tickets/two", "It has one."],
-      ["bosun://sessions/..%2F..%2Fetc/report", "no session"],
-      ["bosun://sessions/%E0/report", "no session"],
+      ["bosun://sessions/..%2F..%2Fetc/report", "no resource"],
+      ["bosun://sessions/../report", "no session"],
       ["bosun://sessions/s-one/log", "bosun://sessions/{session}/tickets/{ticket}"],
       ["file:///etc/passwd", "bosun://sessions/{session}"],
     ] as const)
@@ -301,7 +301,7 @@ describe("the protocol", () => {
     const served = await connect(rig());
     const { tools } = await served.client.listTools();
     const shown = tools.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) => name);
-    expect(shown).toEqual(["session_status"]);
+    expect(shown).toEqual(["session_status", "meeting_discover", "meeting_info", "meeting_read"]);
     for (const { name, inputSchema } of tools)
       expect([name, objectOf(inputSchema as JsonObject).additionalProperties]).toEqual([name, false]);
   });

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { defined } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import { type Failure, failure, fails, type Fallible } from "../../protocol/failure.ts";
 import { onlyForPeople } from "../../protocol/inside-turn.ts";
@@ -19,7 +20,7 @@ import { openHomeOf, withSession } from "../lookup/homes.ts";
 import { CHANGE } from "../lookup/resolve.ts";
 import { DESCRIPTORS } from "../../modes/index.ts";
 import type { RunOptions } from "../options/run-options.ts";
-import { PATIENCE_MS, startScheduler } from "./scheduler-process.ts";
+import { leaveRunning } from "./scheduler-process.ts";
 
 /** The variable that holds a token, so that it stands in no list of processes. */
 export const TOKEN_VARIABLE = "BOSUN_MEETING_TOKEN";
@@ -29,14 +30,23 @@ export interface ActingOptions {
   readonly as?: string | undefined;
   readonly token?: string | undefined;
   readonly json?: boolean;
+  /** The way of the act, if it is no command. */
+  readonly via?: string;
+  /** Whether anybody may act so, without a token. */
+  readonly open?: boolean;
 }
 
-/** What is printed of an act that was accepted: lines, fields of the JSON, and commands for the session. `open` acts need no token. */
+/** What is printed of an act that was accepted: lines, fields of the JSON, and commands for the session. */
 interface Shown {
   readonly lines?: readonly string[];
   readonly json?: object;
   readonly next?: readonly string[];
-  readonly open?: true;
+}
+
+/** An act that a session has taken. */
+interface Acted {
+  readonly meeting_id: string;
+  readonly message_id: string;
 }
 
 /** How a scheduler runs that nobody watches. */
@@ -59,11 +69,7 @@ export function digestOf(token: string): string {
   return `sha256:${hash("sha256", token)}`;
 }
 
-/**
- * Puts what somebody does from outside to a session, and waits for what becomes of it; a session without a scheduler gets one. `shown` is printed
- * if it was accepted. Fails with the session's refusal, `not_permitted` for an agent that shows no token, or `usage` for a session that nobody
- * takes part in from outside.
- */
+/** Does as `taken`, and prints `shown` if the act was accepted. */
 export async function actOn(
   context: CommandContext,
   named: string,
@@ -71,26 +77,40 @@ export async function actOn(
   options: ActingOptions,
   shown: Shown = {},
 ): Promise<Exit> {
-  const { environment, terminal } = context;
+  const acted = await taken(context, named, message, options);
+  if (!acted.ok) return acted;
+  const { meeting_id, message_id } = acted.value;
+  const { out } = context.terminal;
+  if (options.json === true) out.line(safeJson({ meeting_id, message_id, ...shown.json }));
+  else {
+    for (const line of [`${meeting_id} has it as ${message_id}.`, ...(shown.lines ?? [])]) out.line(safeLine(line));
+    tellNext(out, ...(shown.next ?? []).map((command) => `${command} ${meeting_id}`));
+  }
+  return ok(EXIT_DONE);
+}
+
+/**
+ * Puts what somebody does from outside to a session, and waits for what becomes of it; a session without a scheduler gets one. Fails with the
+ * session's refusal, `not_permitted` for an agent that shows no token, or `usage` for a session that nobody takes part in from outside.
+ */
+export async function taken(
+  context: CommandContext,
+  named: string,
+  message: PersonMessage,
+  options: ActingOptions,
+): Promise<Fallible<Acted>> {
+  const { environment } = context;
   const actor = actorOf(options, environment[TOKEN_VARIABLE]);
   if (!actor.ok) return actor;
-  const isKnown = actor.value.participant !== undefined || shown.open;
+  const isKnown = actor.value.participant !== undefined || options.open;
   const refused = isKnown ? undefined : onlyForPeople("…", environment);
   if (refused) return err({ ...refused, hint: `Show who you are: --token TOKEN, or ${TOKEN_VARIABLE}.` });
   return withSession(openHomeOf, context, named, CHANGE, async (found) => {
     const { session_id, row } = found;
     const unfit = whyUnfit(row, message);
     if (unfit) return err(unfit);
-    const taken = await putAndAttend(context, found, row, message, actor.value);
-    if (!taken.ok) return taken;
-    const message_id = `m${taken.value}`;
-    const { out } = terminal;
-    if (options.json === true) out.line(safeJson({ meeting_id: session_id, message_id, ...shown.json }));
-    else {
-      for (const line of [`${session_id} has it as ${message_id}.`, ...(shown.lines ?? [])]) out.line(safeLine(line));
-      tellNext(out, ...(shown.next ?? []).map((command) => `${command} ${session_id}`));
-    }
-    return ok(EXIT_DONE);
+    const sequence = await putAndAttend(context, found, row, message, actor.value);
+    return sequence.ok ? ok({ meeting_id: session_id, message_id: `m${sequence.value}` }) : sequence;
   });
 }
 
@@ -104,13 +124,14 @@ export function whoActs({ as, token }: ActingOptions, variable = ""): string | u
 }
 
 /** The sender, as its channel knows it. A token says whose it is. */
-function actorOf({ as, token }: ActingOptions, variable = ""): Fallible<Actor> {
+function actorOf({ as, token, via }: ActingOptions, variable = ""): Fallible<Actor> {
+  const here = { ...actorHere(), ...defined({ via }) };
   const shown = token ?? variable;
   const participant = whoActs({ as, token }, variable);
-  if (participant === undefined) return ok(actorHere());
+  if (participant === undefined) return ok(here);
   if (!ID.test(participant))
     return fails("usage", `${JSON.stringify(participant)} is no id.`, { hint: "Ids have letters, digits and . _ -." });
-  return ok({ ...actorHere(), participant, ...(shown === "" ? {} : { key: digestOf(shown) }) });
+  return ok({ ...here, participant, ...(shown === "" ? {} : { key: digestOf(shown) }) });
 }
 
 function whyUnfit({ session_id, mode }: SessionRow, { payload_type }: PersonMessage): Failure | undefined {
@@ -153,20 +174,15 @@ async function putAndAttend(
 /** Starts a scheduler, unless another command does so at this moment. */
 async function attend(
   context: CommandContext,
-  { home }: OpenHome<Store>,
+  home: OpenHome<Store>,
   { session_id }: SessionRow,
 ): Promise<Fallible<void>> {
-  const lock = takeLock(join(sessionPaths(home, session_id).folder, "starting.lock"));
+  const lock = takeLock(join(sessionPaths(home.home, session_id).folder, "starting.lock"));
   if (!lock.ok || lock.value === null) return lock.ok ? ok(undefined) : lock;
   try {
     const order = { do: "take_up", session_id, change: {}, runOptions: UNWATCHED } as const;
-    const scheduler = startScheduler(context, home, order, PATIENCE_MS);
-    if (!scheduler.ok) return scheduler;
-    const answer = await scheduler.value.answer;
-    const { child } = scheduler.value;
-    if (child.connected) child.disconnect();
-    child.unref();
-    return answer?.kind === "failed" && answer.failure.code !== "busy" ? err(answer.failure) : ok(undefined);
+    const begun = await leaveRunning(context, home, order);
+    return begun.ok || begun.error.code === "busy" ? ok(undefined) : begun;
   } finally {
     lock.value.release();
   }

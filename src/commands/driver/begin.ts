@@ -28,8 +28,8 @@ import { addRegistryOptions } from "../options/registry.ts";
 import type { Playbook, RunInput, RunInputOptions } from "../options/run-input.ts";
 import { addRunOptions, readRunOptions, type RunFlags, type RunOptions } from "../options/run-options.ts";
 import { driveSession, type Patience } from "./drive.ts";
-import type { LeftRunning } from "./hand-over.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
+import { type LeftRunning, leaveRunning } from "./scheduler-process.ts";
 import { takeUp } from "./take-up.ts";
 import { warnBefore } from "./warnings.ts";
 
@@ -86,7 +86,6 @@ export async function beginDetached(
   const input = wanted.value;
   return withHome(openHome(context), async (home) => {
     await warnBefore(context, home.store, input.session, runOptions.value);
-    const { leaveRunning } = await import("./hand-over.ts");
     const order = { do: "begin", session_id: newSessionId(input.mode), input, runOptions: runOptions.value } as const;
     return leaveRunning(context, home, order);
   });

@@ -1,7 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { formatDuration } from "../../lib/durations.ts";
 import { err, ok } from "../../lib/result.ts";
-import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import type { Store } from "../../store/store.ts";
 import { eventLine } from "../../ui/events.ts";
@@ -14,35 +13,13 @@ import { isForPeople } from "../options/run-options.ts";
 import { attend } from "./attendance.ts";
 import { openViewer, type Viewer } from "./driver.ts";
 import {
-  lastWords,
+  letGo,
   type Order,
   PATIENCE_MS,
-  schedulerLog,
   type SchedulerMessage,
   startScheduler,
+  whyNeverBegan,
 } from "./scheduler-process.ts";
-
-/** A session that goes on in a process of its own. */
-export interface LeftRunning {
-  readonly session_id: string;
-  readonly pid: number | undefined;
-  /** What its scheduler says. */
-  readonly log: string;
-}
-
-/** Runs a session in its own process and leaves it there as soon as it is on record. Failures as `handOver`. */
-export async function leaveRunning(
-  context: CommandContext,
-  opened: OpenHome<Store>,
-  order: Order,
-): Promise<Fallible<LeftRunning>> {
-  const started = startScheduler(context, opened.home, order, PATIENCE_MS);
-  if (!started.ok) return started;
-  const { child, answer } = started.value;
-  const said = await answer;
-  const why = said?.kind === "begun" ? undefined : whyNeverBegan(opened, order, said);
-  return why ? err(why) : ok(left(child, opened.home, order));
-}
 
 /**
  * Runs a session in its own process, in a new process session, so that it outlives this process and its terminal. Then shows the session here
@@ -131,30 +108,9 @@ function neverBegan(
   return ok(stopped);
 }
 
-/** Why the scheduler did not begin; undefined if the session exists all the same. */
-function whyNeverBegan(
-  { home, store }: OpenHome<Store>,
-  { session_id }: Order,
-  answer: SchedulerMessage | undefined,
-): Failure | undefined {
-  if (answer?.kind === "failed") return answer.failure;
-  const row = store.session(session_id);
-  if (row.ok) return undefined;
-  if (row.error.code !== "not_found") return row.error;
-  const what = `The scheduler of ${session_id} ended before the session began${lastWords(home, session_id)}`;
-  return failure("internal", what, { hint: "Run it in this process to see more: --foreground." });
-}
-
-function left(scheduler: ChildProcess, home: string, { session_id }: Order): LeftRunning {
-  // Else this process could not exit before it.
-  if (scheduler.connected) scheduler.disconnect();
-  scheduler.unref();
-  return { session_id, pid: scheduler.pid, log: schedulerLog(home, session_id) };
-}
-
 /** Leaves the session running, and says how to come back to it. */
 function detachFrom(scheduler: ChildProcess, { terminal: { out } }: CommandContext, home: string, order: Order): Exit {
-  const { session_id, pid, log } = left(scheduler, home, order);
+  const { session_id, pid, log } = letGo(scheduler, home, order);
   const { runOptions } = order;
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
   if (runOptions.reporter === "json")

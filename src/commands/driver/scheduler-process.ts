@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { inheritedReplaced } from "../../agents/inherited-descriptors.ts";
-import { ok } from "../../lib/result.ts";
+import { err, ok } from "../../lib/result.ts";
 import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { ResumeTerms } from "../../runtime/resume.ts";
+import type { Store } from "../../store/store.ts";
 import type { CommandContext } from "../context/command.ts";
+import type { OpenHome } from "../context/home.ts";
 import type { PersonMessage } from "../interaction/put.ts";
 import type { RunInput } from "../options/run-input.ts";
 import type { RunOptions } from "../options/run-options.ts";
@@ -51,6 +53,50 @@ export interface Scheduler {
   /** Its exit code; undefined if a signal ended it. */
   readonly exited: Promise<number | undefined>;
   readonly say: (word: LauncherMessage) => void;
+}
+
+/** A session that goes on in a process of its own. */
+export interface LeftRunning {
+  readonly session_id: string;
+  readonly pid: number | undefined;
+  /** What its scheduler says. */
+  readonly log: string;
+}
+
+/** Runs a session in its own process and leaves it there as soon as it is on record. Failures are the scheduler's own, and those of `startScheduler`. */
+export async function leaveRunning(
+  context: CommandContext,
+  opened: OpenHome<Store>,
+  order: Order,
+): Promise<Fallible<LeftRunning>> {
+  const started = startScheduler(context, opened.home, order, PATIENCE_MS);
+  if (!started.ok) return started;
+  const { child, answer } = started.value;
+  const said = await answer;
+  const why = said?.kind === "begun" ? undefined : whyNeverBegan(opened, order, said);
+  return why ? err(why) : ok(letGo(child, opened.home, order));
+}
+
+/** Why the scheduler did not begin; undefined if the session exists all the same. */
+export function whyNeverBegan(
+  { home, store }: OpenHome<Store>,
+  { session_id }: Order,
+  answer: SchedulerMessage | undefined,
+): Failure | undefined {
+  if (answer?.kind === "failed") return answer.failure;
+  const row = store.session(session_id);
+  if (row.ok) return undefined;
+  if (row.error.code !== "not_found") return row.error;
+  const what = `The scheduler of ${session_id} ended before the session began${lastWords(home, session_id)}`;
+  return failure("internal", what, { hint: "Run it in this process to see more: --foreground." });
+}
+
+/** Lets a scheduler go on without this process. */
+export function letGo(scheduler: ChildProcess, home: string, { session_id }: Order): LeftRunning {
+  // Else this process could not exit before it.
+  if (scheduler.connected) scheduler.disconnect();
+  scheduler.unref();
+  return { session_id, pid: scheduler.pid, log: schedulerLog(home, session_id) };
 }
 
 /**
@@ -119,7 +165,7 @@ const WORDS_SHOWN = 4_000;
 const FIRST_LINE = /^\S+Z process \d+ .*$/gm;
 
 /** The log file of a session's schedulers that run in their own processes. */
-export function schedulerLog(home: string, session_id: string): string {
+function schedulerLog(home: string, session_id: string): string {
   return join(sessionPaths(home, session_id).folder, "scheduler.log");
 }
 
@@ -129,7 +175,7 @@ export function firstLine(at: string, session_id: string): string {
 }
 
 /** The end of a sentence about the exit of the last scheduler: its messages, or a full stop if there are none. */
-export function lastWords(home: string, session_id: string): string {
+function lastWords(home: string, session_id: string): string {
   let text = "";
   try {
     text = readFileSync(schedulerLog(home, session_id), "utf8");

@@ -12,9 +12,8 @@ import { GO_ON, type PersonMessage, type Put, putMessage, tellPut } from "../int
 import { loadMode } from "../../modes/index.ts";
 import { unknownMode } from "../lookup/modes.ts";
 import { killGraceOf, openedWith } from "../lookup/state.ts";
-import type { LeftRunning } from "./hand-over.ts";
 import { driveSession, type Patience } from "./drive.ts";
-import type { TakeUp } from "./scheduler-process.ts";
+import { type LeftRunning, leaveRunning, type TakeUp } from "./scheduler-process.ts";
 import { runtimeEnvironment } from "./runtime-environment.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED } from "../../runtime/exit.ts";
 import { confirmHere } from "../interaction/confirm.ts";
@@ -67,7 +66,6 @@ export async function takeUpDetached(
   if (missing) return err(missing);
   const runOptions = await readRunOptions(context, { detach: true, input: false });
   if (!runOptions.ok) return runOptions;
-  const { leaveRunning } = await import("./hand-over.ts");
   return leaveRunning(context, home, { do: "take_up", session_id, change: {}, runOptions: runOptions.value });
 }
 

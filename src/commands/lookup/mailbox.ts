@@ -1,15 +1,16 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { JsonObject } from "../../lib/json.ts";
+import { type JsonObject, listOf, textOf } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
-import { failure, type Fallible } from "../../protocol/failure.ts";
+import { failure, fails, type Fallible } from "../../protocol/failure.ts";
 import { MailboxFolder, jsonIn, manifestIn } from "../../runtime/mailbox-folder.ts";
 import { SessionRecords } from "../../runtime/records.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { measuredRecord } from "../../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { MODES, readerOf } from "../../modes/index.ts";
-import type { OpenHome } from "../context/home.ts";
+import type { CommandContext } from "../context/command.ts";
+import { homeOf, type OpenHome, otherHomes } from "../context/home.ts";
 import { engineOf } from "./modes.ts";
 
 /** Which messages are wanted. */
@@ -51,8 +52,29 @@ function isWanted(name: string, [, time = "", sequence = ""]: RegExpExecArray, {
   return agent === undefined || name.startsWith(`msg_${time}-${sequence}_${agent}_`);
 }
 
-/** The manifests of all mailboxes of a home. */
-export function manifestsIn(home: string): JsonObject[] {
+/** The manifests of all homes of this user, that of the current directory first: of open ones, or `all`; of those in which `as` takes part. */
+export function manifestsOf(
+  context: CommandContext,
+  { all, as }: { readonly all: boolean; readonly as: string | undefined },
+): Fallible<JsonObject[]> {
+  const here = homeOf(context);
+  if (!here.ok) return here;
+  const homes = [here.value, ...otherHomes(context, here.value)];
+  const found = homes.flatMap((home) => manifestsIn(home).map((manifest): JsonObject => ({ ...manifest, home })));
+  const isWanted = ({ state, participants }: JsonObject) =>
+    (all || !["closed", "archived"].includes(textOf(state))) && (as === undefined || listOf(participants).includes(as));
+  return ok(found.filter(isWanted));
+}
+
+/** What the mailbox says of its session and of each participant. */
+export function aboutMailbox(directory: string): Fallible<JsonObject> {
+  const manifest = manifestIn(directory);
+  const participants = listOf(jsonIn(join(directory, "participants.json"))?.["participants"]);
+  if (manifest) return ok({ ...manifest, participants, directory });
+  return fails("not_found", `There is no manifest in ${directory}.`, { hint: "bosun rebuild writes it again." });
+}
+
+function manifestsIn(home: string): JsonObject[] {
   const folders = new Set(Array.from(MODES.values(), ({ reader }) => reader.mailbox?.folder ?? []).flat());
   return [...folders].flatMap((folder) => {
     const root = join(home, folder);

@@ -15,29 +15,15 @@ import { MOST_LISTED } from "./tool.ts";
 const JSON_TYPE = "application/json";
 const MARKDOWN_TYPE = "text/markdown";
 
+const SESSION = "bosun://sessions/{session}";
+
 export const RESOURCE_TEMPLATES = [
-  {
-    uriTemplate: "bosun://sessions/{session}",
-    name: "session",
-    description: "How a session stands, as session_status tells it",
-    mimeType: JSON_TYPE,
-  },
-  {
-    uriTemplate: "bosun://sessions/{session}/tickets/{ticket}",
-    name: "ticket",
-    description: "A ticket: its state, work, reviews and usage",
-    mimeType: JSON_TYPE,
-  },
-  {
-    uriTemplate: "bosun://sessions/{session}/report",
-    name: "report",
-    description: "What a session did, in Markdown, with what its log proves",
-    mimeType: MARKDOWN_TYPE,
-  },
+  { uriTemplate: SESSION, name: "session", description: "What session_status tells", mimeType: JSON_TYPE },
+  { uriTemplate: `${SESSION}/tickets/{ticket}`, name: "ticket", description: "One ticket of it", mimeType: JSON_TYPE },
+  { uriTemplate: `${SESSION}/report`, name: "report", description: "What it did", mimeType: MARKDOWN_TYPE },
 ];
 
-/** Ids have no slash, so nothing but a session of a home is named. */
-const ADDRESS = /^bosun:\/\/sessions\/([^/]+)(?:\/(report)|\/tickets\/([^/]+))?$/;
+const ADDRESS = /^bosun:\/\/sessions\/([\w.-]+)(?:\/(report)|\/tickets\/([\w.-]+))?$/;
 
 interface Contents {
   readonly uri: string;
@@ -67,7 +53,7 @@ function resourcesOf({ session_id, state, requirement }: SessionRow) {
 
 /** The contents of a resource. Fails with `not_found`, and says which there are. */
 export async function readResource(context: CommandContext, uri: string): Promise<Fallible<Contents>> {
-  const [, session, report, ticket] = ADDRESS.exec(uri)?.map(decoded) ?? [];
+  const [, session, report, ticket] = ADDRESS.exec(uri) ?? [];
   if (session === undefined) {
     const hint = `The resources are ${RESOURCE_TEMPLATES.map(({ uriTemplate }) => uriTemplate).join(", ")}.`;
     return fails("not_found", `There is no resource ${JSON.stringify(uri)}.`, { hint });
@@ -95,13 +81,4 @@ async function stateIn(
 async function reportOf({ home, store, row }: Found<StoreReader>, uri: string): Promise<Fallible<Contents>> {
   const report = await gatherReport(logOf(home, store, row));
   return report.ok ? ok({ uri, mimeType: MARKDOWN_TYPE, text: [...markdownReport(report.value)].join("") }) : report;
-}
-
-/** A part of an address; empty if it is no text. */
-function decoded(part: string | undefined): string | undefined {
-  try {
-    return part === undefined ? undefined : decodeURIComponent(part);
-  } catch {
-    return "";
-  }
 }

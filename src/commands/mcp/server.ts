@@ -14,7 +14,7 @@ import { callTool, inputSchemaOf, type McpTool } from "./tool.ts";
 const MESSAGE_BYTES = 16 * 1024 * 1024;
 
 const INSTRUCTIONS =
-  "Bosun schedules crews of agents. A session carries out a requirement or a plan; session_status says what it needs from a person.";
+  "Bosun schedules crews of agents. A session carries out a requirement or a plan; session_status says what it needs from a person. By the other tools agents and people decide together.";
 
 /**
  * Serves tools and resources over stdin and stdout until stdin ends, one call after another. Resolves when the last call is done, even if its
@@ -62,9 +62,9 @@ export async function serve(context: CommandContext, tools: readonly McpTool[]):
 }
 
 function listedTool(tool: McpTool) {
-  const { name, title, description, kind } = tool;
+  const { name, description, kind } = tool;
   const annotations = { readOnlyHint: kind === "shows", destructiveHint: kind === "decides", openWorldHint: false };
-  return { name, title, description, inputSchema: inputSchemaOf(tool), annotations };
+  return { name, description, inputSchema: inputSchemaOf(tool), annotations };
 }
 
 function resultOf(value: object): CallToolResult {

@@ -1,13 +1,11 @@
-import { Readable } from "node:stream";
-import { defined, isJsonObject, type Json, type JsonObject, textOf } from "../../lib/json.ts";
+import { defined, isJsonObject, type JsonObject, textOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import type { Fallible } from "../../protocol/failure.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
-import { bufferedOutput } from "../../ui/terminal.ts";
 import type { CommandContext } from "../context/command.ts";
 import { type OpenHome, withHome } from "../context/home.ts";
 import { actorHere } from "../context/program.ts";
-import { beginDetached, type BeginOptions } from "../driver/begin.ts";
+import type { BeginOptions } from "../driver/begin.ts";
 import { cancelFound } from "../driver/cancelling.ts";
 import { takeUpDetached } from "../driver/take-up.ts";
 import { type Put, putMessage } from "../interaction/put.ts";
@@ -18,18 +16,14 @@ import { neededOf } from "../lookup/view.ts";
 import { readRunInput } from "../options/run-input.ts";
 import { sessionList } from "../presenters/session.ts";
 import { listed, seenSession, statusObject } from "../presenters/status-object.ts";
-import { type McpTool, MOST_LISTED } from "./tool.ts";
+import { beginBy } from "./begin.ts";
+import { type McpTool, MOST_LISTED, text, wordIn } from "./tool.ts";
 
-const SESSION = { type: "string", minLength: 1, description: "The session's id, or the beginning of it" };
-
-function text(description: string) {
-  return { type: "string", minLength: 1, description };
-}
+const SESSION = text("The session's id, or the beginning of it");
 
 export const SESSION_TOOLS: readonly McpTool[] = [
   {
     name: "session_start",
-    title: "Start a session",
     description:
       "Begins a session that carries out a requirement or a plan, in a process of its own, and returns at once. It runs agents that change files in the workspace, and costs what they cost. session_status follows it.",
     input: {
@@ -51,7 +45,6 @@ export const SESSION_TOOLS: readonly McpTool[] = [
   },
   {
     name: "session_status",
-    title: "Status of a session",
     description:
       "How a session stands: its state and outcome, its tickets, its open questions (pending_questions) and what a person must decide (pending_decisions). Without a session: the newest sessions.",
     input: { session: SESSION },
@@ -60,7 +53,6 @@ export const SESSION_TOOLS: readonly McpTool[] = [
   },
   {
     name: "session_answer",
-    title: "Answer a session",
     description:
       "Says what a person decided: answers a question of a session, or decides on its plan, its result, the work on a ticket or a permission. Ask the person first. A session that has stopped goes on.",
     input: {
@@ -78,7 +70,6 @@ export const SESSION_TOOLS: readonly McpTool[] = [
   },
   {
     name: "session_cancel",
-    title: "Cancel a session",
     description: "Ends a session, or one ticket of it, for good. What was done stays.",
     input: { session: SESSION, ticket: text("Only this ticket"), reason: text("Why, for the record") },
     required: ["session"],
@@ -98,17 +89,9 @@ async function start(context: CommandContext, given: JsonObject): Promise<Fallib
     deadline: wordIn(deadline),
   });
   const words = wordIn(requirement);
-  const warnings = bufferedOutput(context.terminal.err);
-  const told = { ...context, terminal: { ...context.terminal, err: warnings, out: warnings, input: inputOf(plan) } };
-  const begun = await beginDetached(told, options, (runOptions) => readRunInput(told, words, options, runOptions));
-  if (!begun.ok) return begun;
-  return ok({ ...begun.value, resource: `bosun://sessions/${begun.value.session_id}`, warnings: warnings.lines });
-}
-
-/** What the command reads as its standard input: a plan, or nothing. The real one has the messages of the client. */
-function inputOf(plan: Json | undefined): NodeJS.ReadStream {
-  const content = isJsonObject(plan) ? [Buffer.from(JSON.stringify(plan))] : [];
-  return Readable.from(content) as unknown as NodeJS.ReadStream;
+  return beginBy(context, options, isJsonObject(plan) ? plan : undefined, (told, runOptions) =>
+    readRunInput(told, words, options, runOptions),
+  );
 }
 
 async function statusOf(context: CommandContext, named: string | undefined): Promise<Fallible<object>> {
@@ -164,11 +147,6 @@ async function cancel(context: CommandContext, { session, ticket, reason }: Json
 /** What became of a message: `taken` by the session, `waits` until it is resumed, or `late`: its scheduler has not answered yet. */
 function tookOf({ session_id, took }: Put): object {
   return { session_id, took };
-}
-
-/** An argument that is a text, if it is given. */
-function wordIn(value: Json | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 /** Who speaks by a tool: this user, by a client. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
 import { err } from "../../lib/result.ts";
 import { fails, type Fallible } from "../../protocol/failure.ts";
 import { onlyForPeople } from "../../protocol/inside-turn.ts";
@@ -9,12 +9,11 @@ import type { CommandContext } from "../context/command.ts";
 export const MOST_LISTED = 50;
 
 /** A JSON Schema without schemas in it. */
-type Shape = { [keyword: string]: string | number | boolean | string[] };
+export type Shape = { [keyword: string]: string | number | boolean | string[] };
 
 /** What a client may call. Its result is a value, which the client gets as such and as text. */
 export interface McpTool {
   readonly name: string;
-  readonly title: string;
   readonly description: string;
   /** JSON Schemas of its arguments, by name. Other arguments are refused. */
   readonly input: Readonly<Record<string, Shape>>;
@@ -22,6 +21,16 @@ export interface McpTool {
   /** Whether it only shows, or else takes a person's decision, which agents and checks may not. */
   readonly kind: "shows" | "acts" | "decides";
   run(context: CommandContext, given: JsonObject): Promise<Fallible<object>>;
+}
+
+/** An argument that is a text. */
+export function text(description: string): Shape {
+  return { type: "string", minLength: 1, description };
+}
+
+/** A text that was given. */
+export function wordIn(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** The JSON Schema of a tool's arguments. */
