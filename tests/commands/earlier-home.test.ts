@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
+import { debate } from "../../src/modes/debate/debate.ts";
 import { earlierHome, VIEWS } from "../runtime/earlier-home.ts";
 import { typedIn } from "./in-process.ts";
 
@@ -31,7 +32,7 @@ it("names a debater of the version before", async () => {
 it("says of a session that a newer version wrote to update, and shows the others", async () => {
   const home = earlierHome();
   const database = new Database(join(home, "bosun.db"));
-  database.exec("INSERT INTO state VALUES (2, 'rows', 'version', '3')");
+  database.exec(`INSERT INTO state VALUES (2, 'rows', 'version', '${(debate.rows ?? 1) + 1}')`);
   database.close();
   const refused = ["status", "attach", "resume", "report"].map((command) => `${command} d-stopped`);
   for (const command of [...refused, "replay d-stopped --verify"]) {
