@@ -43,7 +43,14 @@ export const councilMode = modeOf(council, {
   question,
   goOn(draft) {
     if (draft.self.phase === "open") meet(draft);
-    if (draft.self.phase === "discussion") discuss(draft);
+    // A vote that nothing can change ends as soon as it is called.
+    for (
+      let before: Council | undefined;
+      draft.self.phase === "discussion" && draft.isIdle && draft.self !== before;
+    ) {
+      before = draft.self;
+      discuss(draft);
+    }
     if (draft.self.phase === "voting") nextVoters(draft);
     if (draft.self.phase !== "closed" && draft.isIdle) wait(draft);
   },

@@ -83,6 +83,14 @@ describe("a council of roles", () => {
     expect(session.ended).toMatchObject({ outcome: "done" });
   });
 
+  it("goes on after a vote that ends when it is called, for want of voters", () => {
+    const session = new CouncilSession({ participants: ["ann"], quorum: "2" });
+    session.answer("ann", "proposal", { title: "Keep it", details: "So." });
+    session.answer("ann", "pass", { reason: "All is said." });
+    expect(session.ended).toMatchObject({ outcome: "done" });
+    expect(session.written("proposal_result")).toMatchObject([{ status: "no_quorum", quorum: 2, missing: ["ann"] }]);
+  });
+
   it("closes without a vote if nobody proposes anything", () => {
     const session = new CouncilSession();
     for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", { reason: "All is said." });
