@@ -36,7 +36,8 @@ class Council {
   static async of(participants: readonly string[], ...more: readonly string[]): Promise<Council> {
     const here = endAfterwards(rig());
     const words = ["--topic", "Which store?", "--participants", participants.join(","), "--id", "it", ...more];
-    expect(await here.run(["meeting", "create", ...words])).toMatchObject({ code: 0, stderr: "" });
+    const { code, stderr } = await here.run(["meeting", "create", ...words]);
+    if (code !== 0) throw new Error(`meeting create failed: ${stderr}`);
     return new Council(here);
   }
 
@@ -47,7 +48,8 @@ class Council {
   }
 
   async does(name: string, words: readonly string[], who?: string): Promise<void> {
-    expect(await this.act(name, words, who)).toMatchObject({ code: 0, stderr: "" });
+    const done = await this.act(name, words, who);
+    if (done.code !== 0 || done.stderr !== "") throw new Error(`meeting ${name} failed: ${done.stderr}`);
   }
 
   async join(...ids: readonly string[]): Promise<void> {
@@ -91,11 +93,13 @@ class Council {
     return existsSync(rejected) ? (JSON.parse(readFileSync(rejected, "utf8")) as JsonObject) : undefined;
   }
 
-  /** It is closed, and its log and every message are as they must be. */
-  async verifies(): Promise<void> {
+  /** Everything that is wrong with its log and its messages, once it is closed. */
+  async problems(): Promise<unknown[]> {
     if ((await this.standing())[0] === "discussion") await this.does("close", ["--summary", "So be it."]);
-    expect((await typed(this.here, ["replay", "it", "--verify"])).code).toBe(0);
-    for (const message of await this.read()) expect(validate("meeting_message", message)).toMatchObject({ ok: true });
+    const verified = await typed(this.here, ["replay", "it", "--verify"]);
+    const messages = await this.read();
+    const unfit = messages.filter((message) => !validate("meeting_message", message).ok);
+    return [...(verified.code === 0 ? [] : [verified.stdout]), ...unfit];
   }
 }
 
@@ -149,7 +153,7 @@ describe("a council of five roles and three from outside", () => {
 
     await council.does("archive", []);
     expect(await council.standing()).toEqual(["archived", "accepted", "rejected"]);
-    await council.verifies();
+    expect(await council.problems()).toEqual([]);
     const reader = await here.program("python3", [join(EXAMPLES, "reader.py"), council.mailbox]).done;
     expect(reader.stdout.split("\n")).toEqual([
       expect.stringMatching(/^accepted Keep it .*'ann', 'bob', 'cid', 'dan', 'eli'/),
@@ -169,8 +173,9 @@ describe("those from outside", () => {
     const ended = await Promise.all(texts.map((text) => council.act("post", ["--text", text], "eve")));
     expect(ended.filter(({ code }) => code !== 0)).toEqual([]);
     const read = await council.read("--type", "comment");
-    expect(read.map(({ text }) => text).toSorted()).toEqual(texts.toSorted());
-    await council.verifies();
+    expect(read).toHaveLength(50);
+    expect(new Set(read.map(({ text }) => text))).toEqual(new Set(texts));
+    expect(await council.problems()).toEqual([]);
   }, 180_000);
 
   it("are refused what is not allowed, with what is, and the council goes on", async () => {
@@ -204,7 +209,7 @@ describe("those from outside", () => {
     const errors = await council.read("--type", "error");
     expect(errors.map(({ agent_id }) => agent_id)).toEqual(["eve", "mallory", "eve", "eve", "eve"]);
     expect(readFileSync(join(council.here.home, "bosun.db")).includes(old)).toBe(false);
-    await council.verifies();
+    expect(await council.problems()).toEqual([]);
   });
 
   it("take part by files, of which each is taken once or rejected with the reason", async () => {
@@ -236,7 +241,7 @@ describe("those from outside", () => {
     await council.does("post", ["--text", "Go on."], "eve");
     expect(await council.fate("1.json")).toBeUndefined();
     expect((await council.read("--type", "comment")).map(({ text }) => text)).toEqual(["By file.", "Go on."]);
-    await council.verifies();
+    expect(await council.problems()).toEqual([]);
   });
 
   it("find it by list, index and invitation, and follow it without polling", async () => {

@@ -41,7 +41,7 @@ export interface Participant extends Subject {
   readonly no_vote?: true;
 }
 
-interface Cast {
+export interface Cast {
   readonly opened: number;
   readonly vote?: Choice;
   /** The record of the vote, and whether that says why. */

@@ -4,7 +4,7 @@ import { lifecycle } from "../../kernel/machine.ts";
 import { from, linesOf } from "../../kernel/references.ts";
 import { type Patch, patched } from "../../kernel/step.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { type D, isHere, type Participant, type Proposal, PROPOSAL, stateOf } from "./state.ts";
+import { type Cast, type D, isHere, type Participant, type Proposal, PROPOSAL, stateOf } from "./state.ts";
 import { type Ballot, type Choice, count, isDecided, type Verdict } from "./votes.ts";
 
 const LIFE = lifecycle<string, string>(subjectMachine("proposal", PROPOSAL));
@@ -18,7 +18,7 @@ export const isOpen = ({ status }: Proposal): boolean => status === "proposed";
 export const ballotName = ({ id, opened = 0 }: Proposal): string => `${id} ${opened}`;
 
 /** The vote or pass of a participant in the present voting on a proposal. */
-export function castOn({ ballots }: Participant, { id, opened }: Proposal) {
+export function castOn({ ballots }: Participant, { id, opened }: Proposal): Cast | undefined {
   const cast = ballots?.[id];
   return cast?.opened === opened ? cast : undefined;
 }
