@@ -3,14 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 
 // Running processes, by /proc and `ps`, without the code under test.
 
-/** The living processes of a session, by their environment. */
-export function living(session_id: string): number[] {
+/** The living processes of a session, by their environment; of a home, where its id may be in use elsewhere. */
+export function living(session_id: string, home?: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
         const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
         if (!environment.includes(`BOSUN_SESSION_ID=${session_id}`)) return false;
+        if (home && !environment.some((entry) => entry.startsWith(`BOSUN_ARTIFACTS_DIR=${home}/`))) return false;
         return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1")) && !isExiting(Number(pid));
       } catch {
         return false;

@@ -106,7 +106,7 @@ export async function placeWith(model: Model): Promise<Place> {
     const sessions = join(directory, "bosun", "sessions");
     const session_ids = existsSync(sessions) ? readdirSync(sessions) : [];
     for (const child of children) child.kill("SIGKILL");
-    const left = session_ids.flatMap(living);
+    const left = session_ids.flatMap((id) => living(id));
     for (const pid of left) killStray(pid);
     const proofs = await Promise.all(session_ids.map((id) => bosun("replay", id, "--verify")));
     await server.close();

@@ -48,7 +48,7 @@ async function faultsOf(rig: Rig, session_id: string): Promise<string[]> {
   const { last_sequence, outcome } = stored.session;
   const proof = value(verifySession(logFolder(rig, session_id), MODES));
   const faults = [
-    ...living(session_id).map((pid) => `process ${pid} lives`),
+    ...living(session_id, rig.home).map((pid) => `process ${pid} lives`),
     ...proof.problems.map(({ sequence, what }) => `record ${sequence}: ${what}`),
     ...(proof.decisions === "ok" ? [] : [`decisions: ${proof.decisions}`]),
     ...(proof.records === last_sequence ? [] : [`${proof.records} files for ${last_sequence} records`]),
