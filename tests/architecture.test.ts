@@ -53,6 +53,8 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/kit/mode.ts": ["tickets"],
   "kernel/kit/people.ts": ["ticket_id"],
   "kernel/kit/shared-state.ts": ["TASK", "plan", "task"],
+  // The arithmetic of every mode that counts votes.
+  "kernel/kit/votes.ts": ["VotePolicy", "vote", "votes"],
   "kernel/ledger.ts": ["ticket"],
   "kernel/mode.ts": ["review"],
   "kernel/permissions.ts": ["ticket"],

@@ -3,7 +3,7 @@ import type { Finding } from "../../protocol/document/problem.ts";
 import { councilMailbox, SENT } from "./mailbox.ts";
 import { councilPresentation } from "./presentation.ts";
 import { type Council, type CouncilInput, manifestOf, memberOf, type Participant, PERSON, weightsIn } from "./state.ts";
-import { QUORUM, THRESHOLD } from "./votes.ts";
+import { QUORUM, THRESHOLD } from "../../kernel/kit/votes.ts";
 
 const ID = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" };
 const SECONDS = { type: "integer", minimum: 1, maximum: 31_536_000 };

@@ -25,7 +25,7 @@ import {
   weightsIn,
 } from "./state.ts";
 import { ballotName, castOn, changeState, close, isOnRoll, isOpen, openVoting, settle } from "./voting.ts";
-import { ruleText } from "./votes.ts";
+import { ruleText } from "../../kernel/kit/votes.ts";
 
 /** How long a council waits for others before it looks again, in ms. Its scheduler may leave meanwhile. */
 const WAIT_MS = 30 * 24 * 3_600_000;

@@ -4,7 +4,7 @@ import type { Self, Subject, View } from "../../kernel/kit/state.ts";
 import { from } from "../../kernel/references.ts";
 import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
-import { type Choice, ruleText, type VotePolicy } from "./votes.ts";
+import { type Choice, ruleText, type VotePolicy } from "../../kernel/kit/votes.ts";
 
 /** The input of a council. `participants` and `facilitator` are role ids, or ids of those who take part from outside. */
 export interface CouncilInput extends Omit<VotePolicy, "weights" | "early"> {

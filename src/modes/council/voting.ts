@@ -5,7 +5,7 @@ import { from, linesOf } from "../../kernel/references.ts";
 import { type Patch, patched } from "../../kernel/step.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Cast, type D, isHere, type Participant, type Proposal, PROPOSAL, stateOf } from "./state.ts";
-import { type Ballot, type Choice, count, isDecided, type Verdict } from "./votes.ts";
+import { type Ballot, type Choice, count, isDecided, type Decision } from "../../kernel/kit/votes.ts";
 
 const LIFE = lifecycle<string, string>(subjectMachine("proposal", PROPOSAL));
 
@@ -90,7 +90,7 @@ function decide(draft: D, proposal: Proposal, ballot: Ballot): void {
   const { policy } = draft.self;
   const { status: found, missing, ...counted } = count(policy, ballot);
   const isAgain = found === "tied" && policy.tie === "revote" && (proposal.votings ?? 1) >= VOTINGS;
-  const status: Verdict = isAgain ? "rejected" : found;
+  const status: Decision = isAgain ? "rejected" : found;
   const decided_early = missing.some((id) => !ballot.silent.has(id)) && isDecided(policy, ballot);
   const dissent = status === "tied" ? [] : dissentOf(draft, proposal, ballot, status === "accepted" ? "no" : "yes");
   const payload = { proposal_id: proposal.id, status, ...counted, decided_early, missing: [...missing], dissent };

@@ -1,6 +1,7 @@
 import type { Draft } from "../../kernel/kit/draft.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
 import { seated, seatOf } from "../../kernel/kit/speakers.ts";
+import { reaches } from "../../kernel/kit/votes.ts";
 import { from, linesOf } from "../../kernel/references.ts";
 import { wrongAt } from "../../kernel/step.ts";
 import { defined, type Json } from "../../lib/json.ts";
@@ -76,16 +77,8 @@ export const panelMode = modeOf(panel, {
 
 function decide(draft: D, voters: readonly Member[]): void {
   const approving = voters.filter(({ approves }) => approves).length;
-  draft.patch({ approved: isEnough(draft.self.threshold, approving, voters.length) });
+  draft.patch({ approved: reaches(draft.self.threshold, approving, voters.length) });
   draft.finish("done");
-}
-
-/** Whether so many of all pass a threshold. */
-function isEnough(threshold: string, approving: number, all: number): boolean {
-  if (threshold === "unanimous") return approving === all;
-  const [, equal = "", over = "1", under = "2"] = /^>(=?)(\d+)\/(\d+)$/.exec(threshold) ?? [];
-  const [left, right] = [approving * Number(under), Number(over) * all];
-  return left > right || (equal === "=" && left === right);
 }
 
 function anonymous(sequence: number, index: number): Json {

@@ -1,6 +1,7 @@
 import type { Descriptor } from "../../kernel/kit/descriptor.ts";
 import { type Speaker, SPEAKERS } from "../../kernel/kit/speakers.ts";
 import type { Self } from "../../kernel/kit/state.ts";
+import { THRESHOLD } from "../../kernel/kit/votes.ts";
 import { from } from "../../kernel/references.ts";
 import { listOf, objectOf, textOf } from "../../lib/json.ts";
 
@@ -18,7 +19,7 @@ export interface Member extends Speaker {
 
 /** The panel's own value. */
 export interface Panel extends Self {
-  /** How many of the members must approve: `>1/2`, `>=2/3`, `unanimous`. */
+  /** How many of the members must approve, as in `VotePolicy`. */
   readonly threshold: string;
   /** Members who disagree see each other's reviews, without names, until this many rounds are held. */
   readonly rounds: number;
@@ -51,12 +52,7 @@ export const panel: Descriptor<PanelInput, Panel, Member> = {
     properties: {
       topic: { type: "string", pattern: "\\S" },
       members: { type: "array", minItems: 1, maxItems: 25, items: { type: "string" } },
-      threshold: {
-        type: "string",
-        pattern: "^(?:unanimous|>=?[0-9]{1,4}/[1-9][0-9]{0,3})$",
-        default: ">1/2",
-        examples: [">1/2", ">=2/3", "unanimous"],
-      },
+      threshold: { type: "string", pattern: THRESHOLD, default: ">1/2", examples: [">1/2", ">=2/3", "unanimous"] },
       rounds: { type: "integer", minimum: 1, maximum: 5, default: 2 },
     },
   },

@@ -1,4 +1,4 @@
-/** What a participant says about a proposal. */
+/** What somebody says about a proposal. */
 export type Choice = "yes" | "no" | "abstain";
 
 /** When a proposal is accepted. All numbers are integers: 0.55 of 100 votes is not 55 in floating point. */
@@ -35,13 +35,13 @@ export interface Ballot {
 }
 
 /** How a ballot ends: by its votes, or undecided for want of votes, or because as many are for as against. */
-export type Verdict = "accepted" | "rejected" | "no_quorum" | "tied";
+export type Decision = "accepted" | "rejected" | "no_quorum" | "tied";
 
-export type Tally = Readonly<Record<Choice, number>>;
+type Tally = Readonly<Record<Choice, number>>;
 
 /** Everything that a result shows of the count. */
 export interface Count {
-  readonly status: Verdict;
+  readonly status: Decision;
   readonly counts: Tally;
   readonly weights: Tally;
   readonly base: VotePolicy["base"];
@@ -54,119 +54,79 @@ export interface Count {
   readonly missing: readonly string[];
 }
 
-/** A part of something. */
-interface Fraction {
-  readonly over: number;
-  readonly under: number;
-}
-
 /** The result if nobody votes any more. */
-export function count(policy: VotePolicy, ballot: Ballot): Count {
-  const { roll, votes } = ballot;
-  const heads = tally(ballot, () => 1);
-  const weights = tally(ballot, (id) => weightOf(policy, id));
-  const voted = heads.yes + heads.no + heads.abstain;
+export function count(policy: VotePolicy, { roll, invited, votes }: Ballot): Count {
+  const { base } = policy;
+  const of = (choice: Choice) => roll.filter((id) => votes.get(id) === choice);
+  const [yes, no, abstain] = [of("yes"), of("no"), of("abstain")];
+  const counts = { yes: yes.length, no: no.length, abstain: abstain.length };
+  const weights = { yes: weigh(policy, yes), no: weigh(policy, no), abstain: weigh(policy, abstain) };
+  const voted = counts.yes + counts.no + counts.abstain;
   const quorum = headsNeeded(policy.quorum, roll.length);
-  const vetoed = policy.veto.some((id) => roll.includes(id) && votes.get(id) === "no");
-  const base_size = sizeOf(policy, ballot, weights);
+  const base_size = base === "cast" ? weights.yes + weights.no : weigh(policy, base === "active" ? roll : invited);
+  const isVetoed = policy.veto.some((id) => no.includes(id));
   return {
-    status: verdict(policy, { weights, base_size, quorum_met: voted >= quorum, vetoed }),
-    counts: heads,
-    weights,
-    base: policy.base,
-    base_size,
-    quorum,
-    quorum_met: voted >= quorum,
-    voted,
+    status: voted < quorum ? "no_quorum" : decision(policy, weights, base_size, isVetoed),
+    ...{ counts, weights, base, base_size, quorum, quorum_met: voted >= quorum, voted },
     rule: ruleText(policy),
     missing: roll.filter((id) => !votes.has(id)),
   };
 }
 
+function decision({ threshold, tie }: VotePolicy, { yes, no }: Tally, base_size: number, isVetoed: boolean): Decision {
+  if (isVetoed) return "rejected";
+  if (reaches(threshold, yes, base_size)) return "accepted";
+  return tie !== "reject" && yes === no && yes > 0 ? "tied" : "rejected";
+}
+
 /** Whether every way in which the others could still vote, or not vote, gives the result of `count`. A tie that is not final yet counts as open. */
 export function isCertain(policy: VotePolicy, ballot: Ballot): boolean {
-  const { roll, votes, silent } = ballot;
-  const open = roll.filter((id) => !votes.has(id) && !silent.has(id));
-  const now = count(policy, ballot);
+  const { votes } = ballot;
+  const open = unheard(ballot);
   if (open.length === 0) return true;
-  if (!now.quorum_met) return now.voted + open.length < now.quorum;
-  if (now.status === "tied") return false;
-  const best = all(policy, ballot, open, "yes");
-  const worst = all(policy, ballot, open, "no");
-  if (now.status === "accepted") return worst.status === "accepted";
+  const { status, weights } = count(policy, ballot);
+  const ends = (["yes", "no", "abstain"] as const).map((choice) => {
+    const all = new Map([...votes, ...open.map((id) => [id, choice] as const)]);
+    return count(policy, { ...ballot, votes: all }).status;
+  });
   // A tie would not be a rejection.
-  const { yes, no } = now.weights;
-  const mayTie =
-    policy.tie !== "reject" && Math.abs(yes - no) <= open.reduce((sum, id) => sum + weightOf(policy, id), 0);
-  return best.status === "rejected" && !mayTie;
+  const mayTie = policy.tie !== "reject" && Math.abs(weights.yes - weights.no) <= weigh(policy, open);
+  return ends.every((end) => end === status) && (status === "accepted" || status === "no_quorum" || !mayTie);
 }
 
 /** Whether a ballot needs no more votes: by the policy at once when it is certain, or only when nobody is left to vote. */
 export function isDecided(policy: VotePolicy, ballot: Ballot): boolean {
-  const { roll, votes, silent } = ballot;
-  return policy.early ? isCertain(policy, ballot) : roll.every((id) => votes.has(id) || silent.has(id));
+  return policy.early ? isCertain(policy, ballot) : unheard(ballot).length === 0;
 }
 
-/** The count if all who can still vote choose the same. */
-function all(policy: VotePolicy, ballot: Ballot, open: readonly string[], choice: Choice): Count {
-  const votes = new Map([...ballot.votes, ...open.map((id) => [id, choice] as const)]);
-  return count(policy, { ...ballot, votes });
-}
-
-function verdict(
-  { threshold, tie }: VotePolicy,
-  counted: {
-    readonly weights: Tally;
-    readonly base_size: number;
-    readonly quorum_met: boolean;
-    readonly vetoed: boolean;
-  },
-): Verdict {
-  const { weights, base_size, quorum_met, vetoed } = counted;
-  if (!quorum_met) return "no_quorum";
-  if (vetoed) return "rejected";
-  if (reaches(threshold, weights.yes, base_size)) return "accepted";
-  return tie !== "reject" && weights.yes === weights.no && weights.yes > 0 ? "tied" : "rejected";
+/** Who can still vote. */
+function unheard({ roll, votes, silent }: Ballot): string[] {
+  return roll.filter((id) => !votes.has(id) && !silent.has(id));
 }
 
 /** Whether so many yes votes of so many are enough. None of none are not. */
-function reaches(threshold: string, yes: number, base: number): boolean {
+export function reaches(threshold: string, yes: number, base: number): boolean {
   if (base === 0) return false;
   if (threshold === "unanimous") return yes === base;
   const isStrict = !threshold.startsWith(">=");
-  const { over, under } = fraction(threshold.slice(isStrict ? 1 : 2));
+  const [over, under] = fraction(threshold.slice(isStrict ? 1 : 2));
   return isStrict ? yes * under > over * base : yes * under >= over * base;
 }
 
 function headsNeeded(quorum: string, size: number): number {
-  if (/^\d+$/.test(quorum)) return Number(quorum);
-  const { over, under } = fraction(quorum);
-  return Math.ceil((over * size) / under);
+  const [over, under] = fraction(quorum);
+  return /^\d+$/.test(quorum) ? over : Math.ceil((over * size) / under);
 }
 
-/** Reads `2/3`, `0.55` or `1`. */
-function fraction(text: string): Fraction {
+/** Reads `2/3`, `0.55` or `1` as a fraction of integers. */
+function fraction(text: string): [over: number, under: number] {
   const [over = "0", under = "1"] = text.split("/");
   const [whole = "0", digits = ""] = over.split(".");
-  return { over: Number(`${whole}${digits}`), under: Number(under) * 10 ** digits.length };
+  return [Number(whole + digits), Number(under) * 10 ** digits.length];
 }
 
-function sizeOf(policy: VotePolicy, { roll, invited }: Ballot, { yes, no }: Tally): number {
-  if (policy.base === "cast") return yes + no;
-  return (policy.base === "active" ? roll : invited).reduce((sum, id) => sum + weightOf(policy, id), 0);
-}
-
-function weightOf({ weights }: VotePolicy, id: string): number {
-  return Object.hasOwn(weights, id) ? (weights[id] ?? 1) : 1;
-}
-
-function tally({ roll, votes }: Ballot, weight: (id: string) => number): Tally {
-  const counted = { yes: 0, no: 0, abstain: 0 };
-  for (const id of roll) {
-    const choice = votes.get(id);
-    if (choice !== undefined) counted[choice] += weight(id);
-  }
-  return counted;
+function weigh({ weights }: VotePolicy, ids: readonly string[]): number {
+  return ids.reduce((sum, id) => sum + (Object.hasOwn(weights, id) ? (weights[id] ?? 1) : 1), 0);
 }
 
 /** The rule in words, which stand beside every result. */

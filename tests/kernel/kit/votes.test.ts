@@ -7,7 +7,7 @@ import {
   isCertain,
   ruleText,
   type VotePolicy,
-} from "../../../src/modes/council/votes.ts";
+} from "../../../src/kernel/kit/votes.ts";
 
 const STANDARD: VotePolicy = {
   base: "active",
