@@ -164,6 +164,26 @@ describe("a council of five roles and three from outside", () => {
   });
 });
 
+describe("creating a council", () => {
+  it("says who is a role here and who joins from outside, so that a mistyped role is seen", async () => {
+    const here = endAfterwards(rig());
+    const roles = ["ann", "bob"].map((role_id) => ({ role_id, type: "worker", cli_command: [process.execPath] }));
+    const seats = ["--participants", "ann,bbo,eve", "--facilitator", "bob"];
+    const file = here.write("roles.json", JSON.stringify({ roles }));
+    const words = ["meeting", "create", "--topic", "Which store?", "--roles", file, ...seats];
+    const created = await here.run([...words, "--id", "it"]);
+    expect([created.code, created.stderr]).toEqual([0, ""]);
+    expect(created.stdout.split("\n")).toContain("ann, bob: roles here; bbo, eve: join from outside");
+    const json = await here.run([...words, "--id", "other", "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      type: "detached",
+      session_id: "other",
+      roles: ["ann", "bob"],
+      outside: ["bbo", "eve"],
+    });
+  });
+});
+
 describe("those from outside", () => {
   it("write fifty messages at once, and none is lost, though no scheduler runs", async () => {
     const council = await Council.of(["eve"]);

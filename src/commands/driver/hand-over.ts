@@ -110,15 +110,19 @@ function neverBegan(
 
 /** Leaves the session running, and says how to come back to it. */
 function detachFrom(scheduler: ChildProcess, { terminal: { out } }: CommandContext, home: string, order: Order): Exit {
-  const { session_id, pid, log } = letGo(scheduler, home, order);
+  const left = letGo(scheduler, home, order);
+  const { session_id, pid, roles = [], outside = [] } = left;
   const { runOptions } = order;
   const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
   if (runOptions.reporter === "json")
-    out.line(
-      eventLine({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }),
-    );
+    out.line(eventLine({ type: "detached", ...left, next: next.map((command) => localize(out, command)) }));
   if (!isForPeople(runOptions.reporter)) return ok(EXIT_DONE);
   out.line(out.style("bold", `${session_id} is running in process ${pid}.`));
+  const seated = [
+    ...(roles.length > 0 ? [`${roles.join(", ")}: ${roles.length === 1 ? "a role" : "roles"} here`] : []),
+    ...(outside.length > 0 ? [`${outside.join(", ")}: ${outside.length === 1 ? "joins" : "join"} from outside`] : []),
+  ];
+  if (seated.length > 0) out.line(seated.join("; "));
   out.line(`If it needs you, it waits ${formatDuration(PATIENCE_MS)}, then stops; resume it any time.`);
   tellNext(out, ...next);
   return ok(EXIT_DONE);

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { inheritedReplaced } from "../../agents/inherited-descriptors.ts";
+import { idsAt } from "../../kernel/kit/input.ts";
 import { err, ok } from "../../lib/result.ts";
+import { DESCRIPTORS } from "../../modes/index.ts";
 import { type Failure, failure, type Fallible } from "../../protocol/failure.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { ResumeTerms } from "../../runtime/resume.ts";
@@ -61,6 +63,9 @@ export interface LeftRunning {
   readonly pid: number | undefined;
   /** What its scheduler says. */
   readonly log: string;
+  /** Of a session that anybody can take part in: who is a role here, and who joins from outside. */
+  readonly roles?: readonly string[];
+  readonly outside?: readonly string[];
 }
 
 /** Runs a session in its own process and leaves it there as soon as it is on record. Failures are the scheduler's own, and those of `startScheduler`. */
@@ -92,11 +97,21 @@ export function whyNeverBegan(
 }
 
 /** Lets a scheduler go on without this process. */
-export function letGo(scheduler: ChildProcess, home: string, { session_id }: Order): LeftRunning {
+export function letGo(scheduler: ChildProcess, home: string, order: Order): LeftRunning {
+  const { session_id } = order;
   // Else this process could not exit before it.
   if (scheduler.connected) scheduler.disconnect();
   scheduler.unref();
-  return { session_id, pid: scheduler.pid, log: schedulerLog(home, session_id) };
+  const seated = order.do === "begin" ? seatedIn(order.input) : {};
+  return { session_id, pid: scheduler.pid, log: schedulerLog(home, session_id), ...seated };
+}
+
+/** Who is a role in the seats that stand open to others. */
+function seatedIn({ mode, session: { input = {}, roles } }: RunInput): Pick<LeftRunning, "roles" | "outside"> {
+  const seats = DESCRIPTORS.find(({ name }) => name === mode)?.seats.filter(({ open }) => open) ?? [];
+  const ids = [...new Set(seats.flatMap((seat) => idsAt(input, seat).map(({ role_id }) => role_id)))];
+  const isRole = (id: string) => roles.some(({ role_id }) => role_id === id);
+  return seats.length === 0 ? {} : { roles: ids.filter(isRole), outside: ids.filter((id) => !isRole(id)) };
 }
 
 /**
