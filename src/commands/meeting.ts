@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { digestOf } from "../kernel/mailbox.ts";
 import { err, ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { CommandContext, Register } from "./context/command.ts";
-import { actOn, digestOf, TOKEN_VARIABLE, whoActs } from "./driver/act.ts";
+import { actOn, TOKEN_VARIABLE, whoActs } from "./driver/act.ts";
 import { type Act, ACTS, type Given, messageOfAct } from "./driver/acts.ts";
 import { newToken } from "./lookup/id.ts";
 import { standardInput } from "./options/requirement.ts";

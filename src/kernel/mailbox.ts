@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { JsonObject } from "../lib/json.ts";
 import type { Fallible } from "../protocol/failure.ts";
 import type { PayloadType } from "../protocol/payload.ts";
@@ -45,4 +46,9 @@ export interface Received {
   readonly payload: JsonObject;
   readonly participant: string;
   readonly key?: string;
+}
+
+/** What is recorded of a token. */
+export function digestOf(token: string): string {
+  return `sha256:${hash("sha256", token)}`;
 }

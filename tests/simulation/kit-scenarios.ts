@@ -22,8 +22,13 @@ export function sessionOf(descriptor: AnyDescriptor, random: Random): KitSession
   const roles: Role[] = [];
   let outside = 0;
   const input = objectOf(valueOf(descriptor.input, ""));
+  const defaults = Object.entries(objectOf(descriptor.input["properties"])).map(([field, schema]) => [
+    field,
+    objectOf(schema).default,
+  ]);
+  const full = { ...Object.fromEntries(defaults), ...input };
   // What does not go with the rest is left out.
-  const wrong = (descriptor.check?.(input as never, roles) ?? []).map(({ pointer }) => pointer.slice(1));
+  const wrong = (descriptor.check?.(full as never, roles) ?? []).map(({ pointer }) => pointer.slice(1));
   return { input: Object.fromEntries(Object.entries(input).filter(([field]) => !wrong.includes(field))), roles };
 
   function valueOf(schema: JsonObject, at: string): Json {

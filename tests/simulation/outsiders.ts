@@ -25,15 +25,15 @@ export function takesPart(mode: string): boolean {
 export function partOf(database: MemoryDatabase, random: Random, ends: boolean): Part | undefined {
   const self = database.texts(SESSION_ID, "self").get("self");
   if (self === undefined) return undefined;
-  const { phase, proposals, attended } = JSON.parse(self) as Council;
-  if (!attended) return undefined;
-  const user = (payload_type: string, payload: JsonObject): Part => ({ word: [payload_type, payload], who: {} });
-  if (ends) return user("summary", { summary_text: "It is enough." });
+  const { phase, proposals } = JSON.parse(self) as Council;
   const members = [...database.texts(SESSION_ID, "participant").values()].map(
     (text) => JSON.parse(text) as Participant,
   );
   const outside = members.filter(({ type }) => type === undefined);
-  const one = random.chance(0.1) || outside.length === 0 ? { id: "mallory", status: "joined" } : random.pick(outside);
+  if (outside.length === 0) return undefined;
+  const user = (payload_type: string, payload: JsonObject): Part => ({ word: [payload_type, payload], who: {} });
+  if (ends) return user("summary", { summary_text: "It is enough." });
+  const one = random.chance(0.1) ? { id: "mallory", status: "joined" } : random.pick(outside);
   const key = `sha256:${Buffer.from(one.id).toString("hex").padEnd(64, "0").slice(0, 64)}`;
   const who = { participant: one.id, key: random.chance(0.1) ? key.replace(/.$/, "f") : key };
   const by = (payload_type: string, payload: JsonObject): Part => ({ word: [payload_type, payload], who });

@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { digestOf } from "../../kernel/mailbox.ts";
 import { defined } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
 import { type Failure, failure, fails, type Fallible } from "../../protocol/failure.ts";
@@ -63,11 +63,6 @@ const UNWATCHED: RunOptions = {
 /** How long an act may wait, with a scheduler that starts for it, and how often it looks, in ms. */
 const TAKEN_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 50;
-
-/** What is recorded of a token. */
-export function digestOf(token: string): string {
-  return `sha256:${hash("sha256", token)}`;
-}
 
 /** Does as `taken`, and prints `shown` if the act was accepted. */
 export async function actOn(

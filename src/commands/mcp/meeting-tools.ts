@@ -1,11 +1,12 @@
 import { Option } from "commander";
+import { digestOf } from "../../kernel/mailbox.ts";
 import { defined, type Json, type JsonObject, textOf } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { type AnyDescriptor, DESCRIPTORS } from "../../modes/index.ts";
 import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { BeginOptions } from "../driver/begin.ts";
-import { digestOf, taken, TOKEN_VARIABLE, whoActs } from "../driver/act.ts";
+import { taken, TOKEN_VARIABLE, whoActs } from "../driver/act.ts";
 import { type Act, ACTS, messageOfAct } from "../driver/acts.ts";
 import { readHomeOf, withSession } from "../lookup/homes.ts";
 import { aboutMailbox, mailboxOf, manifestsOf, messagesIn } from "../lookup/mailbox.ts";

@@ -2,10 +2,11 @@ import type { Fact, FactOf } from "../../kernel/mode.ts";
 import { notPermitted, wrongAt } from "../../kernel/step.ts";
 import { err, ok } from "../../lib/result.ts";
 import type { Failure, Fallible } from "../../protocol/failure.ts";
-import { type Council, type D, isHere, type Participant, PERSON, stateOf } from "./state.ts";
-import { ballotName, castOn, close, decideTie, isOnRoll, isOpen, moveProposal, openVoting, settle } from "./voting.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
+import { type D, isHere, isOpen, isReserved, type Participant, PERSON, type Proposal, stateOf } from "./state.ts";
+import { close, decide, endProposal, isOnRoll, openVoting, setTimer, settle, strike, take } from "./voting.ts";
 
-/** The most proposals and points of the agenda. */
+/** The most proposals, points of the agenda and participants, as the wire has them. */
 const MOST = 1000;
 
 /** Somebody known by its channel: a participant, the facilitator's role, or the local user. */
@@ -20,7 +21,7 @@ interface Acting {
 export function act(draft: D, fact: Fact): Failure | undefined {
   const who = whoActs(draft, fact);
   if (!who.ok) return who.error;
-  const why = done(draft, fact, who.value);
+  const why = perform(draft, fact, who.value);
   const { member } = who.value;
   if (why && member) draft.patchSubject(member.id, { refused: (member.refused ?? 0) + 1 });
   return why;
@@ -28,7 +29,7 @@ export function act(draft: D, fact: Fact): Failure | undefined {
 
 /** Handles what a role does in its turn. */
 export function actInTurn(draft: D, fact: Fact, member: Participant | undefined): Failure | undefined {
-  return done(draft, fact, member ? acting(draft, member) : { id: fact.source, leads: true });
+  return perform(draft, fact, member ? acting(draft, member) : { id: fact.source, leads: true });
 }
 
 /** Who sent a message from outside. Whoever joins shows a token of its own; everybody else the one that it joined with. */
@@ -53,189 +54,154 @@ function acting({ self }: D, member: Participant): Acting {
   return { id: member.id, member, leads: member.id === (self.facilitator ?? self.creator) };
 }
 
-function done(draft: D, fact: Fact, who: Acting): Failure | undefined {
-  switch (fact.payload_type) {
-    case "participant":
-      return onParticipant(draft, fact, who);
-    case "vote":
-      return whyAbsent(draft, who) ?? onVote(draft, fact, who);
-    case "state_change":
-      return onStateChange(draft, fact, who);
-    case "summary":
-      return onSummary(draft, fact, who);
-    case "proposal":
-      return whyAbsent(draft, who) ?? heard(draft, onProposal(draft, fact, who));
-    case "agenda_item":
-      if (draft.self.agenda.length >= MOST) return full(draft, "points");
-      return whyAbsent(draft, who) ?? onAgendaItem(draft, fact);
-    case "comment":
-      return whyAbsent(draft, who) ?? heard(draft, unknownReply(fact));
-    default:
-      return undefined;
-  }
+/** Why an act is refused. */
+type Refusal = Failure | void;
+
+const ACTS: { readonly [K in PayloadType]?: (draft: D, fact: FactOf<K>, who: Acting) => Refusal } = {
+  participant: onParticipant,
+  agenda_item: onAgendaItem,
+  comment: onComment,
+  proposal: onProposal,
+  vote: onVote,
+  state_change: onStateChange,
+  summary: (draft, { sequence }, who) =>
+    whyNotLeading(draft, who, "close the council") ?? close(draft, "a summary was given", sequence),
+};
+
+function perform(draft: D, fact: Fact, who: Acting): Failure | undefined {
+  const { id, member } = who;
+  const comesOrGoes = fact.payload_type === "participant" && fact.payload.status !== "invited";
+  if (member && !isHere(member) && !comesOrGoes)
+    return notPermitted(`"${id}" has not joined: it is ${member.status}`, "join first");
+  // The table pairs each type with a handler of that type, which the compiler cannot follow through the lookup.
+  return (ACTS[fact.payload_type] as typeof ACTS.comment)?.(draft, fact as FactOf<"comment">, who) || undefined;
 }
 
-function heard(draft: D, why: Failure | undefined): Failure | undefined {
-  if (!why && draft.self.heard !== true) draft.patch({ heard: true });
-  return why;
+function whyNotLeading({ self }: D, { id, leads }: Acting, what: string): Failure | undefined {
+  const leader = self.facilitator ?? self.creator;
+  return leads ? undefined : notPermitted(`"${id}" may not ${what}`, `"${leader}" leads, and the local user may`);
 }
 
-function onAgendaItem(draft: D, { sequence }: Fact): undefined {
-  draft.patch({ agenda: [...draft.self.agenda, sequence], heard: true });
-}
-
-function full({ self }: D, what: string): Failure {
+function whyFull({ self }: D, all: readonly unknown[], what: string): Failure | undefined {
+  if (all.length < MOST) return undefined;
   return notPermitted(`there are ${MOST} ${what} already`, `allowed in ${stateOf(self)}: comment, vote, summary`);
 }
 
-/** Why a participant cannot act: it has not joined, or has left. */
-function whyAbsent(_: D, { id, member }: Acting): Failure | undefined {
-  if (!member || isHere(member)) return undefined;
-  return notPermitted(`"${id}" has not joined: it is ${member.status}`, "join first");
+function onParticipant(draft: D, { payload }: FactOf<"participant">, who: Acting): Refusal {
+  const { agent_id: id, status, token_sha256: key, reason } = payload;
+  if (status === "invited") return whyNotLeading(draft, who, "invite others") ?? invite(draft, id);
+  const one = draft.subject(id);
+  if (id !== who.id || !one) return notPermitted(`"${who.id}" cannot speak for "${id}"`, "act as yourself: --as ID");
+  if (status !== "joined") return leave(draft, id, reason);
+  if (!isHere(one) && !draft.accepts(one, "joined"))
+    return notPermitted(`"${id}" has left`, "whoever leads invites it again");
+  if (key === undefined) return wrongAt("/token_sha256", "whoever joins needs a token", "bosun meeting join gives one");
+  if (!isHere(one)) draft.move(id, "joined");
+  draft.patchSubject(id, { key });
 }
 
-function unknownReply({ sequence, payload }: FactOf<"comment">): Failure | undefined {
+function invite(draft: D, id: string): Refusal {
+  const one = draft.subject(id);
+  if (isReserved(id)) return wrongAt("/agent_id", `"${id}" cannot be a participant`, "use another id");
+  if (one && one.status !== "left") return notPermitted(`"${id}" is ${one.status} already`, "it need not be invited");
+  if (one) draft.move(id, "invited");
+  else {
+    const full = whyFull(draft, draft.all(), "participants");
+    if (full) return full;
+    draft.create({ id }, draft.all().length);
+  }
+}
+
+/** Takes somebody out, and its votes of the present voting. Who was invited and has not joined declines. */
+export function leave(draft: D, id: string, reason?: string): Refusal {
+  const one = draft.subject(id);
+  if (!one || !draft.accepts(one, "left")) return notPermitted(`"${id}" is not there`, "nothing is to be done");
+  draft.withdraw(id, "left");
+  draft.move(id, one.status === "invited" ? "declined" : "left", reason);
+  strike(draft, id);
+}
+
+function onAgendaItem(draft: D, { sequence }: Fact): Refusal {
+  const { agenda } = draft.self;
+  return whyFull(draft, agenda, "points") ?? draft.patch({ agenda: [...agenda, sequence] });
+}
+
+function onComment(_: D, { sequence, payload }: FactOf<"comment">): Refusal {
   const { reply_to_message_id: to } = payload;
   if (to === undefined || Number(to.slice(1)) < sequence) return undefined;
   return wrongAt("/reply_to_message_id", `there is no message ${to} yet`, "name the message_id of an earlier message");
 }
 
-function onParticipant(draft: D, { payload, sequence }: FactOf<"participant">, who: Acting): Failure | undefined {
-  const { agent_id: id, status, token_sha256: key, reason } = payload;
-  const one = draft.subject(id);
-  if (status === "invited") {
-    if (!who.leads) return mayLead(draft, who, "invite others");
-    if (id === PERSON || id === "scheduler")
-      return wrongAt("/agent_id", `"${id}" cannot be a participant`, "use another id");
-    if (one && one.status !== "left") return notPermitted(`"${id}" is ${one.status} already`, "it need not be invited");
-    if (one) draft.move(id, "invited");
-    else draft.create({ id }, draft.all().length);
-    draft.patch({ attended: true });
-    return undefined;
-  }
-  if (id !== who.id || !one) return notPermitted(`"${who.id}" cannot speak for "${id}"`, "act as yourself: --as ID");
-  if (status !== "joined") return leave(draft, id, status, reason);
-  if (!isHere(one) && !draft.accepts(one, "joined"))
-    return notPermitted(`"${id}" has left`, "whoever leads invites it again");
-  if (key === undefined) return wrongAt("/token_sha256", "whoever joins needs a token", "bosun meeting join gives one");
-  if (!isHere(one)) draft.move(id, "joined");
-  draft.patchSubject(id, { key, joined_at: isHere(one) ? (one.joined_at ?? sequence) : sequence });
-  return undefined;
-}
-
-/** Takes somebody out: votes of the present voting are void. Who was invited and never joined declines. */
-export function leave(draft: D, id: string, as: "declined" | "left", reason?: string): Failure | undefined {
-  const one = draft.subject(id);
-  if (!one || !draft.accepts(one, "left")) return notPermitted(`"${id}" is not there`, "nothing is to be done");
-  draft.withdraw(id, "left");
-  draft.move(
-    id,
-    as === "left" && one.joined_at !== undefined ? "left" : one.status === "invited" ? "declined" : "left",
-    reason,
-  );
-  draft.patchSubject(id, { ballots: undefined, key: undefined });
-  settle(draft);
-  return undefined;
-}
-
-function onProposal(draft: D, { payload, sequence }: FactOf<"proposal">, who: Acting): Failure | undefined {
+function onProposal(draft: D, { payload, sequence }: FactOf<"proposal">, who: Acting): Refusal {
   const { proposals, phase } = draft.self;
   const { proposal_id, status } = payload;
   if (phase === "voting") return notPermitted("nothing is proposed during a vote", "allowed in voting: comment, vote");
-  if (status === "withdrawn" || proposal_id !== undefined) {
-    const one = proposals.find(({ id }) => id === proposal_id);
-    if (!one || !isOpen(one)) return unknownProposal(draft, proposal_id ?? "");
-    if (status !== "withdrawn") return wrongAt("/proposal_id", `${one.id} is there already`, "leave proposal_id out");
-    if (one.by !== who.id && !who.leads) return notPermitted(`${one.id} is of "${one.by}"`, "its author withdraws it");
-    moveProposal(draft, one, "withdrawn");
-    return undefined;
-  }
-  if (proposals.length >= MOST) return full(draft, "proposals");
+  if (status === "withdrawn") return withdraw(draft, proposal_id ?? "", who);
+  if (proposal_id !== undefined)
+    return wrongAt("/proposal_id", "a new proposal gets its id from the council", "leave proposal_id out");
   const one = { id: `p${proposals.length + 1}`, at: sequence, by: who.id, status: "proposed" };
-  draft.patch({ proposals: [...proposals, one] });
-  return undefined;
+  return whyFull(draft, proposals, "proposals") ?? draft.patch({ proposals: [...proposals, one] });
 }
 
-function unknownProposal({ self }: D, id: string): Failure {
-  const open = self.proposals.filter(isOpen).map((one) => one.id);
-  const found = self.proposals.find((one) => one.id === id);
+function withdraw(draft: D, id: string, who: Acting): Refusal {
+  const one = openProposal(draft, id);
+  if (!one.ok) return one.error;
+  const { by } = one.value;
+  if (by !== who.id && !who.leads) return notPermitted(`${id} is of "${by}"`, "its author withdraws it");
+  endProposal(draft, one.value, "withdrawn");
+}
+
+function openProposal({ self: { proposals } }: D, id: string): Fallible<Proposal> {
+  const found = proposals.find((one) => one.id === id);
+  if (found && isOpen(found)) return ok(found);
   const message = found ? `the proposal ${id} is ${found.status}, which is final` : `there is no proposal "${id}"`;
-  return wrongAt("/proposal_id", message, `open: ${open.join(", ") || "none"}`);
+  const open = proposals.filter(isOpen).map((one) => one.id);
+  return err(wrongAt("/proposal_id", message, `open: ${open.join(", ") || "none"}`));
 }
 
-function onVote(draft: D, { payload, sequence }: FactOf<"vote">, { id, member, leads }: Acting): Failure | undefined {
+function onVote(draft: D, { payload, sequence }: FactOf<"vote">, { id, member, leads }: Acting): Refusal {
   const { proposal_id, vote, rationale } = payload;
-  const { phase, proposals } = draft.self;
-  const proposal = proposals.find((one) => one.id === proposal_id);
-  if (!proposal || !isOpen(proposal)) return unknownProposal(draft, proposal_id);
+  const { phase } = draft.self;
+  const proposal = openProposal(draft, proposal_id);
+  if (!proposal.ok) return proposal.error;
   if (phase !== "voting") return notPermitted(`there is no vote now: it is ${phase}`, `allowed: ${allowedIn(phase)}`);
-  if (proposal.tied) {
+  if (proposal.value.tied) {
     if (!leads) return notPermitted(`${proposal_id} is tied`, "whoever leads decides it");
     if (vote === "abstain") return wrongAt("/vote", "an abstention decides no tie", "vote yes or no");
-    decideTie(draft, proposal_id, vote, id);
-    return undefined;
+    decide(draft, proposal.value, { status: vote === "yes" ? "accepted" : "rejected", decided_by: id });
+    return settle(draft);
   }
-  if (!member || !isOnRoll(member, proposal))
+  if (!member || !isOnRoll(id, proposal.value))
     return notPermitted(
       `"${id}" does not vote on ${proposal_id}: who votes had joined when the vote was called`,
       "comment",
     );
-  const cast = {
-    opened: proposal.opened ?? 0,
-    vote,
-    at: sequence,
-    ...(rationale === undefined ? {} : { reasoned: true as const }),
-  };
-  draft.patchSubject(id, { ballots: { ...member.ballots, [proposal_id]: cast } });
   if (draft.accepts(member, "voted")) draft.move(id, "voted");
-  settle(draft);
-  return undefined;
+  take(draft, proposal.value, id, { vote, ...(rationale === undefined ? {} : { reason: sequence }) });
 }
 
 const allowedIn = (phase: string) =>
   phase === "voting" ? "vote, comment, summary" : "comment, agenda_item, proposal, state_change, summary";
 
-/** A role has nothing to say, or does not vote. */
-export function passed(draft: D, id: string, asked: string): void {
-  const proposal = draft.self.proposals.find((one) => ballotName(one) === asked);
-  const one = draft.subject(id);
-  if (!proposal || !one || castOn(one, proposal)) return;
-  const cast = { opened: proposal.opened ?? 0, at: draft.fact.sequence };
-  draft.patchSubject(id, { ballots: { ...one.ballots, [proposal.id]: cast } });
-  settle(draft);
-}
-
-function mayLead({ self }: D, { id }: Acting, what: string): Failure {
-  return notPermitted(`"${id}" may not ${what}`, `"${leaderOf(self)}" leads, and the local user may`);
-}
-
-const leaderOf = ({ facilitator, creator }: Council) => facilitator ?? creator;
-
-function onStateChange(draft: D, fact: FactOf<"state_change">, who: Acting): Failure | undefined {
-  const { payload, sequence } = fact;
-  const { phase, proposals, round, max_rounds, lead } = draft.self;
+function onStateChange(draft: D, fact: FactOf<"state_change">, who: Acting): Refusal {
+  const { payload, sequence, turn } = fact;
+  const { phase, proposals, round, max_rounds } = draft.self;
   const left = { ...draft.self.left, [sequence]: stateOf(draft.self) };
-  const { new_state } = payload;
-  if (!who.leads) return mayLead(draft, who, "change the state");
-  if (new_state === "closed") return wrongAt("/new_state", "a council closes with a summary", "send a summary");
-  if (new_state === "voting") {
-    if (phase === "voting") return notPermitted("the vote is on", `allowed: ${allowedIn(phase)}`);
-    if (!proposals.some(isOpen)) return notPermitted("nothing is proposed", `allowed: ${allowedIn(phase)}`);
+  const notLeading = whyNotLeading(draft, who, "change the state");
+  if (notLeading) return notLeading;
+  if (payload.new_state === "closed") return wrongAt("/new_state", "a council closes with a summary", "send a summary");
+  if (payload.new_state === "voting") {
+    const why = phase === "voting" ? "the vote is on" : "nothing is proposed";
+    if (phase === "voting" || !proposals.some(isOpen)) return notPermitted(why, `allowed: ${allowedIn(phase)}`);
     draft.patch({ left });
-    openVoting(draft);
-    return undefined;
+    return openVoting(draft);
   }
-  if (phase === "voting") settle(draft, "final");
-  else if (phase === "open") draft.go("started");
-  else if (lead && !who.member && who.id === lead.role_id && round >= max_rounds)
+  if (turn && round >= max_rounds)
     return notPermitted(`the ${max_rounds} rounds are over`, "call the vote, or send the summary");
-  else draft.patch({ max_rounds: Math.max(max_rounds, round + 1) });
-  draft.patch({ next: "round", left });
-  return undefined;
-}
-
-function onSummary(draft: D, { sequence }: FactOf<"summary">, who: Acting): Failure | undefined {
-  if (!who.leads) return mayLead(draft, who, "close the council");
-  close(draft, "a summary was given", sequence);
-  return undefined;
+  if (phase === "voting") settle(draft, "final");
+  else {
+    if (phase === "open") draft.go("started");
+    setTimer(draft, "discussion");
+  }
+  draft.patch({ next: "round", left, max_rounds: Math.max(max_rounds, round + 1) });
 }

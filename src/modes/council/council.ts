@@ -2,13 +2,13 @@ import type { Descriptor } from "../../kernel/kit/descriptor.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { councilMailbox, SENT } from "./mailbox.ts";
 import { councilPresentation } from "./presentation.ts";
-import { type Council, type CouncilInput, manifestOf, memberOf, type Participant, PERSON, weightsIn } from "./state.ts";
+import { type Council, type CouncilInput, ID, isReserved, type Participant, standingOf } from "./state.ts";
 import { QUORUM, THRESHOLD } from "../../kernel/kit/votes.ts";
 
-const ID = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" };
+const WHO = { type: "string", pattern: ID };
+const LIST = { type: "array", minItems: 0, maxItems: 200, default: [] };
 const SECONDS = { type: "integer", minimum: 1, maximum: 31_536_000 };
-/** Not ids of participants: the local user, and the mode itself. */
-const RESERVED = [PERSON, "scheduler"];
+const WEIGHT = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}=(?:0|[1-9][0-9]{0,5})$" };
 
 /** Participants discuss, propose and vote, whether they are roles with turns or others from outside (seed 1). */
 export const council: Descriptor<CouncilInput, Council, Participant> = {
@@ -27,7 +27,7 @@ export const council: Descriptor<CouncilInput, Council, Participant> = {
   says: ["state_change", "proposal_result", "summary"],
   lines: { agenda_item: { text: "/title" }, comment: { text: "/text" }, proposal: { text: "/title" } },
   phases: {
-    open: { started: "discussion" },
+    open: { started: "discussion", vote_called: "voting" },
     discussion: { vote_called: "voting" },
     voting: { vote_over: "discussion" },
   },
@@ -47,23 +47,17 @@ export const council: Descriptor<CouncilInput, Council, Participant> = {
     properties: {
       topic: { type: "string", pattern: "\\S" },
       goal: { type: "string", maxLength: 200_000 },
-      participants: { type: "array", minItems: 1, maxItems: 200, items: ID },
-      facilitator: ID,
-      creator: { ...ID, examples: ["stranger"] },
+      participants: { type: "array", minItems: 1, maxItems: 200, items: WHO },
+      facilitator: WHO,
+      creator: { ...WHO, examples: ["stranger"] },
       max_rounds: { type: "integer", minimum: 1, maximum: 100, default: 3 },
       discussion_s: SECONDS,
       voting_s: SECONDS,
       base: { enum: ["active", "cast", "invited"], default: "active" },
       threshold: { type: "string", pattern: THRESHOLD, default: ">1/2", examples: [">1/2", ">=2/3", "unanimous"] },
       quorum: { type: "string", pattern: QUORUM, default: "0", examples: ["0", "2", "2/3"] },
-      weights: {
-        type: "array",
-        minItems: 0,
-        maxItems: 200,
-        default: [],
-        items: { ...WEIGHT(), examples: ["role1=2"] },
-      },
-      veto: { type: "array", minItems: 0, maxItems: 200, default: [], items: { ...ID, examples: ["role1"] } },
+      weights: { ...LIST, items: { ...WEIGHT, examples: ["role1=2"] } },
+      veto: { ...LIST, items: { ...WHO, examples: ["role1"] } },
       tie: { enum: ["reject", "facilitator", "revote"], default: "reject" },
       decides: { enum: ["early", "full"], default: "early" },
     },
@@ -108,24 +102,25 @@ export const council: Descriptor<CouncilInput, Council, Participant> = {
   presentation: councilPresentation,
   mailbox: councilMailbox,
   shown: ({ id, display_name = id }) => ({ title: display_name, owner: id }),
-  projection: (session) => ({ ...manifestOf(session), participants: session.all().map(memberOf) }),
+  projection: standingOf,
 };
 
-function WEIGHT() {
-  return { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}=(?:0|[1-9][0-9]{0,5})$" };
+/** The weights by participant, from `a=2`. */
+export function weightsIn({ weights }: Pick<CouncilInput, "weights">): Record<string, number> {
+  return Object.fromEntries(weights.map((text) => [text.split("=")[0] ?? "", Number(text.split("=")[1])]));
 }
 
 function check({ participants, facilitator, creator, weights, veto, tie }: CouncilInput): Finding[] {
-  const known = new Set(participants);
   const strangers = (field: string, ids: readonly string[]) =>
     ids
-      .filter((id) => !known.has(id))
+      .filter((id) => !participants.includes(id))
       .map((id) => ({ pointer: `/${field}`, what: `"${field}" names "${id}", who is no participant` }));
-  const reserved = [...participants, facilitator, creator].filter((id) => id !== undefined && RESERVED.includes(id));
   return [
-    ...strangers("veto", veto ?? []),
-    ...strangers("weights", Object.keys(weightsIn(weights ?? []))),
-    ...reserved.map((id) => ({ pointer: "/participants", what: `"${id}" is no id of a participant` })),
+    ...strangers("veto", veto),
+    ...strangers("weights", Object.keys(weightsIn({ weights }))),
+    ...[...participants, facilitator, creator]
+      .filter(isReserved)
+      .map((id) => ({ pointer: "/participants", what: `"${id}" is no id of a participant` })),
     ...(tie === "facilitator" && facilitator === undefined
       ? [{ pointer: "/tie", what: "a tie that the facilitator decides needs a facilitator" }]
       : []),

@@ -1,147 +1,143 @@
-import { subjectMachine } from "../../kernel/kit/lifecycles.ts";
+import { type Arrows, subjectMachine } from "../../kernel/kit/lifecycles.ts";
 import { accepted } from "../../kernel/kit/step-writer.ts";
+import { type Ballot, count, isDecided } from "../../kernel/kit/votes.ts";
 import { lifecycle } from "../../kernel/machine.ts";
 import { from, linesOf } from "../../kernel/references.ts";
 import { type Patch, patched } from "../../kernel/step.ts";
-import type { JsonObject } from "../../lib/json.ts";
-import { type Cast, type D, isHere, type Participant, type Proposal, PROPOSAL, stateOf } from "./state.ts";
-import { type Ballot, type Choice, count, isDecided, type Decision } from "../../kernel/kit/votes.ts";
+import { defined } from "../../lib/json.ts";
+import { type Cast, type D, isHere, isOpen, type Proposal, stateOf } from "./state.ts";
 
+/** The life of a proposal. */
+const PROPOSAL: Arrows = {
+  proposed: { accepted: "accepted", rejected: "rejected", no_quorum: "no_quorum", withdrawn: "withdrawn" },
+  accepted: {},
+  rejected: {},
+  no_quorum: {},
+  withdrawn: {},
+};
 const LIFE = lifecycle<string, string>(subjectMachine("proposal", PROPOSAL));
-
-/** How often a proposal is voted on, if a tie is voted on again. */
-const VOTINGS = 2;
-
-export const isOpen = ({ status }: Proposal): boolean => status === "proposed";
-
-/** What a role that votes on a proposal in its present voting has been asked. */
-export const ballotName = ({ id, opened = 0 }: Proposal): string => `${id} ${opened}`;
-
-/** The vote or pass of a participant in the present voting on a proposal. */
-export function castOn({ ballots }: Participant, { id, opened }: Proposal): Cast | undefined {
-  const cast = ballots?.[id];
-  return cast?.opened === opened ? cast : undefined;
-}
-
-/** Whether a participant votes on a proposal: it had joined when voting began, and is still there. */
-export function isOnRoll(one: Participant, { opened = 0 }: Proposal): boolean {
-  return isHere(one) && one.no_vote === undefined && (one.joined_at ?? opened) < opened;
-}
 
 function patchProposal(draft: D, id: string, patch: Patch<Proposal>): void {
   draft.patch({ proposals: draft.self.proposals.map((one) => (one.id === id ? patched(one, patch) : one)) });
 }
 
-/** Moves a proposal by an event of its life. */
-export function moveProposal(draft: D, { id, status }: Proposal, event: string): void {
-  patchProposal(draft, id, { status: accepted(LIFE, `the proposal "${id}"`, status, event) });
+/** Ends the life of a proposal by an event. */
+export function endProposal(draft: D, { id, status }: Proposal, event: string, patch: Patch<Proposal> = {}): void {
+  const ended = accepted(LIFE, `the proposal "${id}"`, status, event);
+  patchProposal(draft, id, { ...patch, status: ended, roll: undefined, votes: undefined, tied: undefined });
 }
 
-/** Puts all open proposals to the vote. Whoever has joined by now can vote. */
+/** Begins the time that the discussion or the voting may take. */
+export function setTimer(draft: D, name: "discussion" | "voting"): void {
+  const seconds = draft.self[`${name}_s`];
+  if (seconds !== undefined) draft.setTimer(name, seconds * 1000);
+}
+
+/** Puts all open proposals to the vote. */
 export function openVoting(draft: D, reason?: string): void {
-  if (draft.self.phase === "open") draft.go("started");
   if (reason !== undefined) changeState(draft, "voting", reason);
   draft.go("vote_called");
-  const { sequence } = draft.fact;
-  const proposals = draft.self.proposals.map((one) =>
-    isOpen(one) ? { ...one, opened: sequence, votings: (one.votings ?? 0) + 1 } : one,
-  );
-  draft.patch({ proposals, next: "wait" });
+  for (const { id } of draft.self.proposals.filter(isOpen)) patchProposal(draft, id, newVote(draft));
+  draft.patch({ next: "wait" });
   draft.clearTimer("discussion");
-  startTimer(draft);
+  setTimer(draft, "voting");
   settle(draft);
 }
 
-function startTimer(draft: D): void {
-  const { voting_s } = draft.self;
-  if (voting_s !== undefined) draft.setTimer("voting", voting_s * 1000);
+/** Whoever has joined by now can vote. */
+function newVote(draft: D): Pick<Proposal, "roll" | "votes"> {
+  const voters = draft.all().filter((one) => isHere(one) && !one.no_vote);
+  return { roll: voters.map(({ id }) => id), votes: {} };
+}
+
+/** Whether somebody can vote on a proposal. */
+export const isOnRoll = (id: string, { roll = [] }: Proposal): boolean => roll.includes(id);
+
+/** Takes a vote, or notes that there will be none. */
+export function take(draft: D, { id, votes }: Proposal, voter: string, cast: Cast): void {
+  patchProposal(draft, id, { votes: { ...votes, [voter]: cast } });
+  settle(draft);
+}
+
+/** Takes somebody off the rolls, and its votes with it. */
+export function strike(draft: D, voter: string): void {
+  const off = ({ roll = [] }: Proposal) => ({ roll: roll.filter((id) => id !== voter) });
+  for (const one of draft.self.proposals) if (isOnRoll(voter, one)) patchProposal(draft, one.id, off(one));
+  settle(draft);
 }
 
 /** Decides every proposal whose result no vote can change any more, or all of them. Voting ends when none is left. */
 export function settle(draft: D, final?: "final"): void {
   if (draft.self.phase !== "voting") return;
   for (const one of draft.self.proposals.filter(isOpen)) {
-    if (one.tied) {
-      if (final) decideTie(draft, one.id, "no");
-      continue;
-    }
-    const ballot = ballotOf(draft, one);
-    if (final || isDecided(draft.self.policy, ballot)) decide(draft, one, ballot);
+    if (one.tied && final) decide(draft, one, { status: "rejected" });
+    else if (!one.tied && (final || isDecided(draft.self.policy, ballotOf(draft, one)))) decide(draft, one);
   }
-  if (!draft.self.proposals.some(isOpen)) endVoting(draft);
-}
-
-function ballotOf(draft: Pick<D, "all">, proposal: Proposal): Ballot {
-  const there = draft.all().filter(({ status, no_vote }) => status !== "left" && no_vote === undefined);
-  const roll = there.filter((one) => isOnRoll(one, proposal));
-  const cast = roll.flatMap((one) => {
-    const found = castOn(one, proposal);
-    return found ? [[one.id, found] as const] : [];
-  });
-  return {
-    roll: roll.map(({ id }) => id),
-    invited: there.map(({ id }) => id),
-    votes: new Map(cast.flatMap(([id, { vote }]) => (vote === undefined ? [] : [[id, vote] as const]))),
-    silent: new Set(cast.flatMap(([id, { vote }]) => (vote === undefined ? [id] : []))),
-  };
-}
-
-function decide(draft: D, proposal: Proposal, ballot: Ballot): void {
-  const { policy } = draft.self;
-  const { status: found, missing, ...counted } = count(policy, ballot);
-  const isAgain = found === "tied" && policy.tie === "revote" && (proposal.votings ?? 1) >= VOTINGS;
-  const status: Decision = isAgain ? "rejected" : found;
-  const decided_early = missing.some((id) => !ballot.silent.has(id)) && isDecided(policy, ballot);
-  const dissent = status === "tied" ? [] : dissentOf(draft, proposal, ballot, status === "accepted" ? "no" : "yes");
-  const payload = { proposal_id: proposal.id, status, ...counted, decided_early, missing: [...missing], dissent };
-  const result = draft.out.envelope({ target: "user", payload_type: "proposal_result", payload: { ...payload } });
-  patchProposal(draft, proposal.id, { result });
-  for (const { id, asked, status: now } of draft.all())
-    if (asked === ballotName(proposal)) {
-      draft.withdraw(id, "decided");
-      if (now === "asked") draft.move(id, "set_back", "decided");
-    }
-  if (status !== "tied") return moveProposal(draft, proposal, status);
-  startTimer(draft);
-  if (policy.tie === "facilitator") return patchProposal(draft, proposal.id, { tied: true });
-  patchProposal(draft, proposal.id, { opened: draft.fact.sequence, votings: VOTINGS });
-}
-
-/** The votes against what was decided. */
-function dissentOf(draft: D, proposal: Proposal, { votes }: Ballot, against: Choice): JsonObject[] {
-  return [...votes].flatMap(([id, vote]) => {
-    if (vote !== against) return [];
-    const { at = 0, reasoned } = draft.subject(id)?.ballots?.[proposal.id] ?? {};
-    return [{ agent_id: id, vote, ...(reasoned ? { rationale: from(at, "/rationale") } : {}) }];
-  });
-}
-
-/** Whoever leads decides a tied proposal; or nobody did in time, and it is rejected. */
-export function decideTie(draft: D, id: string, vote: Choice, decided_by?: string): void {
-  const proposal = draft.self.proposals.find((one) => one.id === id);
-  if (!proposal) return;
-  const status = vote === "yes" ? "accepted" : "rejected";
-  const { status: _, missing, ...counted } = count(draft.self.policy, ballotOf(draft, proposal));
-  const payload = { proposal_id: id, ...counted, status, decided_early: false, missing: [...missing], dissent: [] };
-  const by = decided_by === undefined ? {} : { decided_by };
-  const result = draft.out.envelope({
-    target: "user",
-    payload_type: "proposal_result",
-    payload: { ...payload, ...by },
-  });
-  patchProposal(draft, id, { result, tied: undefined });
-  moveProposal(draft, proposal, status);
-  if (!draft.self.proposals.some(isOpen)) endVoting(draft);
-}
-
-function endVoting(draft: D): void {
-  if (draft.self.phase !== "voting") return;
+  if (draft.self.proposals.some(isOpen)) return;
   changeState(draft, "discussion", "the vote is over");
   draft.go("vote_over");
   draft.clearTimer("voting");
   for (const { id, status } of draft.all()) if (status === "voted") draft.move(id, "vote_over");
-  draft.patch({ next: "lead" });
-  if (draft.self.discussion_s !== undefined) draft.setTimer("discussion", draft.self.discussion_s * 1000);
+  draft.patch({ next: nextWord(draft) });
+  setTimer(draft, "discussion");
+}
+
+/** Those from outside have until the deadline before whoever leads is asked. */
+export function nextWord(draft: D): "lead" | "wait" {
+  return draft.self.discussion_s !== undefined && hasOutsiders(draft) ? "wait" : "lead";
+}
+
+export function hasOutsiders(draft: D): boolean {
+  return draft.all().some(({ type }) => type === undefined);
+}
+
+function ballotOf(draft: D, { roll = [], votes = {} }: Proposal): Ballot {
+  const invited = draft.all().filter(({ status, no_vote }) => status !== "left" && !no_vote);
+  const cast = Object.entries(votes);
+  return {
+    roll,
+    invited: invited.map(({ id }) => id),
+    votes: new Map(cast.flatMap(([id, { vote }]) => (vote === undefined ? [] : [[id, vote] as const]))),
+    silent: new Set(cast.flatMap(([id, { vote }]) => (vote === undefined ? id : []))),
+  };
+}
+
+/** Records the result of a proposal: by its votes, or of a tie as whoever leads decides it. */
+export function decide(
+  draft: D,
+  proposal: Proposal,
+  tie?: { readonly status: "accepted" | "rejected"; readonly decided_by?: string },
+): void {
+  const { policy } = draft.self;
+  const { id, votes = {} } = proposal;
+  const ballot = ballotOf(draft, proposal);
+  const counted = count(policy, ballot);
+  const { status } = tie ?? (counted.status === "tied" && proposal.again ? { status: "rejected" } : counted);
+  const against = status === "accepted" ? "no" : "yes";
+  const lost = status === "tied" ? [] : ballot.roll.filter((voter) => ballot.votes.get(voter) === against);
+  const payload = {
+    proposal_id: id,
+    ...counted,
+    ...tie,
+    status,
+    decided_early: counted.missing.some((voter) => !ballot.silent.has(voter)) && isDecided(policy, ballot),
+    dissent: lost.map((voter) => {
+      const { reason } = votes[voter] ?? {};
+      return { agent_id: voter, vote: against, ...defined({ rationale: reason && from(reason, "/rationale") }) };
+    }),
+  };
+  const result = draft.out.envelope({ target: "user", payload_type: "proposal_result", payload });
+  for (const one of draft.all().filter(({ asked }) => asked === id)) {
+    draft.withdraw(one.id, "decided");
+    if (one.status === "asked") draft.move(one.id, "set_back", "decided");
+  }
+  if (status !== "tied") return endProposal(draft, proposal, status, { result });
+  setTimer(draft, "voting");
+  patchProposal(
+    draft,
+    id,
+    policy.tie === "facilitator" ? { result, tied: true } : { result, again: true, ...newVote(draft) },
+  );
 }
 
 /** Records a change that follows from something else than a message about it. */
@@ -153,11 +149,12 @@ export function changeState(draft: D, new_state: "discussion" | "voting" | "clos
 /** Closes the council, with the summary at this sequence, or with one made from its results. */
 export function close(draft: D, reason: string, summary?: number): void {
   settle(draft, "final");
-  const text = linesOf(
-    `Nobody wrote a summary: ${reason}. ${draft.self.proposals.length === 0 ? "Nothing was proposed." : "The proposals:"}`,
-    ...draft.self.proposals.flatMap(({ id, status, at }) => [`${id}, ${status}:`, from(at, "/title")]),
+  const { proposals } = draft.self;
+  const summary_text = linesOf(
+    `Nobody wrote a summary: ${reason}. ${proposals.length === 0 ? "Nothing was proposed." : "The proposals:"}`,
+    ...proposals.flatMap(({ id, status, at }) => [`${id}, ${status}:`, from(at, "/title")]),
   );
-  const envelope = { target: "user", payload_type: "summary", payload: { summary_text: text } } as const;
+  const envelope = { target: "user", payload_type: "summary", payload: { summary_text } } as const;
   draft.patch({ summary: summary ?? draft.out.envelope(envelope) });
   changeState(draft, "closed", reason);
   // Closing ends the timers of before this step; the end of a vote has just set others.

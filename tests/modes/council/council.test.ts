@@ -164,7 +164,7 @@ describe("a facilitator that is a role", () => {
       .answer("bob", "vote", { proposal_id: "p1", vote: "no" });
     expect([session.standings, session.open]).toEqual([["voting", "p1 tied"], ["chair council_state"]]);
     session.answer(undefined, "vote", { proposal_id: "p1", vote: "yes" });
-    expect(session.standings).toEqual(["discussion", "p1 accepted"]);
+    expect([session.last.disposition, session.standings]).toEqual(["applied", ["discussion", "p1 accepted"]]);
     expect(session.written("proposal_result").map(({ status, decided_by }) => [status, decided_by])).toEqual([
       ["tied", undefined],
       ["accepted", "chair"],
@@ -233,7 +233,11 @@ describe("those from outside", () => {
     expect(session.why).toBe('"sam" may not change the state: "eve" leads, and the local user may');
     session.as("eve", "state_change", { new_state: "voting", reason: "Now." }).votes("eve", "yes");
     expect(session.why).toContain('"eve" does not vote on p1');
-    session.votes("sam", "yes").as("eve", "summary", { summary_text: "So." });
+    session.votes("sam", "yes").as("eve", "participant", { agent_id: "eve", status: "left" });
+    session.as("eve", "participant", { agent_id: "eve", status: "invited" });
+    expect(session.why).toContain('"eve" has not joined: it is left');
+    session.send("participant", { agent_id: "eve", status: "invited" }).join("eve");
+    session.as("eve", "summary", { summary_text: "So." });
     expect(session.ended).toMatchObject({ outcome: "done" });
   });
 
