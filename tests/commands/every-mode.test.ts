@@ -12,6 +12,8 @@ interface Case {
   readonly words: readonly string[];
   /** The file that stands behind the command's name, if it has one. */
   readonly input?: object;
+  /** What runs it in this process, if it begins apart by itself. */
+  readonly here?: string;
   /** Number of agents that are asked first, at once. */
   readonly first: number;
   /** Whether the subjects are there only when the first has answered. */
@@ -69,6 +71,15 @@ const CASES: readonly Case[] = [
     answer: (agent) =>
       agent.say("review", { decision: agent.role_id === "go" ? "approved" : "changes_requested", notes: "So." }),
     retried: { code: 2, said: /is a panel, which retries by itself/ },
+  },
+  {
+    words: ["meeting", "create", "--topic", "Python or Go?", "--participants", "python,go,architect"],
+    here: "--foreground",
+    first: 3,
+    told: { subject: "go", role_id: "go" },
+    cancelled: "python",
+    answer: (agent) => agent.say("comment", { text: "So I think." }),
+    retried: { code: 2, said: /is a council, which retries by itself/ },
   },
   {
     words: ["meeting", "run", "--topic", "Python or Go?", "--agents", "python,go,architect", "--pm", "judge"],
@@ -180,7 +191,7 @@ describe.each(CASES)("a session of `bosun $words.0`", (mode) => {
       isFailed = true;
       agent.say("error", { code: "agent_failed", message: "I cannot." });
     });
-    const begun = await here.run([...begin, ...withoutRetries(here)]);
+    const begun = await here.run([...begin, ...(mode.here ? [mode.here] : []), ...withoutRetries(here)]);
     expect(begun).toMatchObject({ stderr: "", stdout: expect.stringContaining("I cannot.") });
     expect(await statusOf(here, "it")).toMatchObject({ state: "closed" });
     const { code, stdout, stderr } = await here.run(["retry", "it", mode.told.subject]);

@@ -27,11 +27,6 @@ export function act(draft: D, fact: Fact): Failure | undefined {
   return why;
 }
 
-/** Handles what a role does in its turn. */
-export function actInTurn(draft: D, fact: Fact, member: Participant | undefined): Failure | undefined {
-  return perform(draft, fact, member ? acting(draft, member) : { id: fact.source, leads: true });
-}
-
 /** Who sent a message from outside. Whoever joins shows a token of its own; everybody else the one that it joined with. */
 function whoActs(draft: D, { actor, payload_type, payload }: Fact): Fallible<Acting> {
   const joins = payload_type === "participant" && payload.status === "joined" ? payload.agent_id : undefined;
@@ -50,7 +45,7 @@ function whoActs(draft: D, { actor, payload_type, payload }: Fact): Fallible<Act
   return isKnown ? ok(acting(draft, one)) : err(notPermitted(`this is not the token of "${id}"`, hint));
 }
 
-function acting({ self }: D, member: Participant): Acting {
+export function acting({ self }: D, member: Participant): Acting {
   return { id: member.id, member, leads: member.id === (self.facilitator ?? self.creator) };
 }
 
@@ -68,7 +63,8 @@ const ACTS: { readonly [K in PayloadType]?: (draft: D, fact: FactOf<K>, who: Act
     whyNotLeading(draft, who, "close the council") ?? close(draft, "a summary was given", sequence),
 };
 
-function perform(draft: D, fact: Fact, who: Acting): Failure | undefined {
+/** Does what somebody may. */
+export function perform(draft: D, fact: Fact, who: Acting): Failure | undefined {
   const { id, member } = who;
   const comesOrGoes = fact.payload_type === "participant" && fact.payload.status !== "invited";
   if (member && !isHere(member) && !comesOrGoes)

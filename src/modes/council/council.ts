@@ -106,21 +106,20 @@ export const council: Descriptor<CouncilInput, Council, Participant> = {
 };
 
 /** The weights by participant, from `a=2`. */
-export function weightsIn({ weights }: Pick<CouncilInput, "weights">): Record<string, number> {
+export function weightsIn(weights: readonly string[]): Record<string, number> {
   return Object.fromEntries(weights.map((text) => [text.split("=")[0] ?? "", Number(text.split("=")[1])]));
 }
 
 function check({ participants, facilitator, creator, weights, veto, tie }: CouncilInput): Finding[] {
-  const strangers = (field: string, ids: readonly string[]) =>
-    ids
-      .filter((id) => !participants.includes(id))
-      .map((id) => ({ pointer: `/${field}`, what: `"${field}" names "${id}", who is no participant` }));
+  const named = { veto, weights: Object.keys(weightsIn(weights)) };
+  const reserved = [...participants, facilitator, creator].filter(isReserved);
   return [
-    ...strangers("veto", veto),
-    ...strangers("weights", Object.keys(weightsIn({ weights }))),
-    ...[...participants, facilitator, creator]
-      .filter(isReserved)
-      .map((id) => ({ pointer: "/participants", what: `"${id}" is no id of a participant` })),
+    ...Object.entries(named).flatMap(([field, ids]) =>
+      ids
+        .filter((id) => !participants.includes(id))
+        .map((id) => ({ pointer: `/${field}`, what: `"${field}" names "${id}", who is no participant` })),
+    ),
+    ...reserved.map((id) => ({ pointer: "/participants", what: `"${id}" is no id of a participant` })),
     ...(tie === "facilitator" && facilitator === undefined
       ? [{ pointer: "/tie", what: "a tie that the facilitator decides needs a facilitator" }]
       : []),

@@ -77,27 +77,16 @@ function standing(session: Session, { session_id, opened_at, archived }: About) 
   const now = standingOf(session);
   const members = session.all();
   const about = { meeting_id: session_id, created_at: opened_at };
-  const invitations = members.map(({ id, status }) => [
-    `invitations/${id}/${session_id}.json`,
-    status === "invited" ? { ...about, topic: now.topic } : undefined,
-  ]);
-  const files: Record<string, JsonObject | undefined> = {
-    ...Object.fromEntries(invitations),
-    [`${session_id}/agenda.json`]: {
-      items: agenda.map((sequence) => ({ item_id: `m${sequence}`, title: from(sequence, "/title") })),
-      proposals: proposals.map(proposalOf),
-    },
-    [`${session_id}/participants.json`]: {
-      participants: now.participants,
-    },
-    // Last, since it tells of all others.
-    [`${session_id}/manifest.json`]: {
-      ...about,
-      ...now,
-      ...(archived ? { state: "archived" } : {}),
-      participants: members.map(({ id }) => id),
-    },
+  const files: Record<string, JsonObject | undefined> = {};
+  for (const { id, status } of members)
+    files[`invitations/${id}/${session_id}.json`] = status === "invited" ? { ...about, topic: now.topic } : undefined;
+  files[`${session_id}/agenda.json`] = {
+    items: agenda.map((sequence) => ({ item_id: `m${sequence}`, title: from(sequence, "/title") })),
+    proposals: proposals.map(proposalOf),
   };
+  files[`${session_id}/participants.json`] = { participants: now.participants };
+  const state = archived ? "archived" : now.state;
+  files[`${session_id}/manifest.json`] = { ...about, ...now, state, participants: members.map(({ id }) => id) };
   return files;
 }
 
@@ -119,32 +108,29 @@ function received(content: JsonObject, now: Instant): Fallible<Received> {
   return ok({ payload_type, payload: { agent_id, ...said, ...defined({ token_sha256 }) }, ...known });
 }
 
-/** The events of a record (S1-42). A cast vote is told without what it says. */
-function events(one: MailRecord): JsonObject[] {
-  const { requirement: topic, proposal_id, title, status, new_state, reason } = one.payload;
-  const told = { ...headOf(one), ...defined({ topic, proposal_id, title, status, new_state, reason }) };
-  return one.record.disposition === "applied" ? namesOf(one).map((event) => ({ event, ...told })) : [];
-}
+/** What a record is to those who follow, by its type and by the status or state that it says (S1-42). */
+const EVENTS: Readonly<Record<string, readonly string[]>> = {
+  session_opened: ["MEETING_CREATED"],
+  participant: ["NEW_MESSAGE_IN_MEETING"],
+  "participant joined": ["AGENT_JOINED_MEETING"],
+  agenda_item: ["NEW_MESSAGE_IN_MEETING"],
+  comment: ["NEW_MESSAGE_IN_MEETING"],
+  proposal: ["NEW_MESSAGE_IN_MEETING", "PROPOSAL_ADDED"],
+  "proposal withdrawn": ["NEW_MESSAGE_IN_MEETING"],
+  vote: ["VOTE_CAST"],
+  proposal_result: ["PROPOSAL_RESOLVED"],
+  state_change: ["STATE_CHANGED"],
+  "state_change voting": ["STATE_CHANGED", "VOTING_STARTED"],
+  "state_change closed": ["STATE_CHANGED", "MEETING_CLOSED"],
+  summary: ["NEW_MESSAGE_IN_MEETING"],
+};
 
-function namesOf({ payload_type, payload: { status, new_state } }: MailRecord): readonly string[] {
-  switch (payload_type) {
-    case "session_opened":
-      return ["MEETING_CREATED"];
-    case "participant":
-      return [status === "joined" ? "AGENT_JOINED_MEETING" : "NEW_MESSAGE_IN_MEETING"];
-    case "proposal":
-      return ["NEW_MESSAGE_IN_MEETING", ...(status === "withdrawn" ? [] : ["PROPOSAL_ADDED"])];
-    case "vote":
-      return ["VOTE_CAST"];
-    case "proposal_result":
-      return ["PROPOSAL_RESOLVED"];
-    case "state_change":
-      return [
-        "STATE_CHANGED",
-        ...(new_state === "voting" ? ["VOTING_STARTED"] : []),
-        ...(new_state === "closed" ? ["MEETING_CLOSED"] : []),
-      ];
-    default:
-      return SHOWN.includes(payload_type) ? ["NEW_MESSAGE_IN_MEETING"] : [];
-  }
+/** A cast vote is told without what it says. */
+function events(one: MailRecord): JsonObject[] {
+  const { payload_type, payload, record } = one;
+  if (record.disposition !== "applied") return [];
+  const { requirement: topic, proposal_id, title, status, new_state, reason } = payload;
+  const names = EVENTS[`${payload_type} ${textOf(status ?? new_state)}`] ?? EVENTS[payload_type] ?? [];
+  const told = defined({ topic, proposal_id, title, status, new_state, reason });
+  return names.map((event) => ({ event, ...headOf(one), message_type: payload_type, ...told }));
 }

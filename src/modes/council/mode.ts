@@ -9,7 +9,7 @@ import { notPermitted, wrongAt } from "../../kernel/step.ts";
 import { defined } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
-import { act, actInTurn, leave } from "./acts.ts";
+import { act, acting, leave, perform } from "./acts.ts";
 import { council, weightsIn } from "./council.ts";
 import { SENT } from "./mailbox.ts";
 import { type Council, type D, isHere, isOpen, memberOf, type Participant, PERSON, standingOf } from "./state.ts";
@@ -21,24 +21,19 @@ const WAIT_MS = 30 * 24 * 3_600_000;
 /** The rules of a council. */
 export const councilMode = modeOf(council, {
   begin(input, { payload: { roles }, sequence }) {
-    const { participants, facilitator, creator = PERSON, base, threshold, quorum, veto, tie } = input;
-    const { goal, max_rounds, discussion_s, voting_s } = input;
+    const { topic: _, goal, participants, creator = PERSON, decides, weights, ...rest } = input;
+    const { facilitator = creator } = rest;
     const isRole = (id: string) => roles.some(({ role_id }) => role_id === id);
     // Whoever leads or calls the council from outside takes part too.
-    const others = [facilitator ?? creator, creator].filter((id) => id !== PERSON && !isRole(id));
-    const lead = roles.find(({ role_id }) => role_id === facilitator);
+    const others = [facilitator, creator].filter((id) => id !== PERSON && !isRole(id));
+    const lead = roles.find(({ role_id }) => role_id === rest.facilitator);
     return {
       self: {
-        creator,
-        policy: { base, threshold, quorum, veto, tie, early: input.decides === "early", weights: weightsIn(input) },
-        max_rounds,
-        round: 0,
-        next: "round" as const,
-        agenda: [],
-        proposals: [],
-        ...defined({ facilitator, discussion_s, voting_s }),
+        ...rest,
+        ...{ creator, early: decides === "early", weights: weightsIn(weights) },
+        ...{ round: 0, next: "round" as const, agenda: [], proposals: [] },
         ...(goal === undefined ? {} : { goal: from(sequence, "/input/goal") }),
-        ...(lead ? { lead: { role_id: lead.role_id, type: lead.type } } : {}),
+        ...(lead && { lead: { role_id: lead.role_id, type: lead.type } }),
       },
       subjects: [...new Set([...participants, ...others])].map((id) => ({
         id,
@@ -153,7 +148,7 @@ function answered(draft: D, fact: Fact, one: Participant | undefined): Failure |
     return notPermitted(`"${payload_type}" does not answer now`, `send ${ANSWERS[asked].join(" or ")}`);
   if (payload_type === "vote" && payload.proposal_id !== proposal_id)
     return wrongAt("/proposal_id", `the vote is on ${proposal_id}`, "vote on that");
-  const why = actInTurn(draft, fact, one);
+  const why = perform(draft, fact, one ? acting(draft, one) : { id: fact.source, leads: true });
   if (why || !one) return why;
   if (draft.subject(one.id)?.status === "asked") draft.move(one.id, "answered");
   if (payload_type === "pass") pass(draft, one);
@@ -177,7 +172,7 @@ function askedOf({ proposals }: Council, one: Participant | undefined) {
 
 /** A role reads what was said, and never how others vote before the result is there. */
 function question(session: View<Council, Participant>, one: Participant | undefined): Question {
-  const { policy, max_rounds, agenda, proposals } = session.self;
+  const { max_rounds, agenda, proposals } = session.self;
   const { asked, proposal_id } = askedOf(session.self, one);
   const { creator: _, facilitator: __, protocol: ___, ...standing } = standingOf(session);
   const canGoOn = session.self.round < max_rounds;
@@ -186,7 +181,7 @@ function question(session: View<Council, Participant>, one: Participant | undefi
     payload: {
       ...standing,
       ...defined({ asked, proposal_id, max_rounds, must_end: asked === "lead" && !canGoOn ? true : undefined }),
-      rule: ruleText(policy),
+      rule: ruleText(session.self),
       participants: session.all().map(({ refused: _refused, ...member }) => memberOf(member)),
       agenda: agenda.map((sequence) => from(sequence, "/title")),
     },

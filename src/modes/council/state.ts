@@ -7,14 +7,16 @@ import { from } from "../../kernel/references.ts";
 import { defined, type Json, type JsonObject } from "../../lib/json.ts";
 
 /** The input of a council. `participants` and `facilitator` are role ids, or ids of those who take part from outside. */
-export interface CouncilInput
-  extends Omit<VotePolicy, "weights" | "early">,
-    Pick<Council, "facilitator" | "max_rounds" | "discussion_s" | "voting_s"> {
+export interface CouncilInput extends Omit<VotePolicy, "weights" | "early"> {
   readonly topic: string;
   readonly goal?: string;
   readonly participants: readonly string[];
+  readonly facilitator?: string;
   /** Who called it, if no person did. */
   readonly creator?: string;
+  readonly max_rounds: number;
+  readonly discussion_s?: number;
+  readonly voting_s?: number;
   /** `a=2`. */
   readonly weights: readonly string[];
   readonly decides: "early" | "full";
@@ -54,16 +56,14 @@ export interface Proposal {
   readonly result?: number;
 }
 
-/** The council's own value. The session's seat is that of a facilitator who is a role. */
-export interface Council extends Self {
+type Limits = Pick<CouncilInput, "facilitator" | "max_rounds" | "discussion_s" | "voting_s">;
+
+/** The council's own value. */
+export interface Council extends Self, VotePolicy, Limits {
+  /** The session's seat: that of a facilitator who is a role. */
   readonly lead?: Seat;
-  readonly facilitator?: string;
   readonly creator: string;
   readonly goal?: Json;
-  readonly policy: VotePolicy;
-  readonly max_rounds: number;
-  readonly discussion_s?: number;
-  readonly voting_s?: number;
   /** Number of rounds in which the roles were asked. */
   readonly round: number;
   /** What comes when nobody is asked: a round of the roles, a word of whoever leads, or nothing until somebody acts. */
@@ -101,14 +101,15 @@ export function stateOf({ phase, interrupted = phase }: Council): string {
 
 /** The council as others see it (S1-12); texts are references to records. */
 export function standingOf(session: View<Council, Participant>): JsonObject {
-  const { opened, creator, facilitator, policy, proposals, round, goal } = session.self;
+  const { opened, creator, facilitator, proposals, round, goal } = session.self;
+  const { base, threshold, quorum, weights, veto, tie, early } = session.self;
   return {
     topic: from(opened, "/input/topic"),
     creator,
     ...defined({ goal, facilitator }),
     state: stateOf(session.self),
     round,
-    protocol: { ...policy, rule: ruleText(policy) },
+    protocol: { base, threshold, quorum, weights, veto, tie, early, rule: ruleText(session.self) },
     proposals: proposals.map(proposalOf),
     participants: session.all().map(memberOf),
   };

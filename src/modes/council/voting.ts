@@ -71,7 +71,7 @@ export function settle(draft: D, final?: "final"): void {
   if (draft.self.phase !== "voting") return;
   for (const one of draft.self.proposals.filter(isOpen)) {
     if (one.tied && final) decide(draft, one, { status: "rejected" });
-    else if (!one.tied && (final || isDecided(draft.self.policy, ballotOf(draft, one)))) decide(draft, one);
+    else if (!one.tied && (final || isDecided(draft.self, ballotOf(draft, one)))) decide(draft, one);
   }
   if (draft.self.proposals.some(isOpen)) return;
   changeState(draft, "discussion", "the vote is over");
@@ -108,10 +108,9 @@ export function decide(
   proposal: Proposal,
   tie?: { readonly status: "accepted" | "rejected"; readonly decided_by?: string },
 ): void {
-  const { policy } = draft.self;
   const { id, votes = {} } = proposal;
   const ballot = ballotOf(draft, proposal);
-  const counted = count(policy, ballot);
+  const counted = count(draft.self, ballot);
   const { status } = tie ?? (counted.status === "tied" && proposal.again ? { status: "rejected" } : counted);
   const against = status === "accepted" ? "no" : "yes";
   const lost = status === "tied" ? [] : ballot.roll.filter((voter) => ballot.votes.get(voter) === against);
@@ -120,7 +119,7 @@ export function decide(
     ...counted,
     ...tie,
     status,
-    decided_early: counted.missing.some((voter) => !ballot.silent.has(voter)) && isDecided(policy, ballot),
+    decided_early: counted.missing.some((voter) => !ballot.silent.has(voter)) && isDecided(draft.self, ballot),
     dissent: lost.map((voter) => {
       const { reason } = votes[voter] ?? {};
       return { agent_id: voter, vote: against, ...defined({ rationale: reason && from(reason, "/rationale") }) };
@@ -133,11 +132,8 @@ export function decide(
   }
   if (status !== "tied") return endProposal(draft, proposal, status, { result });
   setTimer(draft, "voting");
-  patchProposal(
-    draft,
-    id,
-    policy.tie === "facilitator" ? { result, tied: true } : { result, again: true, ...newVote(draft) },
-  );
+  const more = draft.self.tie === "facilitator" ? { tied: true as const } : { again: true as const, ...newVote(draft) };
+  patchProposal(draft, id, { result, ...more });
 }
 
 /** Records a change that follows from something else than a message about it. */
@@ -148,7 +144,8 @@ export function changeState(draft: D, new_state: "discussion" | "voting" | "clos
 
 /** Closes the council, with the summary at this sequence, or with one made from its results. */
 export function close(draft: D, reason: string, summary?: number): void {
-  settle(draft, "final");
+  // What is tied now is decided when it is counted again.
+  while (draft.self.phase === "voting") settle(draft, "final");
   const { proposals } = draft.self;
   const summary_text = linesOf(
     `Nobody wrote a summary: ${reason}. ${proposals.length === 0 ? "Nothing was proposed." : "The proposals:"}`,
