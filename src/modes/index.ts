@@ -7,6 +7,7 @@ import { debate } from "./debate/debate.ts";
 import { meeting } from "./meeting/meeting.ts";
 import { panel } from "./panel/panel.ts";
 import { orchestration } from "./orchestration/orchestration.ts";
+import { planning } from "./planning/planning.ts";
 import { pipeline } from "./pipeline/pipeline.ts";
 import { scheduleReader } from "./schedule/reader.ts";
 
@@ -30,12 +31,13 @@ interface KnownMode {
 const KNOWN: readonly KnownMode[] = [
   ofKit(analysis, async () => (await import("./analysis/mode.ts")).analysisMode),
   ofKit(conversation, async () => (await import("./conversation/mode.ts")).conversationMode),
-  ofKit(council, async () => (await import("./council/mode.ts")).councilMode),
+  ofKit(council, async () => (await import("./council/mode.ts")).councilMode, "discusses"),
   ofKit(debate, async () => (await import("./debate/mode.ts")).debateMode, "discusses"),
   ofKit(meeting, async () => (await import("./meeting/mode.ts")).meetingMode, "discusses"),
   ofKit(orchestration, async () => (await import("./orchestration/mode.ts")).orchestrationMode),
   ofKit(panel, async () => (await import("./panel/mode.ts")).panelMode),
   ofKit(pipeline, async () => (await import("./pipeline/mode.ts")).pipelineMode),
+  ofKit(planning, async () => (await import("./planning/mode.ts")).planningMode),
   {
     letter: "s",
     reader: scheduleReader,

@@ -173,6 +173,14 @@ export const SCENARIOS: readonly Scenario[] = [
     exit_code: 0,
   },
   {
+    name: "planned",
+    begin: ["run", "Write what two have planned"],
+    roles: [MANAGER, WORKER, member("this"), member("that")],
+    config: { planning: { planners: ["this", "that"] } },
+    tasks: [task("a", []), task("b", [])],
+    exit_code: 0,
+  },
+  {
     name: "discussed",
     begin: ["run", "Write what was talked over"],
     roles: [MANAGER, WORKER, ...DEBATERS],

@@ -279,6 +279,10 @@ export class Crew {
 
   /** A first plan that was sent back comes again with other ids. */
   #planned(request: TurnRequest, random: Random, isGood: boolean): Answer {
+    const { expects } = request.payload;
+    if (!expects.includes("plan"))
+      return { payload_type: "clarification", payload: { questions: [], status: "complete" } };
+    if (!expects.includes("clarification")) return ownPlan(request, isGood);
     const isRewritten = this.#isSentBack(request) && random.chance(0.8);
     const tasks = isRewritten ? renamed(this.plan.tasks, random) : this.plan.tasks;
     const usage = { input_tokens: 10, output_tokens: 5, cost_usd: 0.01 };
@@ -329,6 +333,16 @@ export class Crew {
         return { payload_type: "review", payload: { decision: random.pick(["approved", "changes_requested"]) } };
     }
   }
+}
+
+/** A planner's plan, whose author shows. */
+function ownPlan({ role: { role_id } }: TurnRequest, isGood: boolean): Answer {
+  const task = {
+    task_id: role_id,
+    description: `As ${role_id} does it`,
+    ...(isGood ? {} : { dependencies: ["none"] }),
+  };
+  return { payload_type: "plan", payload: { summary: `By ${role_id}`, tasks: [task] } };
 }
 
 function withUsage({ payload_type, payload }: Answer): Answer {

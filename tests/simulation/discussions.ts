@@ -31,16 +31,40 @@ export function discussing(scenario: Scenario): Scenario {
       ...(comparable ? { budget: { turns: 5000 } } : {}),
       proposal: random.pick(["risk", "always", "always"]),
       discussion: {
-        mode: "debate",
-        input: {
+        ...discussedIn(scenario.seed, {
           debaters: sides.map(({ role_id }) => role_id),
           judge,
           rounds: random.between(1, 2),
           until: random.pick(["rounds", "stable"]),
-        },
+        }),
         ...(comparable ? {} : limitsOf(random)),
       },
     },
+  };
+}
+
+/** A third of the discussions are councils of the same roles, half of which the judge leads. */
+function discussedIn(
+  seed: number,
+  input: { debaters: string[]; judge: string; rounds: number; until: string },
+): Pick<Discussion, "mode" | "input"> {
+  const random = randomOf(seed, "council");
+  if (!random.chance(1 / 3)) return { mode: "debate", input };
+  const { debaters: participants, judge: facilitator, rounds: max_rounds } = input;
+  return { mode: "council", input: { participants, max_rounds, ...(random.chance(0.5) ? { facilitator } : {}) } };
+}
+
+/** Lets planners plan first in a share of the schedules. */
+export function planning(scenario: Scenario): Scenario {
+  const random = randomOf(scenario.seed, "planning");
+  if (scenario.mode !== "schedule" || scenario.planGiven || !random.chance(1 / 8)) return scenario;
+  const planners = Array.from({ length: random.between(2, 3) }, (_, index) =>
+    debater(random, `planner${index + 1}`, scenario.comparable),
+  );
+  return {
+    ...scenario,
+    roles: [...scenario.roles, ...planners],
+    config: { ...scenario.config, planning: { planners: planners.map(({ role_id }) => role_id) } },
   };
 }
 

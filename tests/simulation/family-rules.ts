@@ -10,6 +10,8 @@ type Finished = PayloadByType["session_finished"];
 /** The end of a child that never began. */
 const NOTHING = { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0 };
 
+const WITHOUT_TICKET = ["requirement", "clarification", "clarification_response"];
+
 type Opened = PayloadByType["session_opened"];
 
 /** Checks the logs of all sessions: each by itself, and those of parents and children against each other. */
@@ -61,7 +63,9 @@ export class FamilyRules {
   #begins(parent: string, begun: Begun): void {
     const { session_id, ticket_id = "" } = begun;
     const asked = this.#world.database.record(parent, Number(session_id.slice(parent.length + 1)));
-    if (asked?.payload_type !== "instruction_proposal" || asked.record.ticket_id !== ticket_id) {
+    // Planners are asked when nothing about the requirement is open any more.
+    const asking = ticket_id === "" ? WITHOUT_TICKET : ["instruction_proposal"];
+    if (!asking.includes(asked?.payload_type ?? "") || (asked?.record.ticket_id ?? "") !== ticket_id) {
       this.#violated("a child is begun for what asked for it", `${session_id} about ${ticket_id}`);
     }
     if (this.#begun.has(session_id)) this.#violated("a child is begun once", session_id);

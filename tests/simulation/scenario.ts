@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import { DESCRIPTORS } from "../../src/modes/index.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { discussing } from "./discussions.ts";
+import { discussing, planning } from "./discussions.ts";
 import { withQuotas } from "./quotas.ts";
 import { type Random, randomOf } from "./random.ts";
 import { type KitSession, sessionOf } from "./kit-scenarios.ts";
@@ -103,7 +103,7 @@ export function scenarioOf(seed: number): Scenario {
     interruptions: 0,
     skill: random.pick([0.5, 0.75, 0.95]),
   };
-  return withQuotas(discussing(scenario));
+  return withQuotas(planning(discussing(scenario)));
 }
 
 /** Most outages are short; some last longer than any hold may. */

@@ -48,6 +48,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   ticket: ({ payload }) => payload.context.ticket?.ticket_id,
   task: ({ payload }) => payload.context.ticket?.task,
   discuss: ({ payload }) => yes(payload.discuss === true),
+  others_plan: ({ payload: { expects } }) => yes(expects.includes("clarification") && !expects.includes("plan")),
   no_more_questions: ({ payload: { message } }) =>
     yes(message.payload_type === "clarification_response" && message.payload["status"] === "complete"),
   workspace: ({ role, payload }) => (seesWorkspace(role) ? payload.workspace : undefined),

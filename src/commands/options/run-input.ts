@@ -5,6 +5,7 @@ import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
 import { advance } from "../../kernel/engine.ts";
+import { waitsForOutsiders } from "../../kernel/kit/holder.ts";
 import { emptyLedger } from "../../kernel/ledger.ts";
 import type { Fact, Mode } from "../../kernel/mode.ts";
 import { defined, type JsonObject } from "../../lib/json.ts";
@@ -82,7 +83,10 @@ export async function readRunInput(
   const ready = await readyToBegin(context, options, found.value, roles.value, at_terminal);
   if (!ready.ok) return ready;
   const { roles: crew, settings, programs } = ready.value;
-  const unable = (await discussionProblem(settings, crew)) ?? (await panelProblem(settings, crew));
+  const unable =
+    (await discussionProblem(settings, crew)) ??
+    (await panelProblem(settings, crew)) ??
+    (await planningProblem(settings, crew));
   if (unable) return err(unable);
   if (plan.value === undefined && crew.some(isPlaybook)) {
     const installed = await crewHere(context, found.value);
@@ -187,7 +191,10 @@ function rehearse(
     const { step } = advance(engine, { ...fact, sequence: index + 1, received_at } as unknown as Fact);
     if (step.refused) return step.refused;
   }
-  return undefined;
+  if (!waitsForOutsiders(engine.ledger)) return undefined;
+  return failure("usage", "it would wait for somebody from outside, who cannot join a child session", {
+    hint: "name roles of this crew",
+  });
 }
 
 /** Why no session could review with the panel of these settings: `configuration`; undefined if one could, or if there is no panel. */
@@ -195,13 +202,40 @@ async function panelProblem(
   { values: { review, ...config }, origins }: Settings,
   roles: readonly Role[],
 ): Promise<Failure | undefined> {
-  const mode = MODES.get("panel");
-  if (typeof review === "string" || !mode) return undefined;
+  if (typeof review === "string") return undefined;
   const { panel: members, vote, rounds } = review;
   const input = { members, topic: "Work.", ...defined({ threshold: vote, rounds }) };
-  const why = rehearse(await mode.rules(), { mode: "panel", config, roles, input }, []);
+  const why = await refusedOpening("panel", config, roles, input);
   const where = (origins.get("review.panel") ?? origins.get("review"))?.where;
   return why && failure("configuration", `${where}: ${why.message}`, { hint: why.hint });
+}
+
+/** Why the planners of these settings could not plan: `configuration`; undefined if they could, or if there are none. */
+async function planningProblem(
+  { values: { planning, ...config }, origins }: Settings,
+  roles: readonly Role[],
+): Promise<Failure | undefined> {
+  if (!planning) return undefined;
+  const { planners } = planning;
+  const where = origins.get("planning.planners")?.where;
+  const isPlanner = ({ role_id }: Role) => planners.includes(role_id);
+  if (roles.filter(({ type }) => type === "manager").some(isPlanner)) {
+    const hint = "Name other roles: a manager judges the plans, and must not find its own among them.";
+    return failure("configuration", `${where}: A manager is one of the planners.`, { hint });
+  }
+  const why = await refusedOpening("planning", config, roles, { planners, topic: "Work." });
+  return why && failure("configuration", `${where}: ${why.message}`, { hint: why.hint });
+}
+
+/** Why a child session of a mode would not open. */
+async function refusedOpening(
+  mode: string,
+  config: JsonObject,
+  roles: readonly Role[],
+  input: JsonObject,
+): Promise<Failure | undefined> {
+  const rules = await MODES.get(mode)?.rules();
+  return rules && rehearse(rules, { mode, config, roles, input } as unknown as JsonObject, []);
 }
 
 /** Why no session could discuss proposals with these settings: `configuration`; undefined if one could, or if none is wanted. */
@@ -216,10 +250,9 @@ async function discussionProblem(
   const known = MODES.get(mode);
   if (known?.discusses !== true) {
     const fitting = [...MODES].flatMap(([name, { discusses }]) => (discusses ? [`"${name}"`] : []));
-    const hint = `Use ${fitting.join(" or ")}.`;
+    const hint = `Use one of ${fitting.join(", ")}.`;
     return refused(`The mode "${mode}" cannot discuss a proposal.`, hint);
   }
-  const opened = { mode, config, roles, input: { ...input, topic: "a proposal" } } as unknown as JsonObject;
-  const why = rehearse(await known.rules(), opened, []);
+  const why = await refusedOpening(mode, config, roles, { ...input, topic: "a proposal" });
   return why && refused(why.message, why.hint && `In discussion.input: ${why.hint}`);
 }

@@ -14,7 +14,7 @@ const WEIGHT = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}=(?:0
 export const council: Descriptor<CouncilInput, Council, Participant> = {
   name: "council",
   letter: "k",
-  rules: 1,
+  rules: 2,
   subject: "participant",
   seat: "facilitator",
   messages: {

@@ -4,7 +4,7 @@ import { seatedAs } from "../../kernel/kit/seated.ts";
 import type { View } from "../../kernel/kit/state.ts";
 import { ruleText } from "../../kernel/kit/votes.ts";
 import type { Fact } from "../../kernel/mode.ts";
-import { from } from "../../kernel/references.ts";
+import { from, linesOf } from "../../kernel/references.ts";
 import { notPermitted, wrongAt } from "../../kernel/step.ts";
 import { defined } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
@@ -63,8 +63,15 @@ export const councilMode = modeOf(council, {
   },
   on: Object.fromEntries(SENT.map((type) => [type, act])),
   result(session) {
-    const { summary } = session.self;
-    return { ...defined({ summary: summary && from(summary, "/summary_text") }), ...standingOf(session) };
+    const { summary, proposals } = session.self;
+    const accepted = proposals.filter(({ status }) => status === "accepted");
+    const decided = linesOf(...accepted.flatMap(({ at }) => [from(at, "/title"), from(at, "/details")]));
+    const told = summary && from(summary, "/summary_text");
+    return {
+      ...defined({ summary: told, conclusion: accepted.length > 0 ? decided : told }),
+      dissent: accepted.flatMap(({ dissent = [] }) => dissent.map((reason) => from(reason, "/rationale"))),
+      ...standingOf(session),
+    };
   },
 });
 

@@ -54,6 +54,8 @@ export interface Proposal {
   readonly again?: true;
   /** The sequence of its latest result. */
   readonly result?: number;
+  /** The records that say why participants voted against the result. */
+  readonly dissent?: readonly number[];
 }
 
 type Limits = Pick<CouncilInput, "facilitator" | "max_rounds" | "discussion_s" | "voting_s">;

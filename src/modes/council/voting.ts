@@ -130,7 +130,8 @@ export function decide(
     draft.withdraw(one.id, "decided");
     if (one.status === "asked") draft.move(one.id, "set_back", "decided");
   }
-  if (status !== "tied") return endProposal(draft, proposal, status, { result });
+  const dissent = lost.flatMap((voter) => votes[voter]?.reason ?? []);
+  if (status !== "tied") return endProposal(draft, proposal, status, { result, dissent });
   setTimer(draft, "voting");
   const more = draft.self.tie === "facilitator" ? { tied: true as const } : { again: true as const, ...newVote(draft) };
   patchProposal(draft, id, { result, ...more });

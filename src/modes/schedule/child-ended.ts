@@ -6,12 +6,14 @@ import { objectOf } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
 import { offer } from "./offering.ts";
 import { isPanelOf } from "./panel-review.ts";
+import { onPlanned } from "./planners.ts";
 import { onDecision } from "./reviewing.ts";
 import type { Ticket } from "./state.ts";
 import { DISCUSSION_TIMER } from "./waiting.ts";
 
 /** Handles the end of a child session. After a discussion the manager gets its result and instructs the ticket. Its turns count towards the ticket's budget. */
 export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">): void {
+  if (fact.subject === undefined) return onPlanned(draft, fact);
   const ticket = draft.ticket(fact.subject);
   const { session_id, usage } = fact.payload;
   if (!ticket || sessionWaitedFor(ticket.waits_for) !== childId(session_id)) return;

@@ -7,6 +7,7 @@ import { onSessionBegun } from "./discussion.ts";
 import { Draft } from "./draft.ts";
 import { isForWorker } from "./messages.ts";
 import { onApproval, onSessionRecovered, onSessionStopped, onUserCommand, onUserReview } from "./people.ts";
+import { plansLater } from "./planners.ts";
 import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
 import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
@@ -67,13 +68,14 @@ function onAnswer(draft: Draft, fact: Fact): void {
   const ticket = draft.ticket(fact.subject);
   if (fact.payload_type === "error") onError(draft, fact, ticket, turn);
   else if (fact.payload_type === "clarification") onClarification(draft, fact, turn);
-  else if (!ticket) onManagerAnswer(draft, fact);
+  else if (!ticket) onManagerAnswer(draft, fact, turn);
   else onTicketAnswer(draft, fact, ticket, turn);
 }
 
 /** The manager answers about the session. */
-function onManagerAnswer(draft: Draft, fact: Fact): void {
-  if (fact.payload_type === "plan") onPlan(draft, fact);
+function onManagerAnswer(draft: Draft, fact: Fact, turn: OpenTurn): void {
+  if (fact.payload_type === "plan" && plansLater(draft.session)) refuseUnexpected(draft, fact, turn);
+  else if (fact.payload_type === "plan") onPlan(draft, fact);
   // It keeps waiting: its answer is kept in the history, and nothing else changes.
   else if (fact.payload_type === "instruction" && draft.session.long_wait)
     draft.remember(draft.session.long_wait.ticket);

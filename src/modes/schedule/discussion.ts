@@ -52,17 +52,19 @@ function topicOf({ task: [planned, task] }: Ticket, proposal: number): JsonObjec
 }
 
 export function onSessionBegun(draft: Draft, fact: FactOf<"session_begun">): void {
-  const ticket = draft.ticket(fact.subject);
-  const { discussion, panel } = draft.session.settings;
-  const opened = ticket && isPanelOf(ticket, fact.payload.session_id) ? panel : discussion;
-  if (!ticket || !opened || sessionWaitedFor(ticket.waits_for) !== childId(fact.payload.session_id)) return;
-  draft.tickets.patch(ticket.id, { session_begun: true });
-  draft.out.setTimer(DISCUSSION_TIMER + ticket.id, opened.timeout_s * 1000, true);
+  const { subject, payload } = fact;
+  const ticket = draft.ticket(subject);
+  const { discussion, panel, planners } = draft.session.settings;
+  const ofTicket = ticket && isPanelOf(ticket, payload.session_id) ? panel : discussion;
+  const opened = subject === undefined ? planners : ofTicket;
+  if (!opened || sessionWaitedFor(draft.holder(subject)?.waits_for) !== childId(payload.session_id)) return;
+  if (ticket) draft.tickets.patch(ticket.id, { session_begun: true });
+  draft.out.setTimer(DISCUSSION_TIMER + (subject ?? ""), opened.timeout_s * 1000, true);
 }
 
-/** Withdraws a discussion whose time is up. Its end is still reported. */
+/** Withdraws a child session whose time is up: of a ticket, or of the planners. Its end is still reported. */
 export function onDiscussionTimeUp(draft: Draft, id: string): void {
-  const child = sessionWaitedFor(draft.ticket(id)?.waits_for);
+  const child = sessionWaitedFor(draft.holder(id === "" ? undefined : id)?.waits_for);
   if (child !== undefined) draft.out.command({ do: "withdraw_session", child, reason: "timeout" });
 }
 

@@ -1,4 +1,4 @@
-import type { Mode } from "../../kernel/mode.ts";
+import { ATTACHED_TASKS, type Mode } from "../../kernel/mode.ts";
 import { decide } from "./decide.ts";
 import { scheduleReader } from "./reader.ts";
 import { request } from "./request.ts";
@@ -10,7 +10,7 @@ export const scheduleMode: Mode<ScheduleState> = {
   ...scheduleReader,
   rules: 16,
   rights: SCHEDULE_RIGHTS,
-  attached: { plan: { reference: "tasks_ref", field: "tasks" } },
+  attached: ATTACHED_TASKS,
   decide,
   request,
 };

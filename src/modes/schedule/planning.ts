@@ -11,6 +11,7 @@ import { armNotice } from "./notice.ts";
 import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
 import { create, isAdding, revise, revisionOf } from "./revising.ts";
+import { askPlanners, plannersOf } from "./planners.ts";
 import type { Place, Revision, RoleEntry, SessionValue, Settings } from "./state.ts";
 import { executables, newTicket, taskAt } from "./tasks.ts";
 import { panelOf } from "./panel-review.ts";
@@ -20,6 +21,8 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
   if (draft.before.session) return draft.out.forbid("this session has been opened already", "begin another: bosun run");
   const config = fact.payload.config;
   const checks = config.checks?.ticket ?? [];
+  const { plan_given, plan_digest } = fact.payload.input ?? {};
+  const planners = plan_digest === undefined && plan_given !== true ? plannersOf(config) : undefined;
   const settings: Settings = {
     max_retries: config.max_retries,
     max_attempts: config.max_attempts,
@@ -37,14 +40,18 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
       ? { proposal: config.proposal }
       : { proposal: "risk", risk_patterns: config.proposal.patterns }),
     checks: executables(checks, fact.sequence, "/config/checks/ticket"),
-    ...defined({ panel: panelOf(config), discussion: discussionOf(config), ticket_budget: config.budget.ticket }),
+    ...defined({
+      panel: panelOf(config),
+      planners,
+      discussion: discussionOf(config),
+      ticket_budget: config.budget.ticket,
+    }),
   };
   const roles: RoleEntry[] = fact.payload.roles.map((role) => ({
     role_id: role.role_id,
     type: role.type,
     capabilities: role.capabilities ?? [],
   }));
-  const { plan_given, plan_digest } = fact.payload.input ?? {};
   // The playbook manager plays the person's file. Another manager beside it has commands of its own.
   const isPlayed = plan_digest !== undefined && plan_given !== true;
   const managers = roles.filter(({ type }) => type === "manager");
@@ -67,7 +74,9 @@ export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
   if (draft.session.requirement)
     return draft.out.forbid("this session has its requirement", "say more with bosun tell, or begin another session");
   draft.patchSession({ requirement: [fact.sequence, ""] });
-  if (!draft.session.plan_given) offer(draft, undefined, "requirement");
+  const { plan_given, settings } = draft.session;
+  if (settings.planners && settings.max_clarification_rounds === 0) askPlanners(draft);
+  else if (!plan_given) offer(draft, undefined, "requirement");
 }
 
 /**

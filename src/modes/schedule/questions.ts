@@ -5,6 +5,7 @@ import { defined } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
 import { isAboutLongWait } from "./messages.ts";
 import { offer, putAgain } from "./offering.ts";
+import { askPlanners, plansLater } from "./planners.ts";
 import type { OpenTurn, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
 
@@ -14,6 +15,7 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
   const rounds = (turn.rounds ?? 0) + 1;
   const isAboutRequirement = id === undefined && !isAboutLongWait(id, turn);
   if (isAboutRequirement && hasNoQuestions(draft, fact, turn)) {
+    if (plansLater(draft.session)) return askPlanners(draft);
     const rounds = draft.session.settings.max_clarification_rounds;
     offer(draft, undefined, "clarification_response", { retries: 0, rounds });
     return;
@@ -68,9 +70,12 @@ function settle(draft: Draft, set: QuestionSet, fact: FactOf<"clarification_resp
   const clarifications = [...(holder.clarifications ?? []), set.id];
   const again = holder.put_again;
   // The person wants no more questions, so the same message must not lead to any.
-  const put_again = again && complete ? { ...again, rounds: draft.session.settings.max_clarification_rounds } : again;
+  const { max_clarification_rounds } = draft.session.settings;
+  const put_again = again && complete ? { ...again, rounds: max_clarification_rounds } : again;
   draft.patchHolder(set.subject, { clarifications, put_again });
   if (set.subject !== undefined) draft.remember(set.subject);
   else if (draft.session.phase === "clarifying") draft.moveSession("answered");
-  putAgain(draft, set.subject, set.id);
+  const isLast = (put_again?.rounds ?? 0) >= max_clarification_rounds;
+  if (set.subject === undefined && isLast && plansLater(draft.session)) askPlanners(draft);
+  else putAgain(draft, set.subject, set.id);
 }

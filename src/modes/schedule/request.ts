@@ -9,6 +9,7 @@ import { attemptsLeft } from "./attempts.ts";
 import { needsBudget } from "./budget.ts";
 import { discussionReport } from "./discussion.ts";
 import { isAboutLongWait, isForWorker } from "./messages.ts";
+import { plansLater, plansWithoutNames } from "./planners.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import {
   type Allowance,
@@ -62,7 +63,7 @@ function remainingTurns(allowance: Allowance | undefined): { remaining_turns?: n
 function expects(session: SessionValue, { message: asked }: OpenTurn, ticket: Ticket | undefined): PayloadType[] {
   const reviewer = asked === "review_request" && hasReviewers(session) ? "participant" : "manager";
   const types = expectedAnswers(SCHEDULE_RIGHTS, isForWorker(asked) ? "worker" : reviewer, asked);
-  if (!ticket) return types;
+  if (!ticket) return plansLater(session) ? types.filter((type) => type !== "plan") : types;
   if (asked === "report") return types.filter((type) => type !== "plan");
   return asked === "error" && !isReviewable(ticket) ? types.filter((type) => type !== "review") : types;
 }
@@ -176,6 +177,7 @@ function context(
           dependencies: ticket.depends_on.map((id) => dependency(state, id)),
         }
       : {}),
+    ...(!ticket && session.plans?.length ? { transcript: plansWithoutNames(session.plans) } : {}),
     ...(notes.length > 0 ? { notes: notes.map(note) } : {}),
     ...(turn.refused ? { refused: turn.refused } : {}),
   };

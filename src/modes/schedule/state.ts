@@ -129,6 +129,12 @@ export interface Panel {
   readonly timeout_s: number;
 }
 
+/** The roles that plan independently before the manager, who judges their plans. */
+export interface Planners {
+  readonly members: readonly string[];
+  readonly timeout_s: number;
+}
+
 /** A set of questions for a person. */
 export interface QuestionSet {
   readonly id: string;
@@ -165,6 +171,7 @@ export interface Settings {
   readonly review: ReviewPolicy;
   /** Set if a panel can review. */
   readonly panel?: Panel;
+  readonly planners?: Planners;
   readonly proposal: "risk" | "always" | "never";
   /** The words that signal risk, instead of the default ones. */
   readonly risk_patterns?: readonly string[];
@@ -206,6 +213,8 @@ export interface SessionValue extends Holder {
   readonly roles: readonly RoleEntry[];
   readonly requirement?: Place;
   readonly plan?: Place;
+  /** The plans of the planners, in the order in which the manager sees them; absent until their session has ended. */
+  readonly plans?: readonly Place[];
   /** The open approval: of the first plan, whose tickets are `gated`, of a revision, or of the result. */
   readonly gate?: {
     readonly ask_id: string;

@@ -911,6 +911,14 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "log"
   ]
  },
+ "scheduler_config.planning": {
+  "fields": {
+   "planners": ""
+  },
+  "required": [
+   "planners"
+  ]
+ },
  "scheduler_config.review_panel": {
   "fields": {
    "panel": "",
@@ -1014,6 +1022,7 @@ export const SHAPES: Readonly<Record<string, Shape | string>> = {
    "accounts": "",
    "max_hold_s": "",
    "dependency_notice_s": "",
+   "planning": "scheduler_config.planning",
    "plan_approval": "",
    "confirm": "",
    "review": "scheduler_config.review",

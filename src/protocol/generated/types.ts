@@ -600,6 +600,7 @@ export type SchedulerConfiguration = {
    * Seconds that a ticket may hold up others before the manager is told.
    */
   readonly dependency_notice_s?: number;
+  readonly planning?: Planning;
   readonly plan_approval?: PlanApproval;
   /**
    * Whether a person accepts the result before the session closes. If left out, at a terminal for any crew but the embedded one.
@@ -632,6 +633,15 @@ export type Account = {
    * No turn begins when no more than so many percent of one of its windows are left.
    */
   readonly reserve?: number;
+};
+/**
+ * Roles that plan independently, in a child session, before the manager, who gets their plans without names and makes the plan. If left out, the manager plans alone.
+ */
+export type Planning = {
+  /**
+   * Items: A seat in the role registry.
+   */
+  readonly planners: readonly string[];
 };
 /**
  * `vote`: how many must approve, `>1/2` if left out. `rounds`: the most rounds if they disagree, 2 if left out.
@@ -1684,6 +1694,7 @@ export type ResolvedConfiguration = {
    * Seconds that a ticket may hold up others before the manager is told.
    */
   readonly dependency_notice_s: number;
+  readonly planning?: Planning;
   readonly plan_approval: PlanApproval;
   /**
    * Whether a person accepts the result before the session closes. If left out, at a terminal for any crew but the embedded one.

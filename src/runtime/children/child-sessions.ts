@@ -28,7 +28,7 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
       const mode = await modeOf(order.mode);
       if (!mode) return err(noSessionsOf(order.mode));
       const { subject, input, budget } = order;
-      const { discussion: _, ...config } = parent.config;
+      const { discussion: _, planning: _p, ...config } = parent.config;
       return createSession(around, mode, {
         session_id,
         requirement: `${order.mode}${subject === undefined ? "" : ` about ${subject}`}, for ${parent.session_id}`,

@@ -6,7 +6,14 @@ plan() {
 ask() {
   say clarification '{"status":"open","questions":[{"question_id":"color","text":"'"$1"'"}]}'
 }
+case $request in
+*'"expects":["clarification","error"]'*)
+  say clarification '{"status":"complete","questions":[]}'
+  kind=none
+  ;;
+esac
 case $kind in
+none) ;;
 requirement) if [ "$ASKS" = yes ]; then ask 'Which color?'; else plan; fi ;;
 clarification_response) plan ;;
 ticket)

@@ -7,6 +7,7 @@ case $request in
   say opinion '{"round":'"${rest%%[!0-9]*}"',"position":"'"$BOSUN_ROLE_ID"' it is.","usage":{"input_tokens":3}}'
   ;;
 *'"expects":["error","review"]'*) say review '{"decision":"approved","usage":{"input_tokens":3}}' ;;
+*'"expects":["error","plan"]'*) say plan '{"summary":"By '"$BOSUN_ROLE_ID"'","tasks":[{"task_id":"x","description":"Do it."}],"usage":{"input_tokens":3}}' ;;
 *'"expects":["error","pm_decision"]'*)
   # It asks each agent once.
   for agent in agents1 agents2; do
