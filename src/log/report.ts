@@ -19,16 +19,23 @@ import { escapedMarkdown, markdownSection, markdownTable } from "../lib/markdown
 import { ok } from "../lib/result.ts";
 import { fails, type Fallible } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
+import type { Role } from "../protocol/roles.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
 import { oneLine } from "./events.ts";
+import { resultParts } from "./result-parts.ts";
 import { spendWords, spentWords, totalWords } from "./usage-words.ts";
 
 type Report = PayloadByType["final_report"];
 
 /** Writes `final_report.json` and `final_report.md`, each whole or not at all, replacing earlier ones. Fails with `storage` or `storage_full`. */
-export function writeReport(folder: string, payload: JsonObject, presentation: Presentation): Fallible<void> {
-  return attempt(folder, () => ok(writeBoth(folder, payload, presentation)), "The final report");
+export function writeReport(
+  folder: string,
+  payload: JsonObject,
+  presentation: Presentation,
+  roles: readonly Role[] = [],
+): Fallible<void> {
+  return attempt(folder, () => ok(writeBoth(folder, payload, presentation, roles)), "The final report");
 }
 
 /**
@@ -65,10 +72,14 @@ export function writeDocument(
   return attempt(dirname(file), write, "The report");
 }
 
-function writeBoth(folder: string, payload: JsonObject, presentation: Presentation): void {
+function writeBoth(folder: string, payload: JsonObject, presentation: Presentation, roles: readonly Role[]): void {
   makeDirectory(folder);
   const report = payload as unknown as Report;
-  replace(join(folder, "final_report.md"), reportMarkdown(report, presentation, resolve(folder, "../..")));
+  const parts =
+    payload.result === undefined
+      ? []
+      : resultParts(presentation, objectOf(payload.result), { roles, usage: objectOf(payload.usage) });
+  replace(join(folder, "final_report.md"), reportMarkdown(report, parts, resolve(folder, "../..")));
   crashPoint("report_begun");
   // Written last, since verification compares it with the record.
   replace(join(folder, "final_report.json"), reportJson(payload));
@@ -132,7 +143,7 @@ function replace(path: string, lines: Iterable<string>): void {
 }
 
 /** Makes the report for people: the outcome, each ticket with its outputs, and the next steps. */
-function* reportMarkdown(report: Report, presentation: Presentation, home: string): IterableIterator<string> {
+function* reportMarkdown(report: Report, parts: readonly ResultPart[], home: string): IterableIterator<string> {
   const { tickets, clarifications = [], next_steps } = report;
   const spent = spendWords(report.usage.by_role);
   yield* [
@@ -149,7 +160,7 @@ function* reportMarkdown(report: Report, presentation: Presentation, home: strin
   if (tickets.length > 0) yield* markdownTable(COLUMNS, tickets, ticketRow);
   for (const ticket of tickets) yield* ticketSection(ticket, home);
   if (clarifications.length > 0) yield* ["", "## Asked and answered", "", ...clarifications.map(clarificationText)];
-  if (report.result !== undefined) yield* resultSections(presentation.parts(report.result as JsonObject));
+  yield* resultSections(parts);
   if (next_steps.length === 0) return;
   yield* ["", "## Next", "", ...next_steps.map((step) => `- ${withSession(report.session_id, phrase(step))}`)];
 }

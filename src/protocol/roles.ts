@@ -83,3 +83,13 @@ export function isSecretName(name: string): boolean {
 function isReviewer({ capabilities = [] }: Pick<Role, "capabilities">): boolean {
   return capabilities.length > 0 && capabilities.every((capability) => capability === "review");
 }
+
+/** Who stands behind a role's agent: its model's provider, or the maker of its program as far as that is known. Their judgements are alike. */
+export function vendorOf({ provider, dialect, cli_command = [], backend = "cli" }: Role): string {
+  const program = cli_command[0]?.split("/").at(-1) ?? backend;
+  const [known = ""] =
+    /^(?:claude|codex|gemini)/.exec(dialect === undefined || dialect === "envelope" ? program : dialect) ?? [];
+  return provider ?? MAKERS[known] ?? program;
+}
+
+const MAKERS: Readonly<Record<string, string>> = { claude: "anthropic", codex: "openai", gemini: "google" };

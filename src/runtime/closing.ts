@@ -45,7 +45,7 @@ export function recordClose<S>(
   journal.record(report);
   journal.record(closed);
   journal.afterCommit(() => {
-    const written = writeReport(paths.folder, report.payload, mode.presentation);
+    const written = writeReport(paths.folder, report.payload, mode.presentation, context.roles);
     if (!written.ok) context.fail(written.error);
     const own = context.store.session(session_id);
     // What a child session came to is its parent's to use.

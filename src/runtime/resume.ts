@@ -148,13 +148,13 @@ async function endPrograms<S>(
 }
 
 /** Removes partial copies. Writes the report of a closed session, whose scheduler may have died before writing it. */
-function mendFiles<S>({ home, store }: Surroundings, { made: { engine }, row }: Left<S>): Fallible<void> {
+function mendFiles<S>({ home, store }: Surroundings, { made: { engine, roles }, row }: Left<S>): Fallible<void> {
   const { folder, artifacts } = sessionPaths(home, row.session_id);
   const cleaned = removePartialCopies(artifacts);
   const { presentation } = engine.mode;
   if (!cleaned.ok || !engine.ledger.figures.closed) return cleaned;
   const report = lastReport(store, row);
-  const written = writeReport(folder, report, presentation);
+  const written = writeReport(folder, report, presentation, roles);
   return written.ok && row.parent === null
     ? writeDocument(row.workspace, report, presentation, { replaces: false })
     : written;

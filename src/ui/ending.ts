@@ -1,6 +1,7 @@
 import { type Presentation, type ResultPart, shownStatus, urgencyOf } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { numberOf } from "../lib/json.ts";
+import { resultParts } from "../log/result-parts.ts";
 import { spendWords } from "../log/usage-words.ts";
 import type { TotalUsage } from "../protocol/payload.ts";
 import { cut } from "../protocol/refusal.ts";
@@ -39,7 +40,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   if (ending.message !== undefined) lines.push(...wrappedLines(localize(output, ending.message), output.width, 0));
   lines.push(...interruptedLines(output, ending.interrupted_turns), ...troubles(ending.tickets, output));
   lines.push(...unheardLines(output, ending.unheard));
-  if (ending.result) lines.push(...resultLines(presentation.parts(ending.result), output));
+  if (ending.result) lines.push(...resultLines(resultParts(presentation, ending.result, ending), output));
   const needed = [
     ...ending.waiting.map((waiting) => linesFor(waiting, output)),
     ...ending.children.flatMap((child) => childLines(child, output)),

@@ -2,6 +2,7 @@ import type { Presentation } from "../kernel/presentation.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
+import type { Role } from "../protocol/roles.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import type { ListedSubject } from "./subject-columns.ts";
@@ -73,6 +74,7 @@ export interface Ending {
   readonly elapsed_ms: number | undefined;
   /** The result of a mode without tickets. */
   readonly result: JsonObject | undefined;
+  readonly roles: readonly Role[];
   readonly waiting: readonly Waiting[];
   /** Messages that the session did not take before it closed. */
   readonly unheard: readonly Unheard[];

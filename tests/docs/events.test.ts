@@ -117,6 +117,7 @@ async function written(): Promise<JsonObject[]> {
       usage: USAGE,
       elapsed_ms: 1,
       result: {},
+      roles: [],
       waiting: [QUESTION],
       unheard: [{ said: "cancel", again: "bosun retry" }],
     },

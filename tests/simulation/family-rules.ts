@@ -48,7 +48,8 @@ export class FamilyRules {
     const known = this.#rules.get(session_id);
     if (known) return known;
     const rules = new RecordRules(this.#world);
-    rules.onPlan = this.onPlan;
+    // A planner's plan, in a child session, is not the manager's.
+    if (!session_id.includes(".")) rules.onPlan = this.onPlan;
     rules.onChild = (record) => this.#onChild(record);
     this.#rules.set(session_id, rules);
     return rules;

@@ -67,8 +67,10 @@ export function scenarioOf(seed: number): Scenario {
   const random = randomOf(seed, "scenario");
   const ofKit = random.chance(0.15) ? random.pick(DESCRIPTORS) : undefined;
   // What outsiders and those who are asked at once say comes in an order that a misfortune changes.
-  const comparable = random.chance(0.3) && ofKit?.outsiders === undefined;
+  const mayBeCompared = random.chance(0.3) && ofKit?.outsiders === undefined;
   const drawn: KitSession | undefined = ofKit && sessionOf(ofKit, random);
+  // A step that fails skips those of its group that have not ended.
+  const comparable = mayBeCompared && !JSON.stringify(drawn?.input ?? {}).includes('"group"');
   const roles = drawn?.roles ?? crew(random, comparable);
   const tasks = drawn ? [] : planOf(random, roles);
   // A stream of its own, so that limits change nothing else about a seed.

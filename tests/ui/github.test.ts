@@ -66,6 +66,7 @@ const ENDING: Ending = {
   usage: { turns: 7, cost_usd: 0.5 },
   elapsed_ms: 3_723_000,
   result: undefined,
+  roles: [],
   waiting: [
     { kind: "question", ask_id: "c1", question_id: "c1.q1", text: HOSTILE, options: ["main", "next"], default: "main" },
     { kind: "approval", ask_id: "r", about: "result" },

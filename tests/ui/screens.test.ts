@@ -200,6 +200,7 @@ const ENDING: Ending = {
   usage: { turns: 7, cost_usd: 0.5 },
   elapsed_ms: 3_723_000,
   result: undefined,
+  roles: [],
   waiting: [QUESTION, { kind: "approval", ask_id: "r", about: "result" }],
   unheard: [{ said: "cancel publish", again: "bosun retry s-1 publish" }],
   children: [{ session_id: "s-2", waiting: [{ kind: "approval", ask_id: "p", about: "plan" }], holds: [] }],

@@ -8,6 +8,7 @@ import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts"
 import { ok } from "../../lib/result.ts";
 import { openable } from "../../log/report.ts";
 import type { Fallible } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
 import type { ReadableSession } from "../../runtime/notifications.ts";
@@ -26,6 +27,7 @@ import { markInterrupted, neededOf, openTurns, readSession, type SessionView, vi
 export interface SessionSnapshot extends SessionView {
   readonly session_id: string;
   readonly free: boolean;
+  readonly roles: readonly Role[];
   /** Messages that came too late to be taken before it closed. */
   readonly unheard: readonly KeptMessage[];
   /** What its open child sessions wait for. */
@@ -57,7 +59,7 @@ function snapshot(store: StoreReader, session_id: string, view: SessionView): Se
   const document = view.report && view.presentation.document?.(view.report);
   const file = opened && document && resolve(opened.workspace, document.path);
   const documents = file !== undefined && existsSync(file) ? [file] : [];
-  return { ...view, session_id, free, unheard: late, children: [], documents };
+  return { ...view, session_id, free, roles: opened?.roles ?? [], unheard: late, children: [], documents };
 }
 
 /** The state of a stored session. Failures as `readSession`. Throws a `StorageError`. */
@@ -81,6 +83,7 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
     session_id,
     presentation,
     free,
+    roles,
     state,
     ledger,
     tickets,
@@ -95,7 +98,7 @@ export function buildEnding(home: string, left: SessionSnapshot, { end, exited, 
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
-    ...{ session_id, presentation, free, waiting, children, exit_code },
+    ...{ session_id, presentation, free, roles, waiting, children, exit_code },
     state: state.state,
     message: messageOf(end, presentation, ledger.asks.size + children.length > 0),
     failure: end.ok ? undefined : end.error,

@@ -5,7 +5,6 @@ import { reaches } from "../../kernel/kit/votes.ts";
 import { from, linesOf } from "../../kernel/references.ts";
 import { wrongAt } from "../../kernel/step.ts";
 import { defined, type Json } from "../../lib/json.ts";
-import type { Role } from "../../protocol/roles.ts";
 import { type Member, type Panel, panel } from "./panel.ts";
 
 type D = Draft<Panel, Member>;
@@ -13,7 +12,7 @@ type D = Draft<Panel, Member>;
 /** The rules of a panel. */
 export const panelMode = modeOf(panel, {
   begin: ({ members, threshold, rounds }, { payload: { roles } }) => ({
-    self: { threshold, rounds, round: 0, vendors: new Set(members.map((id) => vendorOf(roles, id))).size },
+    self: { threshold, rounds, round: 0 },
     subjects: members.map((id) => ({ ...seated(id, roles), reviews: [] })),
   }),
   seat: (_self, member) => ({ seat: seatOf(member), message: "requirement" }),
@@ -50,7 +49,7 @@ export const panelMode = modeOf(panel, {
   canBeTold: ({ self: { round, rounds } }, { status }) =>
     status !== "left" && (status !== "answered" || round < rounds),
   result(session) {
-    const { threshold, rounds, round, vendors, approved } = session.self;
+    const { threshold, rounds, round, approved } = session.self;
     const all = session.all();
     const voters = all.filter(({ status }) => status !== "left");
     const latest = (member: Member) => member.reviews.at(-1);
@@ -58,8 +57,6 @@ export const panelMode = modeOf(panel, {
     return {
       decision: approved ? "approved" : "changes_requested",
       votes: { approved: voters.filter(({ approves }) => approves).length, of: voters.length, rule: threshold },
-      seats: all.length,
-      vendors,
       rounds: { held: round, of: rounds },
       requested_changes: approved
         ? []
@@ -83,10 +80,4 @@ function decide(draft: D, voters: readonly Member[]): void {
 
 function anonymous(sequence: number, index: number): Json {
   return { sequence, source: `reviewer_${index + 1}`, payload_type: "review", payload: from(sequence) };
-}
-
-/** The program or the provider of a role's agent. */
-function vendorOf(roles: readonly Role[], id: string): string {
-  const { provider, cli_command = [], backend = "cli" } = roles.find(({ role_id }) => role_id === id) ?? {};
-  return provider ?? cli_command[0]?.split("/").at(-1) ?? backend;
 }

@@ -24,8 +24,6 @@ export interface Panel extends Self {
   /** Members who disagree see each other's reviews, without names, until this many rounds are held. */
   readonly rounds: number;
   readonly round: number;
-  /** How many programs or providers stand behind the members. */
-  readonly vendors: number;
   readonly approved?: boolean;
 }
 
@@ -33,7 +31,7 @@ export interface Panel extends Self {
 export const panel: Descriptor<PanelInput, Panel, Member> = {
   name: "panel",
   letter: "r",
-  rules: 1,
+  rules: 2,
   subject: "member",
   messages: { requirement: { to: SPEAKERS, answers: ["review"] } },
   lines: { review: { text: "/notes" } },
@@ -79,13 +77,12 @@ export const panel: Descriptor<PanelInput, Panel, Member> = {
       answered: { icon: "+", tone: "good", stage: "done" },
     },
     closingReasons: { nobody_left: "No member of the panel gave a review." },
-    parts({ decision, votes, seats, vendors, rounds, reviews }) {
+    judges: ({ reviews }) => listOf(reviews).map((one) => textOf(objectOf(one).role_id)),
+    parts({ decision, votes, rounds, reviews }) {
       const { approved, of, rule } = objectOf(votes);
       const held = objectOf(rounds);
-      const from_ = Number(vendors) === 1 ? "1 vendor" : `${Number(vendors)} vendors`;
       const points = [
         `${Number(approved)} of ${Number(of)} approve, ${textOf(rule)} is needed`,
-        `${Number(seats)} seats, ${from_}`,
         `${Number(held.held)} of ${Number(held.of)} rounds`,
       ];
       const said = listOf(reviews).map(objectOf);

@@ -4,7 +4,6 @@ import { type Speaker, seated, seatOf } from "../../kernel/kit/speakers.ts";
 import type { KitState, Self } from "../../kernel/kit/state.ts";
 import { ATTACHED_TASKS, type Mode } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import { wrongAt } from "../../kernel/step.ts";
 import { defined } from "../../lib/json.ts";
 import { planning } from "./planning.ts";
 
@@ -24,7 +23,6 @@ export const planningMode: Mode<KitState<Self, Speaker>> = {
     answered(draft, fact, planner) {
       if (fact.payload_type !== "plan" || !planner) return undefined;
       const { tasks = [] } = fact.payload;
-      if (tasks.length === 0) return wrongAt("/tasks", "the plan has no tasks", "plan at least one");
       const graph = checkGraph(
         tasks.map(({ task_id, dependencies = [] }) => ({ id: task_id, depends_on: dependencies })),
       );

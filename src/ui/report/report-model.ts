@@ -1,6 +1,8 @@
 import type { Presentation, ResultPart } from "../../kernel/presentation.ts";
 import { type JsonObject, listOf, objectOf, textOf } from "../../lib/json.ts";
+import { resultParts } from "../../log/result-parts.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { Role } from "../../protocol/roles.ts";
 import { tellingOf, type ToldTurn } from "../../protocol/telling.ts";
 import type { Proof } from "../../runtime/proof.ts";
 import { resultsOf } from "../failure-lines.ts";
@@ -81,6 +83,7 @@ export class ReportGatherer {
   #recoveries = 0;
   #from = "";
   #result: JsonObject | undefined;
+  #about: { readonly roles: readonly Role[]; readonly usage: JsonObject | undefined } = { roles: [], usage: undefined };
 
   /** `records` is the approximate number of records. If there are many, their payloads are cut sooner. */
   constructor(records: number) {
@@ -117,7 +120,7 @@ export class ReportGatherer {
       work: this.#work,
       checks: this.#checks,
       asked: this.#asked.all,
-      result: this.#result === undefined ? [] : (presentation?.parts(this.#result) ?? []),
+      result: presentation && this.#result ? resultParts(presentation, this.#result, this.#about) : [],
       envelopes: this.#envelopes,
       unreadable: this.#unreadable,
       proof,
@@ -139,7 +142,11 @@ export class ReportGatherer {
         // A resume after a graceful stop is not a recovery.
         if (payload.graceful !== true) this.#recoveries += 1;
         return;
+      case "session_opened":
+        this.#about = { ...this.#about, roles: listOf(payload.roles) as unknown as readonly Role[] };
+        return;
       case "final_report":
+        this.#about = { ...this.#about, usage: objectOf(payload.usage) };
         this.#result = payload.result === undefined ? undefined : objectOf(payload.result);
         return;
       case "report":
