@@ -79,7 +79,8 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   ],
   "commands/meeting-look.ts": ["meeting", "meeting_id", "vote"],
   "commands/meeting.ts": ["meeting"],
-  "commands/options/run-input.ts": ["panel", "schedule", "vote"],
+  "commands/options/children.ts": ["panel", "planning", "vote"],
+  "commands/options/run-input.ts": ["schedule"],
   "commands/options/plan-file.ts": ["schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],
 };

@@ -80,9 +80,6 @@ export interface AttachedField {
   readonly field: string;
 }
 
-/** A plan may come as a file with its tasks. */
-export const ATTACHED_TASKS = { plan: { reference: "tasks_ref", field: "tasks" } } as const;
-
 /** A mode's state as `decide`, `request` and `view` see it: maps and sets have no methods that write. */
 export type ReadonlyState<S> = {
   readonly [K in keyof S]: S[K] extends Map<infer Key, infer Value>

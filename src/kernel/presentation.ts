@@ -22,8 +22,8 @@ export interface Presentation {
   readonly lines?: { readonly [K in PayloadType]?: readonly string[] };
   /** A file of its own that a final report leads to, beside the report: its path from the workspace, and its text. */
   document?(report: JsonObject): { readonly path: string; readonly text: string };
-  /** Whose judgements a `result` weighs, by their ids: how independent they are is shown with it. */
-  judges?(result: JsonObject): readonly string[];
+  /** The ids of those whose judgements a `result` brings together: how independent they are is shown with it. */
+  seats?(result: JsonObject): readonly string[];
   /** The `result` of a final report, in parts. */
   parts(result: JsonObject): readonly ResultPart[];
 }

@@ -11,7 +11,7 @@ export function resultParts(
   { roles, usage }: { readonly roles: readonly Role[]; readonly usage: JsonObject | undefined },
 ): readonly ResultPart[] {
   const [first, ...others] = presentation.parts(result);
-  const ids = presentation.judges?.(result) ?? [];
+  const ids = presentation.seats?.(result) ?? [];
   const seats = roles.filter(({ role_id }) => ids.includes(role_id));
   if (!first || seats.length === 0) return first ? [first, ...others] : [];
   const vendors = new Set(seats.map(vendorOf)).size;

@@ -175,6 +175,17 @@ describe("bosun run with a discussion configured", () => {
 
   test.each<[string, object, string]>([
     ["a mode that cannot discuss", { mode: "schedule" }, '"schedule"'],
+    ["a council of others", { mode: "council", input: { participants: ["one", "eve"] } }, "from outside"],
+    [
+      "a council led by others",
+      { mode: "council", input: { participants: ["one"], facilitator: "eve" } },
+      "from outside",
+    ],
+    [
+      "a council that others call",
+      { mode: "council", input: { participants: ["one"], creator: "eve" } },
+      "from outside",
+    ],
     ["no debaters", { mode: "debate" }, '"debaters" is missing'],
     ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "discussion.budget.turns"],
     ["an unknown key", { ...DISCUSSION, rounds: 2 }, '"rounds"'],

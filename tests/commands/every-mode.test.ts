@@ -82,6 +82,15 @@ const CASES: readonly Case[] = [
     retried: { code: 2, said: /is a council, which retries by itself/ },
   },
   {
+    words: ["planning", "--planners", "python,go,architect", "Move the store."],
+    first: 3,
+    told: { subject: "go", role_id: "go" },
+    cancelled: "python",
+    answer: (agent) => agent.say("plan", { tasks: [{ task_id: "a", description: `As ${agent.role_id} does it.` }] }),
+    again: (agent) => agent.say("plan", { tasks: [{ task_id: "a", description: "Do it.", dependencies: ["none"] }] }),
+    retried: { code: 2, said: /is a planning, which retries by itself/ },
+  },
+  {
     words: ["meeting", "run", "--topic", "Python or Go?", "--agents", "python,go,architect", "--pm", "judge"],
     first: 1,
     told: { subject: "go", role_id: "go" },

@@ -4,19 +4,14 @@ import { type AskedOf, checkedRequirement, standardInput, typedRequirement } fro
 import { isEmbedded, isPlaybook } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { Settings } from "../../config/settings.ts";
-import { advance } from "../../kernel/engine.ts";
-import { waitsForOutsiders } from "../../kernel/kit/holder.ts";
-import { emptyLedger } from "../../kernel/ledger.ts";
-import type { Fact, Mode } from "../../kernel/mode.ts";
-import { defined, type JsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { err, ok } from "../../lib/result.ts";
-import { MODES } from "../../modes/index.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
-import { fails, type Failure, failure, type Fallible } from "../../protocol/failure.ts";
+import { fails, type Fallible } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
-import { instant } from "../../protocol/timestamp.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
+import { childProblem, rehearse } from "./children.ts";
 import { crewHere, crewWords, namesNobody, nobodyInstalled, withCrew } from "./crew-choice.ts";
 import { located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
@@ -83,10 +78,7 @@ export async function readRunInput(
   const ready = await readyToBegin(context, options, found.value, roles.value, at_terminal);
   if (!ready.ok) return ready;
   const { roles: crew, settings, programs } = ready.value;
-  const unable =
-    (await discussionProblem(settings, crew)) ??
-    (await panelProblem(settings, crew)) ??
-    (await planningProblem(settings, crew));
+  const unable = await childProblem(settings, crew);
   if (unable) return err(unable);
   if (plan.value === undefined && crew.some(isPlaybook)) {
     const installed = await crewHere(context, found.value);
@@ -173,86 +165,4 @@ async function requirementOf(
   if (plan === undefined || words !== undefined || file !== undefined)
     return typedRequirement(terminal, { words, file }, REQUIREMENT);
   return checkedRequirement(ok(plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan."), REQUIREMENT);
-}
-
-/** Why a mode's rules would refuse the first facts of a session, decided in memory; undefined if they accept them. */
-function rehearse(
-  mode: Mode<unknown>,
-  opened: JsonObject,
-  messages: readonly { readonly payload_type: string; readonly payload: JsonObject }[],
-): Failure | undefined {
-  const engine = { mode, state: mode.empty(), ledger: emptyLedger() };
-  const received_at = instant(0);
-  const facts = [
-    { payload_type: "session_opened", payload: opened, source: "scheduler" },
-    ...messages.map((message) => ({ ...message, source: "user" })),
-  ];
-  for (const [index, fact] of facts.entries()) {
-    const { step } = advance(engine, { ...fact, sequence: index + 1, received_at } as unknown as Fact);
-    if (step.refused) return step.refused;
-  }
-  if (!waitsForOutsiders(engine.ledger)) return undefined;
-  return failure("usage", "it would wait for somebody from outside, who cannot join a child session", {
-    hint: "name roles of this crew",
-  });
-}
-
-/** Why no session could review with the panel of these settings: `configuration`; undefined if one could, or if there is no panel. */
-async function panelProblem(
-  { values: { review, ...config }, origins }: Settings,
-  roles: readonly Role[],
-): Promise<Failure | undefined> {
-  if (typeof review === "string") return undefined;
-  const { panel: members, vote, rounds } = review;
-  const input = { members, topic: "Work.", ...defined({ threshold: vote, rounds }) };
-  const why = await refusedOpening("panel", config, roles, input);
-  const where = (origins.get("review.panel") ?? origins.get("review"))?.where;
-  return why && failure("configuration", `${where}: ${why.message}`, { hint: why.hint });
-}
-
-/** Why the planners of these settings could not plan: `configuration`; undefined if they could, or if there are none. */
-async function planningProblem(
-  { values: { planning, ...config }, origins }: Settings,
-  roles: readonly Role[],
-): Promise<Failure | undefined> {
-  if (!planning) return undefined;
-  const { planners } = planning;
-  const where = origins.get("planning.planners")?.where;
-  const isPlanner = ({ role_id }: Role) => planners.includes(role_id);
-  if (roles.filter(({ type }) => type === "manager").some(isPlanner)) {
-    const hint = "Name other roles: a manager judges the plans, and must not find its own among them.";
-    return failure("configuration", `${where}: A manager is one of the planners.`, { hint });
-  }
-  const why = await refusedOpening("planning", config, roles, { planners, topic: "Work." });
-  return why && failure("configuration", `${where}: ${why.message}`, { hint: why.hint });
-}
-
-/** Why a child session of a mode would not open. */
-async function refusedOpening(
-  mode: string,
-  config: JsonObject,
-  roles: readonly Role[],
-  input: JsonObject,
-): Promise<Failure | undefined> {
-  const rules = await MODES.get(mode)?.rules();
-  return rules && rehearse(rules, { mode, config, roles, input } as unknown as JsonObject, []);
-}
-
-/** Why no session could discuss proposals with these settings: `configuration`; undefined if one could, or if none is wanted. */
-async function discussionProblem(
-  { values: { discussion, ...config }, origins }: Settings,
-  roles: readonly Role[],
-): Promise<Failure | undefined> {
-  if (!discussion) return undefined;
-  const { mode, input = {} } = discussion;
-  const refused = (why: string, hint: string | undefined) =>
-    failure("configuration", `${origins.get("discussion.mode")?.where}: ${why}`, { hint });
-  const known = MODES.get(mode);
-  if (known?.discusses !== true) {
-    const fitting = [...MODES].flatMap(([name, { discusses }]) => (discusses ? [`"${name}"`] : []));
-    const hint = `Use one of ${fitting.join(", ")}.`;
-    return refused(`The mode "${mode}" cannot discuss a proposal.`, hint);
-  }
-  const why = await refusedOpening(mode, config, roles, { ...input, topic: "a proposal" });
-  return why && refused(why.message, why.hint && `In discussion.input: ${why.hint}`);
 }

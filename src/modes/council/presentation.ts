@@ -22,7 +22,7 @@ export const councilPresentation: Descriptor<never, never, never>["presentation"
     proposal_result: ["status"],
     participant: ["status"],
   },
-  judges: ({ participants }) => listOf(participants).map((one) => textOf(objectOf(one).agent_id)),
+  seats: ({ participants }) => listOf(participants).map((one) => textOf(objectOf(one).agent_id)),
   parts: (result) => [
     { title: "Summary", text: textOf(result.summary), points: [] },
     ...listOf(result.proposals).map((proposal) => proposalPart(objectOf(proposal))),

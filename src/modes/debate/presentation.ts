@@ -13,7 +13,7 @@ export const debatePresentation: Descriptor<never, never, never>["presentation"]
   },
   lines: { opinion: ["summary", "position"], verdict: ["summary", "conclusion"] },
   closingReasons: { no_debaters_left: "No debater was left." },
-  judges: ({ debaters }) => listOf(debaters).map((one) => textWithin(objectOf(one).role_id)),
+  seats: ({ debaters }) => listOf(debaters).map((one) => textWithin(objectOf(one).role_id)),
   parts,
 };
 

@@ -77,7 +77,7 @@ export const panel: Descriptor<PanelInput, Panel, Member> = {
       answered: { icon: "+", tone: "good", stage: "done" },
     },
     closingReasons: { nobody_left: "No member of the panel gave a review." },
-    judges: ({ reviews }) => listOf(reviews).map((one) => textOf(objectOf(one).role_id)),
+    seats: ({ reviews }) => listOf(reviews).map((one) => textOf(objectOf(one).role_id)),
     parts({ decision, votes, rounds, reviews }) {
       const { approved, of, rule } = objectOf(votes);
       const held = objectOf(rounds);

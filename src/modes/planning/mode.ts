@@ -2,7 +2,7 @@ import { checkGraph } from "../../kernel/graph.ts";
 import { modeOf } from "../../kernel/kit/mode.ts";
 import { type Speaker, seated, seatOf } from "../../kernel/kit/speakers.ts";
 import type { KitState, Self } from "../../kernel/kit/state.ts";
-import { ATTACHED_TASKS, type Mode } from "../../kernel/mode.ts";
+import type { Mode } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { defined } from "../../lib/json.ts";
 import { planning } from "./planning.ts";
@@ -40,5 +40,5 @@ export const planningMode: Mode<KitState<Self, Speaker>> = {
       })),
     }),
   }),
-  attached: ATTACHED_TASKS,
+  attached: { plan: { reference: "tasks_ref", field: "tasks" } },
 };

@@ -54,7 +54,7 @@ export const planning: Descriptor<PlanningInput, Self, Speaker> = {
     },
     lines: { plan: ["summary"] },
     closingReasons: { nobody_left: "No planner gave a plan." },
-    judges: ({ plans }) => listOf(plans).map((one) => textOf(objectOf(one).role_id)),
+    seats: ({ plans }) => listOf(plans).map((one) => textOf(objectOf(one).role_id)),
     parts: ({ plans }) =>
       listOf(plans)
         .map(objectOf)

@@ -1,4 +1,4 @@
-import { ATTACHED_TASKS, type Mode } from "../../kernel/mode.ts";
+import type { Mode } from "../../kernel/mode.ts";
 import { decide } from "./decide.ts";
 import { scheduleReader } from "./reader.ts";
 import { request } from "./request.ts";
@@ -10,7 +10,7 @@ export const scheduleMode: Mode<ScheduleState> = {
   ...scheduleReader,
   rules: 16,
   rights: SCHEDULE_RIGHTS,
-  attached: ATTACHED_TASKS,
+  attached: { plan: { reference: "tasks_ref", field: "tasks" } },
   decide,
   request,
 };

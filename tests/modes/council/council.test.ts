@@ -43,6 +43,8 @@ describe("a council of roles", () => {
       report: {
         result: {
           summary: "Nobody wrote a summary: nothing is left to decide. The proposals:\np1, accepted:\nKeep it",
+          conclusion: "Keep it\nFor a year.",
+          dissent: ["It costs."],
           proposals: [{ proposal_id: "p1", agent_id: "bob", status: "accepted", result: { voted: 3 } }],
         },
       },
@@ -53,6 +55,13 @@ describe("a council of roles", () => {
       ["voting", "discussion"],
       ["discussion", "closed"],
     ]);
+  });
+
+  it("concludes with its summary if it accepts nothing", () => {
+    const session = new CouncilSession({ max_rounds: 1, facilitator: "chair" }, {}, [...ROLES, CHAIR]);
+    for (const id of ["ann", "bob", "cid"]) session.answer(id, "pass", { reason: "All is said." });
+    session.answer(undefined, "summary", { summary_text: "Nothing to do." });
+    expect(session.ended?.report["result"]).toMatchObject({ conclusion: "Nothing to do.", dissent: [] });
   });
 
   it("shows each role what was said before its round, and no vote before the result", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
-import { type JsonObject, listOf, objectOf } from "../../../src/lib/json.ts";
+import { listOf, objectOf } from "../../../src/lib/json.ts";
 import { APPROVED, CREW, type Options, schedule, type ScheduleSession, task } from "./session.ts";
 
 const ROLES = [
@@ -126,10 +126,10 @@ describe("the plans of planners", () => {
   });
 
   it("may be one, or none: then the manager plans alone", () => {
-    const [, ben] = RESULT.plans as JsonObject[];
+    const [, ben] = RESULT.plans;
     const one = asked()
       .beginChild()
-      .finishChild({ result: { plans: [{ role_id: "ann", reason: "timeout" }, ben as JsonObject] } });
+      .finishChild({ result: { plans: [{ role_id: "ann", reason: "timeout" }, ben ?? {}] } });
     expect(shown(one)).toEqual([["plan_1", "plan", "By ben"]]);
     const none = asked().beginChild().finishChild({ outcome: "failed", reason: "nobody_left" });
     expect([none.open, none.draft().context["transcript"]]).toEqual([["manager requirement"], undefined]);
@@ -139,8 +139,8 @@ describe("the plans of planners", () => {
   it("that are there when time is up are judged", () => {
     const session = asked().beginChild().fireTimer("discussion:");
     expect(session.open).toEqual(["planning about  withdrawn"]);
-    const [ann] = RESULT.plans as JsonObject[];
-    session.finishChild({ outcome: "cancelled", reason: "timeout", result: { plans: [ann as JsonObject] } });
+    const [ann] = RESULT.plans;
+    session.finishChild({ outcome: "cancelled", reason: "timeout", result: { plans: [ann ?? {}] } });
     expect(shown(session)).toEqual([["plan_1", "plan", "By ann"]]);
   });
 
