@@ -18,7 +18,8 @@ export function register(_command: Command): Action<object> {
 
 async function mcp(context: CommandContext): Promise<Exit> {
   const { terminal } = context;
-  const environment = withToken({ ...markOfParent(), ...context.environment });
+  const marked = { ...markOfParent(), ...context.environment };
+  const environment = withToken({ ...homeOfTurn(marked), ...marked });
   // What commands say to people goes to stderr.
   const out = terminal.err;
   await serve({ ...context, environment, terminal: { ...terminal, out, hasPerson: false, canRedraw: false } }, [
@@ -33,6 +34,12 @@ function withToken(environment: Environment): Environment {
   const { BOSUN_MEETING_TOKEN = "", BOSUN_TURN_ID, BOSUN_ROLE_ID } = environment;
   const isAgent = BOSUN_MEETING_TOKEN === "" && BOSUN_TURN_ID !== undefined && BOSUN_ROLE_ID !== undefined;
   return isAgent ? { ...environment, [TOKEN_VARIABLE]: newToken(BOSUN_ROLE_ID) } : environment;
+}
+
+/** The home of the session in which an agent has its turn: agents do not see BOSUN_HOME, but are told the folder of their artifacts in it. */
+function homeOfTurn({ BOSUN_SESSION_ID, BOSUN_ARTIFACTS_DIR = "" }: Environment): Environment {
+  const [home = "", artifacts] = BOSUN_ARTIFACTS_DIR.split(`/sessions/${BOSUN_SESSION_ID}/`);
+  return artifacts === undefined ? {} : { BOSUN_HOME: home };
 }
 
 /** What tells an agent's turn. Codex gives its servers few variables, and not these. */

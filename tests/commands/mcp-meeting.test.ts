@@ -100,6 +100,32 @@ it("lets a worker join and vote from inside its ticket under its role's id, and 
   expect(messages).toMatchObject([{ agent_id: "smith", title: "Keep it" }]);
 });
 
+it("lets a role of the project call a meeting from its ticket in the home of its session, lead it and vote", async () => {
+  const here = endAfterwards(rig());
+  const meeting = "k-";
+  const calls: [string, object][] = [
+    ["meeting_create", { topic: "Which store?", participants: "smith" }],
+    ["meeting_join", { meeting }],
+    ["meeting_propose", { meeting, title: "Keep it", details: "For a year." }],
+    ["meeting_state", { meeting, state: "voting", reason: "All is said." }],
+    ["meeting_vote", { meeting, proposal: "p1", vote: "yes" }],
+  ];
+  const words = calls.map(([name, given]) => `'${name}=${JSON.stringify(given)}'`).join(" ");
+  const shell = `'${process.execPath}' '${CALLER}' ${words} > answers`;
+  const plan = here.write("plan.json", tinyPlan([{ task_id: "ask", shell }]));
+  const smith = { role_id: "smith", type: "worker", cli_command: ["${node}", "${crew.shell}"] };
+  const playbook = { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] };
+  here.write("workspace/.bosun/roles.json", JSON.stringify({ roles: [smith, playbook] }));
+  expect((await here.run(["trust", "--yes"])).code).toBe(0);
+  expect((await here.run(["run", "--plan", plan, "--session", "s-one"])).code).toBe(0);
+  const answers = jsonLines<{ isError: boolean; text: string }>(readFileSync(join(here.workspace, "answers"), "utf8"));
+  expect(answers.filter(({ isError }) => isError)).toEqual([]);
+  const person = await connect(here);
+  const info = await does(person, "meeting_info", { meeting });
+  expect(info).toMatchObject({ creator: "smith", proposals: [{ status: "accepted" }], state: "discussion" });
+  await does(person, "meeting_close", { meeting, summary: "We keep it." });
+});
+
 it("refuses the local user's acts to a check, which has no role", async () => {
   const here = endAfterwards(rig());
   const person = await connect(here);

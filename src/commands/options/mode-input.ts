@@ -50,7 +50,9 @@ export async function readModeInput(
   const ids = seats.flatMap((seat) => idsAt(given.value.value, seat).map(({ role_id }) => role_id));
   const agents = await withAgentFiles(context, options, ids, loaded.value);
   if (!agents.ok) return agents;
-  const { roles: registry, others: inFiles } = agents.value;
+  // Who begins it by an act takes part by acts, and not in turns.
+  const registry = agents.value.roles.filter(({ role_id }) => role_id !== options.as);
+  const { others: inFiles } = agents.value;
   // The embedded crew talks with nobody.
   const talking = registry.filter((role) => !isEmbedded(role));
   const value = withSeatsFilled(descriptor, given.value.value, talking);

@@ -27,6 +27,8 @@ const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say wh
 export interface RunInputOptions extends RegistryOptions, SettingOptions {
   readonly file?: string;
   readonly plan?: string;
+  /** Who begins a session of a mode with outsiders, if not the local user. */
+  readonly as?: string;
 }
 
 /** A plan file that the playbook manager plays. */
