@@ -8,10 +8,11 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { Stage } from "../debate/stage.ts";
+import { folderWithPackage } from "../installed.ts";
 import { validate } from "../protocol/examples.ts";
 import { typed } from "./in-process.ts";
 import { type Done, type Rig, rig, ROOT, until } from "./rig.ts";
@@ -185,6 +186,29 @@ describe("creating a council", () => {
 });
 
 describe("those from outside", () => {
+  it.each([
+    ["caller.py", "python3"],
+    ["caller.ts", process.execPath],
+  ])("call a council, take part and close it, in about 60 lines: %s", async (name, program) => {
+    const here = endAfterwards(rig());
+    const file = join(folderWithPackage("examples/council"), "examples/council", name);
+    expect(readFileSync(file, "utf8").split("\n").length).toBeLessThan(70);
+    const caller = here.program(program, [file, "ann", "Which store?", "Keep it", "ben", "kim"]);
+    const invitations = join(here.home, "meetings", "invitations");
+    await until("the invitations", () => existsSync(join(invitations, "ben")) && existsSync(join(invitations, "kim")));
+    const [invitation = ""] = readdirSync(join(invitations, "ben"));
+    const mailbox = join(here.home, "meetings", invitation.replace(".json", ""));
+    const members = [
+      ["ben", "yes"],
+      ["kim", "no"],
+    ].map((words) => here.program("python3", [join(EXAMPLES, "member.py"), mailbox, ...words]));
+    const summary = "Keep it is accepted, with 2 for and 1 against it.";
+    expect(await caller.done).toMatchObject({ code: 0, stdout: `${basename(mailbox)}\n${summary}\n`, stderr: "" });
+    for (const { done } of members)
+      expect(await done).toMatchObject({ code: 0, stdout: expect.stringContaining(summary) });
+    expect((await typed(here, ["replay", basename(mailbox), "--verify"])).code).toBe(0);
+  });
+
   it("write fifty messages at once, and none is lost, though no scheduler runs", async () => {
     const council = await Council.of(["eve"]);
     await council.join("eve");

@@ -297,11 +297,13 @@ describe("the protocol", () => {
     expect(none).toMatchObject({ isError: true });
   });
 
-  it("tells what tools only show, and what they take", async () => {
+  it("tells what tools only show, which of them a client should ask about, and what they take", async () => {
     const served = await connect(rig());
     const { tools } = await served.client.listTools();
     const shown = tools.filter(({ annotations }) => annotations?.readOnlyHint === true).map(({ name }) => name);
     expect(shown).toEqual(["session_status", "meeting_discover", "meeting_info", "meeting_read"]);
+    const grave = tools.filter(({ annotations }) => annotations?.destructiveHint === true).map(({ name }) => name);
+    expect(grave).toEqual(["session_start", "session_answer", "session_cancel"]);
     for (const { name, inputSchema } of tools)
       expect([name, objectOf(inputSchema as JsonObject).additionalProperties]).toEqual([name, false]);
   });

@@ -13,6 +13,7 @@ const PRINTED: Readonly<Record<string, readonly string[]>> = {
     "There is no key for anthropic: set ANTHROPIC_API_KEY.\n",
   ],
   "docs/extending.md": [
+    "MEETING_CREATED\nAGENT_JOINED_MEETING\nSTATE_CHANGED\nNEW_MESSAGE_IN_MEETING\nSTATE_CHANGED\nMEETING_CLOSED\n",
     "openai-compatible http://127.0.0.1:8000/v1\n",
     "Hello.\n",
     "[ 'note_read', 'note_list', 'now' ]\n",
@@ -27,7 +28,7 @@ it.each(Object.entries(PRINTED))("the programs in %s run with the installed pack
     const file = join(folder, `program-${index}.ts`);
     writeFileSync(file, program);
     // Without keys, with which they would ask a model.
-    const { stdout, stderr } = spawnSync(process.execPath, [file], { cwd: folder, encoding: "utf8", env: {} });
+    const { stdout, stderr } = spawnSync(process.execPath, [file], { cwd: folder, encoding: "utf8", env: { HOME: folder } });
     return stderr || stdout;
   });
   expect(outputs).toEqual(printed);

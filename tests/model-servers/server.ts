@@ -67,11 +67,12 @@ export class ModelServer {
     return started;
   }
 
-  /** What the clients were told that they used, of all conversations or of those that fit. Side requests are left out. */
+  /** What the clients tell that they used, of all conversations or of those that fit: of side requests, claude tells the titles by ACP. */
   usage(which: (conversation: Conversation) => boolean = () => true): TokenCount {
-    const counted = this.exchanges.filter(
-      ({ side, conversation }) => !side && conversation !== undefined && which(conversation),
-    );
+    const counted = this.exchanges.filter(({ side, conversation, step = {} }) => {
+      const isTold = !side || (conversation?.protocol === "anthropic" && "answer" in step);
+      return isTold && conversation !== undefined && which(conversation);
+    });
     return addUp(counted.flatMap(({ usage }) => usage ?? []));
   }
 

@@ -63,7 +63,9 @@ export async function serve(context: CommandContext, tools: readonly McpTool[]):
 
 function listedTool(tool: McpTool) {
   const { name, description, kind } = tool;
-  const annotations = { readOnlyHint: kind === "shows", destructiveHint: kind === "decides", openWorldHint: false };
+  // Codex asks before it calls what is destructive.
+  const destructiveHint = kind === "runs" || kind === "decides";
+  const annotations = { readOnlyHint: kind === "shows", destructiveHint, openWorldHint: false };
   return { name, description, inputSchema: inputSchemaOf(tool), annotations };
 }
 

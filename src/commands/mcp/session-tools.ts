@@ -40,7 +40,7 @@ export const SESSION_TOOLS: readonly McpTool[] = [
       budget_turns: { type: "integer", minimum: 1, description: "Stop after this many turns" },
       deadline: text("Stop after this time, such as 30m or 4h"),
     },
-    kind: "acts",
+    kind: "runs",
     run: start,
   },
   {

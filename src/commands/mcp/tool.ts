@@ -18,8 +18,8 @@ export interface McpTool {
   /** JSON Schemas of its arguments, by name. Other arguments are refused. */
   readonly input: Readonly<Record<string, Shape>>;
   readonly required?: readonly string[];
-  /** Whether it only shows, or else takes a person's decision, which agents and checks may not. */
-  readonly kind: "shows" | "acts" | "decides";
+  /** Whether it only shows, runs agents with the rights of this user, or takes a person's decision, which agents and checks may not. */
+  readonly kind: "shows" | "acts" | "runs" | "decides";
   run(context: CommandContext, given: JsonObject): Promise<Fallible<object>>;
 }
 
