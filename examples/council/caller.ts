@@ -4,9 +4,13 @@ import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
 import { subscribe } from "bosun";
 
-interface Info {
+/** What commands say as JSON, each a part of it. */
+interface Said {
+  readonly session_id: string;
+  readonly token: string;
   readonly directory: string;
   readonly proposals: readonly Proposal[];
+  readonly summary_text: string;
 }
 
 interface Proposal {
@@ -18,12 +22,10 @@ interface Proposal {
 
 const [me = "", topic = "", title = "", ...others] = process.argv.slice(2);
 
-/** What a command says as JSON. Throws if it is refused. */
-function meeting<T>(act: string, ...words: string[]): T {
-  return JSON.parse(execFileSync("bosun", ["meeting", act, ...words, "--json"], { encoding: "utf8" })) as T;
+/** Runs a command. Throws if it is refused. */
+function meeting(act: string, ...words: string[]): Said {
+  return JSON.parse(execFileSync("bosun", ["meeting", act, ...words, "--json"], { encoding: "utf8" })) as Said;
 }
-
-const info = (): Info => meeting("info", council);
 
 function discuss(): void {
   meeting("post", council, "--text", `I propose: ${title}.`);
@@ -32,12 +34,12 @@ function discuss(): void {
 }
 
 function vote(): void {
-  const { proposal_id = "" } = info().proposals.at(-1) ?? {};
+  const { proposal_id = "" } = meeting("info", council).proposals.at(-1) ?? {};
   meeting("vote", council, proposal_id, "yes", "--rationale", "It is my own proposal.");
 }
 
 function close(): void {
-  const words = info().proposals.map(
+  const words = meeting("info", council).proposals.map(
     (one) => `${one.title} is ${one.status}, with ${one.result.counts.yes} for and ${one.result.counts.no} against it.`,
   );
   meeting("close", council, "--summary", words.join(" "));
@@ -46,16 +48,16 @@ function close(): void {
 const everybody = [me, ...others].join(",");
 const quorum = String(1 + others.length);
 const created = ["--topic", topic, "--participants", everybody, "--quorum", quorum, "--as", me];
-const { session_id: council } = meeting<{ session_id: string }>("create", ...created);
+const { session_id: council } = meeting("create", ...created);
 // Every later command acts as this participant.
-process.env["BOSUN_MEETING_TOKEN"] = meeting<{ token: string }>("join", council, "--as", me).token;
+process.env["BOSUN_MEETING_TOKEN"] = meeting("join", council, "--as", me).token;
 console.log(council);
 
-const home = resolve(info().directory, "..", "..");
+const home = resolve(meeting("info", council).directory, "..", "..");
 for await (const { event, new_state } of subscribe(home, council)) {
   // All have joined: the council begins by itself. It discusses again after a vote.
-  if (new_state === "discussion" && info().proposals.length === 0) discuss();
+  if (new_state === "discussion" && meeting("info", council).proposals.length === 0) discuss();
   else if (event === "VOTING_STARTED") vote();
   else if (event === "PROPOSAL_RESOLVED") close();
 }
-console.log(meeting<{ summary_text: string }>("read", council, "--type", "summary").summary_text);
+console.log(meeting("read", council, "--type", "summary").summary_text);

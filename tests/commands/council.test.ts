@@ -335,6 +335,11 @@ describe("those from outside", () => {
     const files = ["manifest.json", "agenda.json", "participants.json"];
     mkdirSync(copy);
     const messages = readdirSync(join(mailbox, "messages"));
+    const [first, ...rest] = messages.map((name) => name.replace(/^msg_\d{8}T\d{9}Z-\d+_/, ""));
+    expect([first, new Set(rest)]).toEqual([
+      "eve_participant.json",
+      new Set(["eve_agenda_item.json", "eve_proposal.json", "eve_summary.json", "scheduler_state_change.json"]),
+    ]);
     for (const name of messages) copyFileSync(join(mailbox, "messages", name), join(copy, name));
     for (const name of files) copyFileSync(join(mailbox, name), join(copy, name));
     rmSync(mailbox, { recursive: true });

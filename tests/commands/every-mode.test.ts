@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { listOf, objectOf } from "../../src/lib/json.ts";
 import { rolesAt, type Speaker, Stage } from "../debate/stage.ts";
-import { rig, until, withoutRetries } from "./rig.ts";
+import { jsonLines, rig, until, withoutRetries } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { typed } from "./in-process.ts";
 import { statusOf } from "./waiting-task.ts";
@@ -134,6 +135,8 @@ const CASES: readonly Case[] = [
   },
 ];
 
+const HOOKS = ["on_agent_start", "on_agent_finish", "on_step_complete", "on_error"];
+
 const NOTE = "Mind the budget.";
 
 async function staged({ before, words: [name = "", ...words], input }: Case) {
@@ -192,7 +195,7 @@ describe.each(CASES)("a session of `bosun $words.0`", (mode) => {
     expect((await typed(here, ["replay", "it", "--verify"])).code).toBe(0);
   });
 
-  it("with a turn that failed for good is retried, if the mode lets a person retry", async () => {
+  it("with a turn that failed for good calls the hooks, and is retried if the mode lets a person retry", async () => {
     const { here, stage, begin } = await staged(mode);
     let isFailed = false;
     void answering(stage, (agent) => {
@@ -200,9 +203,16 @@ describe.each(CASES)("a session of `bosun $words.0`", (mode) => {
       isFailed = true;
       agent.say("error", { code: "agent_failed", message: "I cannot." });
     });
-    const begun = await here.run([...begin, ...(mode.here ? [mode.here] : []), ...withoutRetries(here)]);
+    const keep = ["sh", "-c", 'cat >>"$0"', here.write("hooked", "")];
+    const hooks = Object.fromEntries(HOOKS.map((name) => [name, keep]));
+    const begun = await here.run([...begin, ...(mode.here ? [mode.here] : []), ...withoutRetries(here, { hooks })]);
     expect(begun).toMatchObject({ stderr: "", stdout: expect.stringContaining("I cannot.") });
     expect(await statusOf(here, "it")).toMatchObject({ state: "closed" });
+    const called = jsonLines<{ event: string; agent?: string }>(readFileSync(keep.at(-1) ?? "", "utf8"));
+    // The only turn of an analysis fails.
+    const expected = HOOKS.filter((name) => mode.before === undefined || name !== "on_agent_finish");
+    expect(new Set(called.map(({ event }) => event))).toEqual(new Set(expected));
+    expect(called).toContainEqual(expect.objectContaining({ event: "on_error", agent: mode.told.role_id }));
     const { code, stdout, stderr } = await here.run(["retry", "it", mode.told.subject]);
     expect(stdout + stderr).toMatch(mode.retried.said);
     expect(code).toBe(mode.retried.code);

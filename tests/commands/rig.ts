@@ -131,8 +131,8 @@ export function jsonLines<T>(text: string): T[] {
 }
 
 /** Options under which a turn that fails is not repeated. */
-export function withoutRetries(here: Rig): string[] {
-  const settings = { max_retries: 0, max_escalations: 0, retry_backoff_ms: 1 };
+export function withoutRetries(here: Rig, more: object = {}): string[] {
+  const settings = { max_retries: 0, max_escalations: 0, retry_backoff_ms: 1, ...more };
   return ["--config", here.write("without-retries.json", JSON.stringify(settings))];
 }
 

@@ -28,7 +28,11 @@ it.each(Object.entries(PRINTED))("the programs in %s run with the installed pack
     const file = join(folder, `program-${index}.ts`);
     writeFileSync(file, program);
     // Without keys, with which they would ask a model.
-    const { stdout, stderr } = spawnSync(process.execPath, [file], { cwd: folder, encoding: "utf8", env: { HOME: folder } });
+    const { stdout, stderr } = spawnSync(process.execPath, [file], {
+      cwd: folder,
+      encoding: "utf8",
+      env: { HOME: folder },
+    });
     return stderr || stdout;
   });
   expect(outputs).toEqual(printed);
