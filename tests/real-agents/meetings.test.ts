@@ -86,6 +86,6 @@ it.each([
     // What an agent started ends with its turn; the meeting goes on with the next act.
     await byCommand("close", "--summary", "We keep it.");
     const sessions = readdirSync(join(here.environment.BOSUN_HOME ?? "", "sessions"));
-    await until("its scheduler to end", () => sessions.flatMap(living).length === 0);
+    await until("its scheduler to end", () => sessions.flatMap((id) => living(id)).length === 0);
   },
 );
