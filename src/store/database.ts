@@ -78,9 +78,23 @@ export function openForReading(home: string, untouched = false): Fallible<Databa
     const notFile = notRegularFile(path);
     if (notFile) return err(notFile);
     const mayWrite = !untouched && unwritable(dirname(path)) === undefined;
+    if (mayWrite) rollBack(path);
     const file = mayWrite || existsSync(`${path}-wal`) ? path : readOnlyCopy(path);
     return ok(new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
   });
+}
+
+/**
+ * Rolls back what a killed process left of its switch to WAL, the only write with a `-journal`. A connection for reading cannot, and fails.
+ */
+function rollBack(path: string): void {
+  if (!existsSync(`${path}-journal`)) return;
+  const database = new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    database.pragma("schema_version");
+  } finally {
+    database.close();
+  }
 }
 
 /** The failure for a home without a database. */
