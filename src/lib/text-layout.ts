@@ -18,6 +18,16 @@ export function cut(line: string, columns: number): string {
   return library("cli-truncate")(line, columns, { truncationCharacter: "" });
 }
 
+/** The end of a line that fits into `columns`, after an ellipsis. */
+export function cutStart(line: string, columns: number): string {
+  return library("cli-truncate")(line, columns, { position: "start" });
+}
+
+/** The start and the end of a line that fit into `columns`, around an ellipsis: texts that begin alike can be told apart. */
+export function cutMiddle(line: string, columns: number): string {
+  return widthOf(line) <= columns ? line : library("cli-truncate")(line, columns, { position: "middle" });
+}
+
 /** Wraps a line at spaces into lines of at most `columns`. Longer words stay whole. */
 export function wrap(line: string, columns: number): string[] {
   return widthOf(line) <= columns ? [line] : library("wrap-ansi")(line, columns).split("\n");
