@@ -1,8 +1,9 @@
-import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
+import { createInterface } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { answerTo, isCounted, isFreeText } from "../config/picked-option.ts";
 import { clipped, hanging, wrapped, wrappedLines } from "./display.ts";
-import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
+import type { Output, Terminal } from "./terminal.ts";
+import { TypedLine } from "./typed-line.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
 /** What a person typed; `left` if they pressed Ctrl-D or the question was withdrawn. */
@@ -17,95 +18,37 @@ export interface Position {
 /** A terminal is quiet when nothing has been typed for this long, in ms. A terminal in line mode hands over one line at a time. */
 const QUIET_MS = 30;
 
-/** Makes the terminal mark pasted text, so that its line breaks can be told from Enter. */
-const MARK_PASTES = "\u001B[?2004h";
-const STOP_MARKING_PASTES = "\u001B[?2004l";
-
 /** Minimum number of screen rows that a prompt leaves for typing. */
 const MIN_TYPING_ROWS = 3;
 
 /**
  * Asks for one line, below everything that is written to the terminal meanwhile. Input typed before the prompt appears is discarded: an idle Enter
- * answers nothing, nor does the rest of a text that the terminal did not mark as pasted. Line breaks of a marked paste belong to the answer. Ctrl-C
- * reaches the process as SIGINT, which the terminal itself does not send while a line is edited.
+ * answers nothing. Line breaks of a paste belong to the answer. Ctrl-C reaches the process as SIGINT, which the terminal itself does not send while a
+ * line is edited.
  */
-export async function promptLine({ input, err, isDumb }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
+export async function promptLine(terminal: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
+  const { input, err, isDumb } = terminal;
+  const isEdited = !isDumb && input.isTTY;
+  const line = isEdited ? new TypedLine(terminal, shortened(label, err)) : undefined;
   await discardTyped(input, signal);
+  if (line) return line.typed(signal);
+  input.pause();
   if (signal.aborted || input.readableEnded) return { kind: "left" };
   // Without cursor movements, only the terminal itself can edit a line.
-  const lines = createInterface({ input, output: err.stream, terminal: !isDumb, historySize: 0, signal });
-  const pasted: string[] = [];
-  let isPasting = false;
-  const watchPaste = (_text: unknown, { name }: Key) => {
-    if (name === "paste-start" || name === "paste-end") isPasting = name === "paste-start";
-  };
+  const lines = createInterface({ input, output: err.stream, terminal: false, signal });
   lines.setPrompt(shortened(label, err));
-  if (!isDumb) err.stream.write(MARK_PASTES);
-  input.on("keypress", watchPaste);
-  const prompt = promptOf(lines, err.stream);
-  const release = isDumb ? () => {} : err.keepBelow(prompt);
   lines.prompt();
   return new Promise((resolve) => {
     let text: string | undefined;
-    let isEnded = false;
-    const endLine = () => {
-      if (!isEnded) err.stream.write("\n");
-      isEnded = true;
-      release();
-    };
-    // The shell has changed the terminal's modes and written below the prompt.
-    const continued = () => {
-      if (!isDumb) enterTerminal(input, err);
-      prompt.draw();
-    };
-    lines.on("SIGINT", () => {
-      endLine();
-      process.emit("SIGINT", "SIGINT");
-    });
-    lines.on("SIGTSTP", () => {
-      process.off("SIGCONT", continued);
-      leaveTerminal(input, err);
-      // Stops the whole job, as the terminal itself does: a shell sees only its child stop, which may be npm. Returns once the job continues, or at
-      // once if no shell could continue it.
-      process.kill(0, "SIGTSTP");
-      process.on("SIGCONT", continued);
-      continued();
-    });
-    process.on("SIGCONT", continued);
-    // A terminal that is gone has no modes. The end of its input closes the prompt.
-    lines.on("error", () => {});
-    lines.on("line", (line) => {
-      isEnded = !isPasting;
-      if (isPasting) {
-        pasted.push(line);
-        lines.setPrompt("> ");
-        lines.prompt();
-      } else {
-        text = [...pasted, line].join("\n").trim();
-        lines.close();
-      }
+    lines.on("line", (typed) => {
+      text = typed.trim();
+      lines.close();
     });
     lines.on("close", () => {
-      process.off("SIGCONT", continued);
-      input.off("keypress", watchPaste);
-      endLine();
-      if (!isDumb) err.stream.write(STOP_MARKING_PASTES);
+      err.stream.write("\n");
       resolve(text === undefined ? { kind: "left" } : { kind: "text", text });
     });
   });
-}
-
-/** Sets the terminal's modes for a prompt. */
-function enterTerminal(input: NodeJS.ReadStream, { stream }: Output): void {
-  // Node keeps the mode it set last, and does nothing if that stays the same.
-  input.setRawMode(false).setRawMode(true);
-  stream.write(MARK_PASTES);
-}
-
-/** Restores the terminal to the state that a shell expects. */
-function leaveTerminal(input: NodeJS.ReadStream, { stream }: Output): void {
-  stream.write(STOP_MARKING_PASTES);
-  input.setRawMode(false);
 }
 
 /** Discards what was typed so far: reads until the terminal is quiet. */
@@ -121,22 +64,7 @@ async function discardTyped(input: NodeJS.ReadStream, signal: AbortSignal): Prom
     // After a stall of this process, timers come before the input that has arrived meanwhile.
     await setImmediate();
   }
-  input.off("data", hear).pause();
-}
-
-function promptOf(lines: Interface, stream: NodeJS.WriteStream): OpenPrompt {
-  return {
-    erase() {
-      moveCursor(stream, 0, -lines.getCursorPos().rows);
-      cursorTo(stream, 0);
-      clearScreenDown(stream);
-    },
-    draw() {
-      // Undocumented, and stale after a paste: how many rows above the cursor readline starts to draw.
-      Object.assign(lines, { prevRows: 0 });
-      lines.prompt(true);
-    },
-  };
+  input.off("data", hear);
 }
 
 /** A label that leaves room to type on the screen: if it is too tall, all lines but the last are written above. */

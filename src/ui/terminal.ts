@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { inert } from "../lib/workflow-commands.ts";
+import { isInBackground } from "../agents/process-table.ts";
 import { insideOf } from "../protocol/inside-turn.ts";
 
 /** Where a command's results (`out`) and messages (`err`) go, and where a person types. */
@@ -7,10 +8,12 @@ export interface Terminal {
   readonly out: Output;
   readonly err: Output;
   readonly input: NodeJS.ReadStream;
-  /** Whether a person can be asked: input and messages are a terminal, not of an automatic build or an agent. */
+  /** Whether a person can be asked: input and messages are a terminal, not of an automatic build, an agent or a job in the background. */
   readonly hasPerson: boolean;
-  /** Whether the terminal cannot move its cursor (`TERM=dumb`). */
+  /** Whether the terminal cannot move its cursor: `TERM` is `dumb`, or not set. */
   readonly isDumb: boolean;
+  /** Whether keys come over a network (ssh), which may delay the rest of a key's bytes. */
+  readonly isRemote: boolean;
   /** Whether screen rows can be redrawn: results and messages go to a terminal that is not dumb, and this is not an automatic build. */
   readonly canRedraw: boolean;
 }
@@ -63,7 +66,7 @@ interface Screen {
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
-  const isDumb = environment.TERM === "dumb";
+  const isDumb = ["dumb", "", undefined].includes(environment.TERM);
   const screen: Screen = { prompts: [], isDumb };
   // The runner of a GitHub job reads both streams, so no line of a file or an agent may look like a command.
   const written = environment.GITHUB_ACTIONS === "true" ? inert : asItIs;
@@ -71,8 +74,9 @@ export function processTerminal(environment: { readonly [name: string]: string |
     out: outputOn(stdout, screen, written),
     err: outputOn(stderr, screen, written),
     input: stdin,
-    hasPerson: stdin.isTTY && stderr.isTTY && !automatic && insideOf(environment) === undefined,
+    hasPerson: stdin.isTTY && stderr.isTTY && !automatic && insideOf(environment) === undefined && !isInBackground(),
     isDumb,
+    isRemote: (environment.SSH_CONNECTION ?? environment.SSH_TTY ?? "") !== "",
     canRedraw: stdout.isTTY && stderr.isTTY && !isDumb && !automatic,
   };
 }

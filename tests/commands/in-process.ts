@@ -36,7 +36,16 @@ export function paperTerminal(
   };
   const input = new PassThrough() as unknown as NodeJS.ReadStream;
   input.end();
-  return { out: paper("out"), err: paper("err"), input, hasPerson: false, isDumb: true, canRedraw: false, written };
+  return {
+    out: paper("out"),
+    err: paper("err"),
+    input,
+    hasPerson: false,
+    isDumb: true,
+    isRemote: false,
+    canRedraw: false,
+    written,
+  };
 }
 
 /** Runs a command line in this process, from the workspace; all but the process is real. */

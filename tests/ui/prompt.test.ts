@@ -76,7 +76,8 @@ describe("a text of several lines", () => {
     pane.paste("one\n\ntwo");
     await pane.shows("> two");
     process.kill(pane.pid(), "SIGUSR2");
-    await pane.shows("event 1\n> two");
+    await pane.shows("event 1\n\nQuestion 1 of 2");
+    await pane.shows("> one\n>\n> two");
     pane.type("!", "Enter");
     await pane.asks("The question 2?");
     pane.type("C-d");
@@ -84,13 +85,17 @@ describe("a text of several lines", () => {
     expect(pane.screen()).toContain(String.raw`answers ["one\n\ntwo!","left"]`);
   });
 
-  it("answers no second question where the terminal does not mark pastes", async () => {
+  it("is one answer where the terminal does not mark pastes, too", async () => {
     const pane = await asking(80);
     pane.type("one", "Enter", "two", "Enter", "three", "Enter");
+    await pane.shows("> one\n> two\n> three\n>");
+    pane.type("!");
+    await pane.shows("\n> !");
+    pane.type("Enter");
     await pane.asks("The question 2?");
     pane.type("C-d");
     expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).toContain('answers ["one","left"]');
+    expect(pane.screen()).toContain(String.raw`answers ["one\ntwo\nthree\n!","left"]`);
   });
 });
 

@@ -18,7 +18,7 @@ const PASTE_END = `${ESC}[201~`;
 const PATIENCE = 10;
 
 /** Maximum time between the reads of one paste that the terminal does not mark, in ms. */
-const BURST_MS = 20;
+const BURST_MS = 10;
 
 /** Replies of the terminal may be long, but not this long. */
 const MOST_HELD = 100_000;
@@ -165,7 +165,7 @@ export class Decoder {
     for (const [part] of text.matchAll(TEXT_OR_CONTROL)) {
       const isLate = this.#read_at < this.#burst_until && !OTHER_CONTROL.test(part);
       if (isLate || LINES.test(part)) {
-        this.#burst_until = this.#read_at + BURST_MS;
+        if (part.length > 1) this.#burst_until = this.#read_at + BURST_MS;
         keys.push(pasteOf(part));
       } else for (const character of part) keys.push(...keyOf(character.codePointAt(0) ?? 0));
     }

@@ -7,6 +7,7 @@ import {
   askWords,
   bodyLines as dashboardLines,
   fitting,
+  isTooSmall,
   keyLines,
   progressLine,
   tooSmall,
@@ -14,7 +15,7 @@ import {
 } from "../tui/frame.ts";
 import { fitted, justified, type Line, rule, type Span, trusted, untrusted, widthOfLine } from "../tui/line.ts";
 import { padded } from "../tui/list.ts";
-import { elapsed, MIN_SIZE, type Shown } from "../tui/scene.ts";
+import { elapsed, type Shown } from "../tui/scene.ts";
 import { INITIAL_VIEW, selectedOf, type View } from "../tui/view.ts";
 import type { Player } from "./player.ts";
 import { markerLine, scrubberLine } from "./scrubber.ts";
@@ -42,7 +43,7 @@ const ROOMY_ROWS = 16;
 
 /** Renders the whole screen: `rows` lines, each exactly `columns` wide. Pure. */
 export function playerFrame(scene: PlayerScene, columns: number, rows: number): Line[] {
-  if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
+  if (isTooSmall(columns, rows)) return tooSmall(columns, rows);
   const { player, tape } = scene;
   const head = [headLine(scene, columns), scrubberLine(tape, player.place, columns)];
   if (rows >= ROOMY_ROWS) head.push(markerLine(tape, columns), rule(columns));
@@ -139,7 +140,7 @@ const PROMPTS = {
 
 function footLine({ player }: PlayerScene, columns: number): Line {
   const { typing, notice, filter, page, playing } = player;
-  if (typing) return typingLine(PROMPTS[typing.what], typing.text);
+  if (typing) return typingLine(PROMPTS[typing.what], typing.field, columns);
   if (notice !== undefined) return [trusted(" "), untrusted(notice, "yellow")];
   const only: Line = filter === "" ? [] : [trusted(` only "${safeLine(filter)}" `, "yellow")];
   const keys = {

@@ -1,4 +1,6 @@
-import { editText, type Key, STEPS, withPaste } from "../tui/view.ts";
+import type { Key } from "../keyboard/decoder.ts";
+import { editField, EMPTY_FIELD } from "../keyboard/field.ts";
+import { STEPS } from "../tui/view.ts";
 import { parseMoment } from "./moment.ts";
 import { goTo, INITIAL_PLAYER, MAX_SPEED, MIN_SPEED, type Player } from "./player.ts";
 import { type Entry, isComplete, matches, nextPlace, placeOf, type Tape } from "./tape.ts";
@@ -16,6 +18,8 @@ export interface PlayerKeyContext {
   readonly selected: string | undefined;
   /** The page size for scrolling. */
   readonly rows: number;
+  /** Whether the screen shows only that it is too small. */
+  readonly isTooSmall: boolean;
   /** Whether a record's file contains a text. */
   readonly has: (place: number, text: string) => boolean;
 }
@@ -23,32 +27,28 @@ export interface PlayerKeyContext {
 /** Handles a key. It changes nothing outside: the screen carries out the action. */
 export function handlePlayerKey(before: Player, key: Key, tape: Tape, shown: PlayerKeyContext): PlayerKeyResult {
   const player = { ...before, notice: undefined };
-  if (key.ctrl === true) {
-    if (key.name === "c") return { player, action: "leave" };
-    return key.name === "z" ? { player, action: "suspend" } : { player };
-  }
+  const isChord = key.ctrl === true || key.alt === true;
+  if (key.ctrl === true && key.name === "c") return { player, action: "leave" };
+  if (key.ctrl === true && key.name === "z") return { player, action: "suspend" };
+  if (shown.isTooSmall) return key.name === "q" && !isChord ? { player, action: "leave" } : { player };
   if (player.typing) return { player: typeKey(player, player.typing, key, tape, shown) };
+  if (isChord) return { player };
   const moved = moveKey(player, key, tape, shown);
   return moved ? { player: moved } : pageKey(player, key, shown);
 }
 
-/** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
-export function handlePlayerPaste(player: Player, text: string): Player {
-  const { typing } = player;
-  return typing === undefined ? player : { ...player, typing: { ...typing, text: withPaste(typing.text, text) } };
-}
-
 function typeKey(
   player: Player,
-  { what, text }: NonNullable<Player["typing"]>,
-  { name }: Key,
+  { what, field }: NonNullable<Player["typing"]>,
+  key: Key,
   tape: Tape,
   shown: PlayerKeyContext,
 ): Player {
-  if (name === "escape") return { ...player, typing: undefined };
-  if (name !== "return") return { ...player, typing: { what, text: editText(text, name) } };
+  const isPlain = key.alt !== true && key.ctrl !== true;
+  if (isPlain && key.name === "escape") return { ...player, typing: undefined };
+  if (!isPlain || key.name !== "return") return { ...player, typing: { what, field: editField(field, key) } };
   const ended = { ...player, typing: undefined };
-  const words = text.trim();
+  const words = field.text.trim();
   switch (what) {
     case "filter":
       return filtered(ended, words, tape);
@@ -119,7 +119,7 @@ function pageKey(player: Player, { name }: Key, { listed, selected, rows }: Play
     return { player: { ...player, selected: listed[Math.max(0, Math.min(listed.length - 1, place + by))] } };
   }
   const typing = TYPED[name];
-  if (typing !== undefined) return { player: { ...player, typing: { what: typing, text: "" } } };
+  if (typing !== undefined) return { player: { ...player, typing: { what: typing, field: EMPTY_FIELD } } };
   const opened = (page: "json" | "help"): PlayerKeyResult => ({
     player: { ...player, page: player.page === page ? "state" : page, scroll: 0 },
   });

@@ -1,10 +1,10 @@
 import { setImmediate as others, setTimeout as delay } from "node:timers/promises";
 import type { Terminal } from "../terminal.ts";
-import { pageRows } from "../tui/frame.ts";
+import { isTooSmall, pageRows } from "../tui/frame.ts";
 import type { Screen } from "../tui/screen.tsx";
-import type { Key } from "../tui/view.ts";
+import type { Key } from "../keyboard/decoder.ts";
 import { playerFrame, playerList, type PlayerScene, type ProofState } from "./frame.ts";
-import { handlePlayerKey, handlePlayerPaste } from "./keys.ts";
+import { handlePlayerKey } from "./keys.ts";
 import { advance, afterRead, instantOf, type Player } from "./player.ts";
 import type { Recording } from "./recording.ts";
 import { isComplete } from "./tape.ts";
@@ -60,7 +60,6 @@ export class PlayerScreen {
       terminal: this.#parts.terminal,
       frame: (columns, rows) => playerFrame(this.#scene(), columns, rows),
       onKey: (key) => this.#key(key),
-      onText: (text) => this.#show(handlePlayerPaste(this.#player, text)),
     });
     this.#prove();
     const drawing = setInterval(() => this.#tick(), DRAW_MS);
@@ -103,8 +102,7 @@ export class PlayerScreen {
       this.#show(advance(this.#player, this.#parts.recording.tape, now - this.#looked));
     this.#looked = now;
     if (!this.#isChanged) return;
-    this.#isChanged = false;
-    this.#screen?.draw();
+    this.#isChanged = this.#screen?.draw() === false;
   }
 
   #show(player: Player, proof = this.#proof): void {
@@ -116,13 +114,18 @@ export class PlayerScreen {
   #key(key: Key): void {
     const { recording, terminal } = this.#parts;
     const has = (place: number, text: string) => recording.has(place, text);
-    const shown = { ...playerList(this.#scene()), rows: pageRows(terminal.out.stream.rows), has };
+    const { columns, rows } = terminal.out.stream;
+    const size = { rows: pageRows(rows), isTooSmall: isTooSmall(columns, rows) };
+    const shown = { ...playerList(this.#scene()), ...size, has };
     const { player, action } = handlePlayerKey(this.#player, key, recording.tape, shown);
     this.#player = player;
-    this.#isChanged = false;
     if (action === "leave") return this.#left.abort();
-    if (action === "suspend") return this.#screen?.suspend(() => (this.#looked = performance.now()));
-    this.#screen?.draw();
+    if (action === "suspend") {
+      this.#screen?.suspend();
+      this.#looked = performance.now();
+      return;
+    }
+    this.#isChanged = this.#screen?.draw() === false;
   }
 
   #scene(): PlayerScene {

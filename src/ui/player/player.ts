@@ -1,3 +1,4 @@
+import type { Field } from "../keyboard/field.ts";
 import { isComplete, matches, nextPlace, placeAt, type Tape } from "./tape.ts";
 
 /** The state of the player. Plain data. */
@@ -20,7 +21,7 @@ export interface Player {
   /** The selected ticket; the record's ticket if undefined. */
   readonly selected: string | undefined;
   /** The text being typed on the last row, if any. */
-  readonly typing: { readonly what: "place" | "filter" | "find"; readonly text: string } | undefined;
+  readonly typing: { readonly what: "place" | "filter" | "find"; readonly field: Field } | undefined;
   /** A message from the player itself, shown until the next key. */
   readonly notice: string | undefined;
 }

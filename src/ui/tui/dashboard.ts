@@ -13,11 +13,12 @@ import type { SessionEvent } from "../../runtime/bus.ts";
 import { UNAVAILABLE } from "../../kernel/outages.ts";
 import { collectEarly } from "../../runtime/memory.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
-import { dashboardFrame, pageRows, selectable } from "./frame.ts";
+import type { Key } from "../keyboard/decoder.ts";
+import { dashboardFrame, isTooSmall, pageRows, selectable } from "./frame.ts";
 import type { Scene } from "./scene.ts";
 import type { Screen } from "./screen.tsx";
 import { outputBefore, outputLine, Stories, storyOf } from "./stories.ts";
-import { type Action, handleKey, handlePaste, INITIAL_VIEW, type Key, type SessionAction, type View } from "./view.ts";
+import { type Action, handleKey, INITIAL_VIEW, type SessionAction, type View } from "./view.ts";
 
 /** How often changes are drawn, in ms. Clocks on the screen advance once a second. */
 const DRAW_MS = 100;
@@ -84,7 +85,6 @@ export class Dashboard implements Reporter {
         terminal: this.#parts.terminal,
         frame: (columns, rows) => dashboardFrame(this.#scene(), this.#view, columns, rows),
         onKey: (key) => this.#key(key),
-        onText: (text) => this.#look(handlePaste(this.#view, text)),
       });
     });
     this.#drawing = setInterval(() => this.#draw(), DRAW_MS).unref();
@@ -157,9 +157,8 @@ export class Dashboard implements Reporter {
   #draw(): void {
     const now = performance.now();
     if (this.#screen?.isOpen !== true || (!this.#isChanged && now - this.#drawn < TICK_MS)) return;
-    this.#isChanged = false;
+    this.#isChanged = !this.#screen.draw();
     this.#drawn = now;
-    this.#screen.draw();
   }
 
   #time(): number {
@@ -186,11 +185,13 @@ export class Dashboard implements Reporter {
   }
 
   #key(key: Key): void {
+    const { columns, rows } = this.#parts.terminal.out.stream;
     const scene = this.#scene();
     const { view, action } = handleKey(this.#view, key, {
       listed: selectable(scene, this.#view),
       paused: this.#model.state === "paused",
-      rows: pageRows(this.#parts.terminal.out.stream.rows),
+      rows: pageRows(rows),
+      isTooSmall: isTooSmall(columns, rows),
       steers: scene.steers,
       retries: scene.presentation?.retries === true,
     });
@@ -206,6 +207,8 @@ export class Dashboard implements Reporter {
 
   #answer(): void {
     const { steering } = this.#parts;
+    // The screen is hidden while a prompt is open.
+    if (this.#screen?.isOpen !== true) return;
     if (steering?.waits === true) {
       this.#answerUntil = 0;
       const ticket_id = this.#view.page === "ticket" ? this.#view.selected : undefined;

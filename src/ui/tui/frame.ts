@@ -1,8 +1,9 @@
 import { statusesOf } from "../../kernel/presentation.ts";
-import { widthOf } from "../../lib/text-layout.ts";
+import { cutMiddle, widthOf } from "../../lib/text-layout.ts";
 import { costFigure } from "../../log/usage-words.ts";
 import { spentOf } from "../../runtime/usage.ts";
 import { safeLine } from "../display.ts";
+import { type Field, fieldParts } from "../keyboard/field.ts";
 import { askText, countOf, type SessionModel, stateOf } from "../model/model.ts";
 import { styledStatus } from "../status.ts";
 import { counted } from "../words.ts";
@@ -22,12 +23,16 @@ const PART_OF_LIST = 0.6;
  * small gets a message that says so.
  */
 export function dashboardFrame(scene: Scene, view: View, columns: number, rows: number): Line[] {
-  if (columns < MIN_SIZE.columns || rows < MIN_SIZE.rows) return tooSmall(columns, rows);
+  if (isTooSmall(columns, rows)) return tooSmall(columns, rows);
   const head = [...headLines(scene, columns), needLine(scene), ...outageLines(scene), rule(columns)];
   const space = rows - head.length - 1;
   const body = view.page === "help" ? padded(helpLines(scene), space) : bodyLines(scene, view, columns, space);
   const lines = [...head, ...body, footLine(scene, view, columns)];
   return lines.slice(0, rows).map((line) => fitted(line, columns));
+}
+
+export function isTooSmall(columns: number, rows: number): boolean {
+  return columns < MIN_SIZE.columns || rows < MIN_SIZE.rows;
 }
 
 /** The page size for scrolling: the rows of the body. */
@@ -152,11 +157,13 @@ function troubleLine({ model, presentation }: Shown, canRetry: boolean): Line {
   ];
 }
 
-function footLine(scene: Scene, { page, selected, typing, confirm, filter }: View, columns: number): Line {
-  if (confirm) return [trusted(` ${confirmWords(confirm)} y yes, any other key no`, "yellow")];
+function footLine(scene: Scene, view: View, columns: number): Line {
+  const { page, selected, typing, confirm, filter } = view;
+  if (confirm) return confirmLine(confirm, columns);
   if (typing) {
-    const whom = page === "ticket" ? safeLine(selected ?? "") : "the session";
-    return typingLine(typing.what === "filter" ? "filter" : `tell ${whom}`, typing.text);
+    const whom = page === "ticket" ? cutMiddle(safeLine(selected ?? ""), Math.floor(columns / 4)) : "the session";
+    const hints = typing.field.text === "" && view.draft !== "" ? ["↑ last text"] : [];
+    return typingLine(typing.what === "filter" ? "filter" : `tell ${whom}`, typing.field, columns, hints);
   }
   if (scene.notice !== undefined) return [trusted(" "), untrusted(scene.notice, "yellow")];
   const only = filter === "" || page !== "list" ? [] : [trusted(` filter "${safeLine(filter)}" `, "yellow")];
@@ -172,9 +179,12 @@ function footLine(scene: Scene, { page, selected, typing, confirm, filter }: Vie
   return [...only, trusted(` ${fitting(keys, columns - widthOfLine(only) - 1)}`, "dim")];
 }
 
-/** The last row while a text is typed. */
-export function typingLine(what: string, text: string): Line {
-  return [trusted(` ${what}: `, "bold"), trusted(safeLine(text)), trusted("▏"), trusted("   ⏎ ok  Esc back", "dim")];
+/** The last row while a text is typed: what fits around the cursor. */
+export function typingLine(what: string, field: Field, columns: number, hints: readonly string[] = []): Line {
+  const [begin, keys] = [` ${what}: `, `   ${["⏎ ok", "Esc back", ...hints].join("  ")}`];
+  const [before, after] = fieldParts(field, columns - widthOf(begin) - widthOf(keys) - 1);
+  const mark = { ...trusted("▏"), isCursor: true };
+  return [trusted(begin, "bold"), trusted(before), mark, trusted(after), trusted(keys, "dim")];
 }
 
 /** Joins as many of the first words as fit, without cutting any. */
@@ -188,10 +198,11 @@ export function fitting(words: readonly string[], columns: number): string {
   return text;
 }
 
-function confirmWords(action: NonNullable<View["confirm"]>): string {
-  return "ticket_id" in action && action.ticket_id !== undefined
-    ? `${action.do} ${safeLine(action.ticket_id)}?`
-    : `${action.do}?`;
+/** The question, in which only the id is cut. */
+function confirmLine(action: NonNullable<View["confirm"]>, columns: number): Line {
+  const [begin, keys] = [` ${action.do}`, "? y yes, any other key no"];
+  const id = "ticket_id" in action && action.ticket_id !== undefined ? ` ${safeLine(action.ticket_id)}` : "";
+  return [trusted(begin + cutMiddle(id, columns - widthOf(begin + keys)) + keys, "yellow")];
 }
 
 /** The keys of a help page, with what they do. */

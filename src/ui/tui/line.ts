@@ -6,6 +6,8 @@ import type { Style } from "../terminal.ts";
 export interface Span {
   readonly text: string;
   readonly style?: Style | "inverse" | undefined;
+  /** Whether the terminal's cursor is before it. */
+  readonly isCursor?: boolean;
 }
 
 /** One line of the screen. */
@@ -36,20 +38,17 @@ export function cellRight(text: string, columns: number): string {
   return width < columns ? " ".repeat(columns - width) + text : cell(text, columns);
 }
 
-/** Fits a line to exactly `columns`. */
+/** Fits a line to exactly `columns`. The spaces at its end have no style, so that Ink does not write them at the end of a row. */
 export function fitted(line: Line, columns: number): Line {
   const spans: Span[] = [];
   let left = columns;
-  for (const [index, { text, style }] of line.entries()) {
+  for (const span of line) {
     if (left <= 0) break;
-    const width = widthOf(text);
-    const isLast = index === line.length - 1;
-    const shown = width > left || isLast ? cell(text, left) : text;
-    spans.push({ text: shown, style });
+    const width = widthOf(span.text);
+    spans.push(width > left ? { ...span, text: cell(span.text, left) } : span);
     left -= Math.min(width, left);
-    if (isLast) left = 0;
   }
-  if (line.length === 0) spans.push(trusted(" ".repeat(Math.max(0, columns))));
+  if (left > 0) spans.push(trusted(" ".repeat(left)));
   return spans;
 }
 

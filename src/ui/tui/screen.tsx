@@ -1,21 +1,25 @@
 import { styleText } from "node:util";
-import { Box, type Instance, type Key as InkKey, render, Text, useInput, usePaste, useWindowSize } from "ink";
-import { memo } from "react";
+import { Box, type Instance, render, Text, useCursor, useWindowSize } from "ink";
+import { memo, useLayoutEffect } from "react";
+import type { Key } from "../keyboard/decoder.ts";
+import { Keyboard, suspendJob } from "../keyboard/keyboard.ts";
 import type { Terminal } from "../terminal.ts";
-import type { Line } from "./line.ts";
-import type { Key } from "./view.ts";
+import { type Line, widthOfLine } from "./line.ts";
 
 interface ScreenParts {
-  readonly terminal: Pick<Terminal, "out" | "input">;
-  /** Returns the lines of the whole screen, each exactly `columns` wide. */
+  readonly terminal: Terminal;
+  /** Returns the lines of the whole screen, none wider than `columns`. */
   readonly frame: (columns: number, rows: number) => readonly Line[];
+  /** Called with each key, except for those that only draw the screen again. */
   readonly onKey: (key: Key) => void;
-  /** Called with pasted text. */
-  readonly onText: (text: string) => void;
 }
 
 /** Maximum frames per second. */
 const FRAMES = 10;
+
+/** Some terminals count some characters as wider than we do. Their rows must not wrap, because that would move all rows below. */
+const NO_WRAP = "\u001B[?7l";
+const WRAP = "\u001B[?7h";
 
 /** The terminal's alternate screen. It does not capture the mouse, so that text can be selected and copied. */
 export class Screen {
@@ -25,6 +29,7 @@ export class Screen {
 
   constructor(parts: ScreenParts) {
     this.#parts = parts;
+    process.on("SIGCONT", this.#renew);
     this.show();
   }
 
@@ -35,12 +40,9 @@ export class Screen {
   /** Opens the alternate screen, unless it is closed for good. */
   show(): void {
     if (this.#isClosed) return;
-    const { out, input } = this.#parts.terminal;
-    // A withdrawn prompt pauses stdin in the middle of a read. Ink alone would then never read again.
-    input.resume();
-    this.#ink ??= render(<Frame {...this.#parts} />, {
-      stdout: out.stream,
-      stdin: input,
+    this.#ink ??= render(this.#frame(), {
+      stdout: this.#parts.terminal.out.stream,
+      stdin: this.#parts.terminal.input,
       alternateScreen: true,
       incrementalRendering: true,
       maxFps: FRAMES,
@@ -51,9 +53,11 @@ export class Screen {
     });
   }
 
-  /** Redraws the frame. */
-  draw(): void {
-    this.#ink?.rerender(<Frame {...this.#parts} />);
+  /** Redraws the frame. Returns false if the terminal has not read the last one yet: the frame is dropped. */
+  draw(): boolean {
+    if (this.#parts.terminal.out.stream.writableLength > 0) return false;
+    this.#ink?.rerender(this.#frame());
+    return true;
   }
 
   /** Restores the normal screen, until `show`. */
@@ -64,37 +68,82 @@ export class Screen {
 
   close(): void {
     this.#isClosed = true;
+    process.off("SIGCONT", this.#renew);
     this.hide();
   }
 
-  /** Suspends the whole job, as the terminal does outside raw mode, because a shell watches only its own child, which may be npm. */
-  suspend(resumed: () => void = () => {}): void {
+  /** Suspends the job. Returns once it continues, or at once if no shell could continue it. */
+  suspend(): void {
     this.hide();
-    process.once("SIGCONT", () => {
-      resumed();
-      this.show();
-    });
-    process.kill(0, "SIGTSTP");
+    process.off("SIGCONT", this.#renew);
+    suspendJob();
+    process.on("SIGCONT", this.#renew);
+    this.show();
+  }
+
+  /** Draws everything again, because other programs have changed the screen and the terminal's modes. */
+  readonly #renew = () => {
+    if (!this.isOpen) return;
+    this.hide();
+    this.show();
+  };
+
+  #frame() {
+    const { onKey } = this.#parts;
+    const hear = (key: Key) => (key.name === "l" && key.ctrl === true ? this.#renew() : onKey(key));
+    return <Frame {...this.#parts} onKey={hear} />;
   }
 }
 
-function Frame({ frame, onKey, onText }: ScreenParts) {
+function Frame({ terminal, frame, onKey }: ScreenParts) {
   const { columns, rows } = useWindowSize();
-  useInput((input, key) => {
-    // Keys pressed in quick succession arrive as one string.
-    const name = nameOf(key);
-    if (name !== undefined) onKey({ name, ctrl: key.ctrl });
-    else for (const character of input) onKey({ name: character === "\r" ? "return" : character, ctrl: key.ctrl });
-  });
-  usePaste(onText);
+  const { setCursorPosition } = useCursor();
+  // A layout effect, because Ink ends it at once however this process ends.
+  useLayoutEffect(() => {
+    const { out, err } = terminal;
+    const keyboard = new Keyboard(terminal, out.stream, onKey);
+    setBlocking(out.stream, false);
+    setBlocking(err.stream, false);
+    out.stream.write(NO_WRAP);
+    return () => {
+      keyboard.close();
+      out.stream.write(WRAP);
+      setBlocking(out.stream, true);
+      setBlocking(err.stream, true);
+    };
+  }, []);
+  const lines = frame(columns, rows);
+  setCursorPosition(cursorIn(lines));
   return (
     <Box flexDirection="column">
-      {frame(columns, rows).map((line, row) => (
+      {lines.map((line, row) => (
         // Rows have no identity besides their index.
         <Row key={row} text={styledLine(line)} />
       ))}
     </Box>
   );
+}
+
+/** Where input methods show their window. */
+function cursorIn(lines: readonly Line[]): { x: number; y: number } | undefined {
+  const y = lines.findIndex((line) => line.some(({ isCursor }) => isCursor === true));
+  const line = lines[y];
+  if (line === undefined) return undefined;
+  return {
+    x: widthOfLine(
+      line.slice(
+        0,
+        line.findIndex(({ isCursor }) => isCursor === true),
+      ),
+    ),
+    y,
+  };
+}
+
+/** Node waits for a terminal that does not read, and with it everything else in this process. It has no public switch for that. */
+function setBlocking(stream: NodeJS.WriteStream, isBlocking: boolean): void {
+  const { _handle: handle } = stream as { readonly _handle?: { readonly setBlocking?: (isBlocking: boolean) => void } };
+  handle?.setBlocking?.(isBlocking);
 }
 
 /** One row. Unchanged rows are neither measured nor laid out again. */
@@ -110,25 +159,4 @@ function styledLine(line: Line): string {
   return line
     .map(({ text, style }) => (style === undefined ? text : styleText(style, text, { validateStream: false })))
     .join("");
-}
-
-const NAMES = {
-  upArrow: "up",
-  downArrow: "down",
-  leftArrow: "left",
-  rightArrow: "right",
-  pageUp: "pageup",
-  pageDown: "pagedown",
-  home: "home",
-  end: "end",
-  return: "return",
-  escape: "escape",
-  tab: "tab",
-  backspace: "backspace",
-  delete: "backspace",
-} as const satisfies Partial<Record<keyof InkKey, string>>;
-
-function nameOf(key: InkKey): string | undefined {
-  for (const [pressed, name] of Object.entries(NAMES)) if (key[pressed as keyof typeof NAMES]) return name;
-  return undefined;
 }

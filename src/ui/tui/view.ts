@@ -1,3 +1,6 @@
+import type { Key } from "../keyboard/decoder.ts";
+import { editField, EMPTY_FIELD, type Field, fieldOf } from "../keyboard/field.ts";
+
 /** The state of the dashboard's view. */
 export interface View {
   readonly page: "list" | "ticket" | "graph" | "help";
@@ -8,7 +11,9 @@ export interface View {
   /** Shows only tickets with this text in their id, title, owner or state. */
   readonly filter: string;
   /** The text being typed on the last row, if any. */
-  readonly typing: { readonly what: "filter" | "tell"; readonly text: string } | undefined;
+  readonly typing: { readonly what: "filter" | "tell"; readonly field: Field } | undefined;
+  /** The text that Escape last left in a field. */
+  readonly draft: string;
   /** The action that awaits confirmation. */
   readonly confirm: Action | undefined;
 }
@@ -19,6 +24,7 @@ export const INITIAL_VIEW: View = {
   scroll: 0,
   filter: "",
   typing: undefined,
+  draft: "",
   confirm: undefined,
 };
 
@@ -31,12 +37,6 @@ export type SessionAction =
   | { readonly do: "retry" | "cancel"; readonly ticket_id: string }
   | { readonly do: "tell"; readonly ticket_id: string | undefined; readonly text: string };
 
-/** A pressed key: a name such as `up` or `return`, or the character. */
-export interface Key {
-  readonly name: string;
-  readonly ctrl?: boolean;
-}
-
 /** The context that `handleKey` needs. */
 export interface KeyContext {
   /** The ids of the listed tickets, in order. */
@@ -46,6 +46,8 @@ export interface KeyContext {
   readonly rows: number;
   readonly steers: boolean;
   readonly retries: boolean;
+  /** Whether the screen shows only that it is too small. */
+  readonly isTooSmall: boolean;
 }
 
 export interface KeyResult {
@@ -55,29 +57,14 @@ export interface KeyResult {
 
 /** Handles a key. Pure: the dashboard carries out the action. */
 export function handleKey(view: View, key: Key, shown: KeyContext): KeyResult {
-  if (key.ctrl === true) {
-    if (key.name === "c") return { view, action: { do: "stop" } };
-    if (key.name === "z") return { view, action: { do: "suspend" } };
-    return { view };
-  }
-  if (view.confirm) return confirmKey(view, view.confirm, key);
+  const isChord = key.ctrl === true || key.alt === true;
+  if (key.ctrl === true && key.name === "c") return { view, action: { do: "stop" } };
+  if (key.ctrl === true && key.name === "z") return { view, action: { do: "suspend" } };
+  if (shown.isTooSmall) return key.name === "q" && !isChord ? { view, action: { do: "leave" } } : { view };
   if (view.typing) return typeKey(view, view.typing, key);
+  if (isChord) return { view };
+  if (view.confirm) return confirmKey(view, view.confirm, key);
   return moveKey(view, key, shown) ?? steerKey(view, key, shown);
-}
-
-/** Adds pasted text to the text being typed; elsewhere it is ignored, so that it does not act as keys. */
-export function handlePaste(view: View, text: string): View {
-  return view.typing === undefined ? view : withText(view, view.typing.what, withPaste(view.typing.text, text));
-}
-
-function withText(view: View, what: NonNullable<View["typing"]>["what"], text: string): View {
-  const filter = what === "filter" ? { filter: text, selected: undefined } : {};
-  return { ...view, ...filter, typing: { what, text } };
-}
-
-/** The typed text after a paste, which becomes one line. */
-export function withPaste(text: string, pasted: string): string {
-  return text + pasted.replace(/\s+/g, " ");
 }
 
 /** The selected ticket if it is listed, or the first one listed. */
@@ -90,23 +77,22 @@ function confirmKey(view: View, action: Action, { name }: Key): KeyResult {
   return name === "y" ? { view: asked, action } : { view: asked };
 }
 
-function typeKey(view: View, typing: NonNullable<View["typing"]>, { name }: Key): KeyResult {
-  const { what, text } = typing;
-  if (name === "escape") return { view: { ...view, typing: undefined, ...(what === "filter" ? { filter: "" } : {}) } };
-  if (name === "return") {
-    const ended = { ...view, typing: undefined };
-    if (what === "filter" || text.trim() === "") return { view: ended };
-    const ticket_id = view.page === "ticket" ? view.selected : undefined;
-    return { view: ended, action: { do: "tell", ticket_id, text: text.trim() } };
+function typeKey(view: View, { what, field }: NonNullable<View["typing"]>, key: Key): KeyResult {
+  const isPlain = key.alt !== true && key.ctrl !== true;
+  const text = field.text.trim();
+  if (isPlain && key.name === "escape") {
+    const filter = what === "filter" ? { filter: "" } : {};
+    return { view: { ...view, ...filter, typing: undefined, draft: field.text === "" ? view.draft : field.text } };
   }
-  return { view: withText(view, what, editText(text, name)) };
-}
-
-/** The typed text after a key. */
-export function editText(text: string, name: string): string {
-  if (name === "backspace") return text.replace(/.$/u, "");
-  // The names of other keys than characters are longer.
-  return /^.$/u.test(name) ? text + name : text;
+  if (isPlain && key.name === "return") {
+    const ended = { ...view, typing: undefined };
+    if (what === "filter" || text === "") return { view: ended };
+    const ticket_id = view.page === "ticket" ? view.selected : undefined;
+    return { view: ended, action: { do: "tell", ticket_id, text } };
+  }
+  const typed = key.name === "up" && field.text === "" ? fieldOf(view.draft) : editField(field, key);
+  const filter = what === "filter" && typed.text !== field.text ? { filter: typed.text, selected: undefined } : {};
+  return { view: { ...view, ...filter, typing: { what, field: typed } } };
 }
 
 /** Navigates. Returns undefined if the key is for something else. */
@@ -139,7 +125,7 @@ function moveKey(view: View, { name }: Key, { listed, rows }: KeyContext): KeyRe
     case "?":
       return { view: { ...view, page: view.page === "help" ? "list" : "help" } };
     case "/":
-      return { view: { ...view, page: "list", typing: { what: "filter", text: view.filter } } };
+      return { view: { ...view, page: "list", typing: { what: "filter", field: fieldOf(view.filter) } } };
   }
   return undefined;
 }
@@ -165,7 +151,7 @@ function steerKey(view: View, { name }: Key, { listed, paused, steers, retries }
       return { view, action: { do: paused ? "resume" : "pause" } };
     case "m":
     case "t":
-      return { view: { ...view, typing: { what: "tell", text: "" } } };
+      return { view: { ...view, typing: { what: "tell", field: EMPTY_FIELD } } };
     case "r":
       return ticket_id === undefined || !retries ? { view } : { view, action: { do: "retry", ticket_id } };
     case "x":

@@ -54,6 +54,7 @@ function drivenHere(
       input: input as unknown as NodeJS.ReadStream,
       hasPerson: true,
       isDumb: false,
+      isRemote: false,
       canRedraw: false,
     },
     home: rig.home,

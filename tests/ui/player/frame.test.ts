@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isUnsafe } from "../../../src/lib/terminal-text.ts";
+import { fieldOf } from "../../../src/ui/keyboard/field.ts";
 import { playerFrame, type PlayerScene } from "../../../src/ui/player/frame.ts";
 import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import { SESSION } from "../model/session.ts";
@@ -64,7 +65,7 @@ describe("the replay player", () => {
       shown_ms: fc.nat(5_000),
       filter: fc.constantFrom("", HOSTILE[2] ?? ""),
       notice: fc.constantFrom(undefined, HOSTILE[1]),
-      typing: fc.constantFrom(undefined, { what: "find" as const, text: HOSTILE[1] ?? "" }),
+      typing: fc.constantFrom(undefined, { what: "find" as const, field: fieldOf(HOSTILE[1] ?? "") }),
     });
     const sizes = fc.tuple(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 5, max: 100 }));
     const states = fc.constantFrom(

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isUnsafe } from "../../../src/lib/terminal-text.ts";
 import { readerOf } from "../../../src/kernel/kit/descriptor.ts";
 import { debate } from "../../../src/modes/debate/debate.ts";
+import { EMPTY_FIELD, fieldOf } from "../../../src/ui/keyboard/field.ts";
 import { dashboardFrame, pageRows, selectable } from "../../../src/ui/tui/frame.ts";
 import { widthOfLine } from "../../../src/ui/tui/line.ts";
 import type { Scene } from "../../../src/ui/tui/scene.ts";
@@ -65,7 +66,8 @@ describe("the dashboard", () => {
       selected: fc.constantFrom("docs", "tests", undefined),
       scroll: fc.nat(5_000),
       filter: fc.constantFrom("", "t", "nothing has this", HOSTILE[2] ?? ""),
-      typing: fc.constantFrom(undefined, { what: "tell" as const, text: HOSTILE[1] ?? "" }),
+      typing: fc.constantFrom(undefined, { what: "tell" as const, field: fieldOf(HOSTILE[1] ?? "") }),
+      draft: fc.constantFrom("", HOSTILE[1] ?? ""),
       confirm: fc.constantFrom(undefined, { do: "cancel" as const, ticket_id: HOSTILE[0] ?? "" }),
     });
     const sizes = fc.tuple(fc.integer({ min: 20, max: 300 }), fc.integer({ min: 5, max: 100 }));
@@ -79,6 +81,15 @@ describe("the dashboard", () => {
         }
       }),
       { numRuns: 400 },
+    );
+  });
+
+  it("tells tickets apart whose ids begin alike", () => {
+    const ids = [1, 2].map((end) => `fix-the-very-long-identifier-of-this-ticket-which-has-sixty-${end}`);
+    const tasks = ids.map((task_id) => ({ task_id, description: "Do it" }));
+    const planned = record("plan", { tasks }, { effects: ids.map((id) => effect(id, null, "pending")) }, "boss");
+    expect(textOf(dashboardFrame(sceneOf([planned]), INITIAL_VIEW, 80, 24))).toMatch(
+      /fix-t\S*…\S*-1 [^]*fix-t\S*…\S*-2 /,
     );
   });
 
@@ -152,14 +163,58 @@ describe("keys", () => {
 
   it("leave on q, stop on Ctrl-C and suspend on Ctrl-Z; Ctrl keys work while typing too", () => {
     expect(press(INITIAL_VIEW, "q").action).toEqual({ do: "leave" });
-    const typing: View = { ...INITIAL_VIEW, typing: { what: "filter", text: "" } };
+    const typing: View = { ...INITIAL_VIEW, typing: { what: "filter", field: EMPTY_FIELD } };
     expect(handleKey(typing, { name: "c", ctrl: true }, shown(scene, typing)).action).toEqual({ do: "stop" });
     expect(handleKey(typing, { name: "z", ctrl: true }, shown(scene, typing)).action).toEqual({ do: "suspend" });
+  });
+
+  it("with Alt or Ctrl, and pastes, are not their letters", () => {
+    for (const name of ["a", "p", "r", "x", "m", "q", "g", "/", "down"])
+      for (const chord of [{ alt: true }, { ctrl: true }])
+        expect(handleKey(INITIAL_VIEW, { name, ...chord }, shown(scene, INITIAL_VIEW))).toEqual({ view: INITIAL_VIEW });
+    const asked = press(INITIAL_VIEW, "x").view;
+    expect(handleKey(asked, { name: "y", alt: true }, shown(scene, asked))).toEqual({ view: asked });
+    const pasted = handleKey(INITIAL_VIEW, { name: "paste", text: "xy" }, shown(scene, INITIAL_VIEW));
+    expect(pasted).toEqual({ view: INITIAL_VIEW });
+  });
+
+  it("other than q, Ctrl-C and Ctrl-Z do nothing on a screen that is too small", () => {
+    const small = (view: View) => ({ ...shown(scene, view), isTooSmall: true });
+    const typing = press(INITIAL_VIEW, "m", "h", "i").view;
+    for (const view of [INITIAL_VIEW, typing, press(INITIAL_VIEW, "x").view]) {
+      for (const name of ["a", "p", "r", "x", "y", "m", "g", "return", "escape", "down"])
+        expect(handleKey(view, { name }, small(view))).toEqual({ view });
+      expect(handleKey(view, { name: "q" }, small(view)).action).toEqual({ do: "leave" });
+      expect(handleKey(view, { name: "c", ctrl: true }, small(view)).action).toEqual({ do: "stop" });
+    }
+  });
+
+  it("keep the lines of a paste, and bring back a text that Escape left", () => {
+    const typing = press(INITIAL_VIEW, "m").view;
+    const { view } = handleKey(typing, { name: "paste", text: "one\ntwo" }, shown(scene, typing));
+    expect(textOf(dashboardFrame(scene, view, 80, 24))).toMatch(/ tell the session: one⏎two▏ +⏎ ok {2}Esc back *$/);
+    const again = press(view, "escape", "m");
+    expect(textOf(dashboardFrame(scene, again.view, 80, 24))).toMatch(/session: ▏ .*↑ last text *$/);
+    expect(press(again.view, "up", "return").action).toMatchObject({ do: "tell", text: "one\ntwo" });
+  });
+
+  it("are named at the end of a field and of a confirmation, however long the text and the id", () => {
+    const long = "fix-the-very-long-identifier-of-this-ticket-which-has-sixty-1";
+    for (const columns of [40, 60, 80]) {
+      const typing = { what: "tell" as const, field: fieldOf("word ".repeat(40) + "end") };
+      const typed: View = { ...INITIAL_VIEW, page: "ticket", selected: long, typing };
+      expect(textOf(dashboardFrame(scene, typed, columns, 24))).toMatch(/… ?.*end▏ +⏎ ok {2}Esc back *$/);
+      const confirmed: View = { ...INITIAL_VIEW, confirm: { do: "cancel", ticket_id: long } };
+      expect(textOf(dashboardFrame(scene, confirmed, columns, 24))).toMatch(
+        / cancel .*-1\? y yes, any other key no *$/,
+      );
+    }
   });
 });
 
 function shown(scene: Scene, view: View) {
-  return { listed: selectable(scene, view), paused: false, rows: pageRows(24), steers: true, retries: true };
+  const can = { steers: true, retries: true, isTooSmall: false };
+  return { listed: selectable(scene, view), paused: false, rows: pageRows(24), ...can };
 }
 
 function hostileScene(text: string): Scene {
